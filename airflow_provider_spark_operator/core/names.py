@@ -1,0 +1,57 @@
+"""Names, labels and annotations that others can see: part of the contract, stable across releases."""
+
+import hashlib
+
+GROUP = "spark.apache.org"
+APPLICATION_FINALIZER = "sparkapplications.spark.apache.org/finalizer"
+CLUSTER_FINALIZER = "sparkclusters.spark.apache.org/finalizer"
+
+LABEL_OPERATOR_NAME = "spark.operator/name"
+LABEL_APPLICATION_NAME = "spark.operator/spark-app-name"
+LABEL_CLUSTER_NAME = "spark.operator/spark-cluster-name"
+LABEL_ROLE = "spark-role"
+LABEL_APPLICATION_SELECTOR = "spark-app-selector"
+LABEL_SPARK_VERSION = "spark-version"
+ROLE_DRIVER = "driver"
+ROLE_EXECUTOR = "executor"
+
+LABEL_TASK = "airflow.spark-operator/task"
+ANNOTATION_DAG_ID = "airflow.spark-operator/dag-id"
+ANNOTATION_TASK_ID = "airflow.spark-operator/task-id"
+ANNOTATION_RUN_ID = "airflow.spark-operator/run-id"
+ANNOTATION_MAP_INDEX = "airflow.spark-operator/map-index"
+ANNOTATION_TRY_NUMBER = "airflow.spark-operator/try-number"
+ANNOTATION_TASK_INSTANCE_ID = "airflow.spark-operator/task-instance-id"
+
+_MAX_APPLICATION_ID_LENGTH = 46
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def application_id(namespace: str, name: str, attempt_id: int) -> str:
+    """The Spark application id of one attempt, and the prefix of its resources' names.
+
+    `<name>-<attempt>`; over 46 characters its first 9 characters, `-`, and 36 characters of the base-36
+    SHA-256 of `namespace/name/attempt`, as the Apache operator has it, so that either can take over.
+    """
+    plain = f"{name}-{attempt_id}"
+    if len(plain) <= _MAX_APPLICATION_ID_LENGTH:
+        return plain
+    digest = hashlib.sha256(f"{namespace}/{name}/{attempt_id}".encode()).digest()
+    return f"{plain[:9]}-{_base36(int.from_bytes(digest))[:36]}"
+
+
+def task_identity(dag_id: str, task_id: str, run_id: str, map_index: int) -> str:
+    """The value of the label that ties an application to a task instance of Airflow: 40 hex digits.
+
+    A hash, since a run id (`scheduled__2026-01-01T00:00:00+00:00`) is no valid label value.
+    """
+    parts = (dag_id, task_id, run_id, str(map_index))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, remainder = divmod(number, 36)
+        digits = _BASE36[remainder] + digits
+    return digits or "0"

@@ -1,0 +1,64 @@
+"""The states of a SparkApplication and their named sets.
+
+The words are those of the `spark.apache.org/v1` CRD. Membership is spelled out, never derived from
+the order of the members, so that a new state cannot silently change what an old set means.
+"""
+
+from enum import StrEnum
+
+
+class ApplicationState(StrEnum):
+    """A word of `status.currentState.currentStateSummary`."""
+
+    SUBMITTED = "Submitted"
+    SCHEDULED_TO_RESTART = "ScheduledToRestart"
+    DRIVER_REQUESTED = "DriverRequested"
+    DRIVER_STARTED = "DriverStarted"
+    DRIVER_READY = "DriverReady"
+    INITIALIZED_BELOW_THRESHOLD_EXECUTORS = "InitializedBelowThresholdExecutors"
+    RUNNING_HEALTHY = "RunningHealthy"
+    RUNNING_WITH_PARTIAL_CAPACITY = "RunningWithPartialCapacity"
+    RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS = "RunningWithBelowThresholdExecutors"
+    DRIVER_START_TIMED_OUT = "DriverStartTimedOut"
+    EXECUTORS_START_TIMED_OUT = "ExecutorsStartTimedOut"
+    DRIVER_READY_TIMED_OUT = "DriverReadyTimedOut"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    SCHEDULING_FAILURE = "SchedulingFailure"
+    DRIVER_EVICTED = "DriverEvicted"
+    RESOURCE_RELEASED = "ResourceReleased"
+    TERMINATED_WITHOUT_RELEASE_RESOURCES = "TerminatedWithoutReleaseResources"
+
+
+INITIALIZING = frozenset({ApplicationState.SUBMITTED, ApplicationState.SCHEDULED_TO_RESTART})
+STARTING = frozenset(
+    {
+        ApplicationState.DRIVER_REQUESTED,
+        ApplicationState.DRIVER_STARTED,
+        ApplicationState.DRIVER_READY,
+        ApplicationState.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
+    }
+)
+RUNNING = frozenset(
+    {
+        ApplicationState.RUNNING_HEALTHY,
+        ApplicationState.RUNNING_WITH_PARTIAL_CAPACITY,
+        ApplicationState.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS,
+    }
+)
+INFRASTRUCTURE_FAILURE = frozenset(
+    {
+        ApplicationState.DRIVER_START_TIMED_OUT,
+        ApplicationState.EXECUTORS_START_TIMED_OUT,
+        ApplicationState.SCHEDULING_FAILURE,
+    }
+)
+FAILURE = INFRASTRUCTURE_FAILURE | {
+    ApplicationState.DRIVER_READY_TIMED_OUT,
+    ApplicationState.FAILED,
+    ApplicationState.DRIVER_EVICTED,
+}
+STOPPING = FAILURE | {ApplicationState.SUCCEEDED}
+TERMINATED = frozenset(
+    {ApplicationState.RESOURCE_RELEASED, ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES}
+)

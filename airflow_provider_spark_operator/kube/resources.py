@@ -1,0 +1,49 @@
+"""The kinds of resources that this package talks about, as the API addresses them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ResourceType:
+    """A kind with its place in the API: `/api/v1/…` for the core group (empty `group`), else `/apis/…`."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of such a resource's document."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified_name(self) -> str:
+        """The name as RBAC rules and `kubectl` spell it: `sparkapplications.spark.apache.org`, `pods`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str | None, name: str | None = None, subresource: str | None = None) -> str:
+        """The URL path of the collection in `namespace` (None: all namespaces), or of one object in it."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        parts = [root]
+        if namespace is not None:
+            parts += ["namespaces", namespace]
+        parts.append(self.plural)
+        parts += [part for part in (name, subresource) if part is not None]
+        return "/".join(parts)
+
+
+PODS = ResourceType("", "v1", "pods", "Pod")
+SERVICES = ResourceType("", "v1", "services", "Service")
+CONFIG_MAPS = ResourceType("", "v1", "configmaps", "ConfigMap")
+SECRETS = ResourceType("", "v1", "secrets", "Secret")
+PERSISTENT_VOLUME_CLAIMS = ResourceType("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+EVENTS = ResourceType("", "v1", "events", "Event")
+NAMESPACES = ResourceType("", "v1", "namespaces", "Namespace")
+NETWORK_POLICIES = ResourceType("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy")
+LEASES = ResourceType("coordination.k8s.io", "v1", "leases", "Lease")
+SPARK_APPLICATIONS = ResourceType("spark.apache.org", "v1", "sparkapplications", "SparkApplication")
+SPARK_CLUSTERS = ResourceType("spark.apache.org", "v1", "sparkclusters", "SparkCluster")
+CUSTOM_RESOURCE_DEFINITIONS = ResourceType(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"
+)
