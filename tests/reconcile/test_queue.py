@@ -1,0 +1,157 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_spark_operator.reconcile.queue import WorkQueue
+
+DEADLINE = 10
+
+
+@pytest.fixture
+async def queue() -> AsyncIterator[WorkQueue[str]]:
+    queue: WorkQueue[str] = WorkQueue(first_retry=0.001, longest_retry=0.004)
+    yield queue
+    queue.close()
+
+
+async def take(queue: WorkQueue[str]) -> str:
+    async with asyncio.timeout(DEADLINE):
+        return await queue.get()
+
+
+async def test_a_key_added_many_times_is_handed_out_once(queue: WorkQueue[str]) -> None:
+    for _ in range(3):
+        queue.add("a")
+    assert await take(queue) == "a"
+    assert len(queue) == 0
+
+
+async def test_keys_come_in_the_order_in_which_they_were_added(queue: WorkQueue[str]) -> None:
+    for key in "cab":
+        queue.add(key)
+    assert [await take(queue) for _ in range(3)] == ["c", "a", "b"]
+
+
+async def test_a_key_in_hand_is_not_given_to_a_second_worker(queue: WorkQueue[str]) -> None:
+    queue.add("a")
+    await take(queue)
+    queue.add("a")
+    queue.add("b")
+    assert await take(queue) == "b"
+    assert len(queue) == 0
+
+
+async def test_a_key_added_while_in_hand_is_handed_out_again_when_done(queue: WorkQueue[str]) -> None:
+    queue.add("a")
+    await take(queue)
+    queue.add("a")
+    queue.done("a")
+    assert await take(queue) == "a"
+    queue.done("a")
+    assert len(queue) == 0
+
+
+async def test_a_waiting_worker_is_woken(queue: WorkQueue[str]) -> None:
+    worker = asyncio.create_task(take(queue))
+    await asyncio.sleep(0)
+    queue.add("a")
+    assert await worker == "a"
+
+
+async def test_every_waiting_worker_gets_a_key_of_its_own(queue: WorkQueue[str]) -> None:
+    workers = [asyncio.create_task(take(queue)) for _ in range(3)]
+    await asyncio.sleep(0)
+    for key in "abc":
+        queue.add(key)
+    assert sorted(await asyncio.gather(*workers)) == ["a", "b", "c"]
+
+
+async def test_a_worker_cancelled_after_its_wake_up_leaves_the_key_to_another(queue: WorkQueue[str]) -> None:
+    first = asyncio.create_task(queue.get())
+    second = asyncio.create_task(take(queue))
+    await asyncio.sleep(0)
+    queue.add("a")  # wakes the first
+    first.cancel()
+    assert await second == "a"
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+async def test_a_delayed_key_comes_by_itself(queue: WorkQueue[str]) -> None:
+    queue.add_after("a", 0.001)
+    assert len(queue) == 0
+    assert await take(queue) == "a"
+
+
+async def test_a_delay_that_is_over_adds_at_once(queue: WorkQueue[str]) -> None:
+    queue.add_after("a", -1)
+    assert len(queue) == 1
+
+
+async def test_a_later_word_on_the_time_replaces_the_earlier(queue: WorkQueue[str]) -> None:
+    queue.add_after("a", 0.001)
+    queue.add_after("a", 3600)
+    queue.add_after("b", 0.002)
+    assert await take(queue) == "b"
+    assert len(queue) == 0
+
+
+async def test_taking_a_key_voids_its_timer(queue: WorkQueue[str]) -> None:
+    queue.add_after("a", 0.002)
+    queue.add("a")
+    await take(queue)
+    queue.done("a")
+    queue.add_after("b", 0.004)
+    assert await take(queue) == "b"
+    assert len(queue) == 0
+
+
+async def test_failures_in_a_row_double_the_delay_up_to_the_limit(queue: WorkQueue[str]) -> None:
+    assert [queue.retry("a") for _ in range(4)] == [0.001, 0.002, 0.004, 0.004]
+    assert queue.retry("b") == 0.001
+
+
+async def test_success_starts_the_backoff_anew(queue: WorkQueue[str]) -> None:
+    queue.retry("a")
+    queue.forget_failures("a")
+    assert queue.retry("a") == 0.001
+
+
+async def test_a_retry_waits_as_long_as_the_api_has_asked_for(queue: WorkQueue[str]) -> None:
+    assert queue.retry("a", at_least=60) == 60
+
+
+async def test_a_discarded_key_does_not_come_back(queue: WorkQueue[str]) -> None:
+    queue.add_after("a", 0.001)
+    queue.discard("a")
+    queue.add_after("b", 0.002)
+    assert await take(queue) == "b"
+    assert len(queue) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "get", "done"]), st.sampled_from("abc"))))
+def test_no_order_of_calls_loses_a_key_or_hands_it_out_twice(calls: list[tuple[str, str]]) -> None:
+    async def play() -> None:
+        queue: WorkQueue[str] = WorkQueue()
+        held: set[str] = set()
+        owed: set[str] = set()
+        for call, key in calls:
+            if call == "add":
+                queue.add(key)
+                owed.add(key)
+            elif call == "done" and key in held:
+                held.discard(key)
+                queue.done(key)
+            elif call == "get" and len(queue):
+                taken = await queue.get()
+                assert taken not in held
+                held.add(taken)
+                owed.discard(taken)
+        for key in sorted(held):
+            queue.done(key)
+        assert {await queue.get() for _ in range(len(queue))} == owed
+
+    asyncio.run(play())
