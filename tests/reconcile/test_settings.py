@@ -1,0 +1,127 @@
+from datetime import timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.reconcile.scope import (
+    EveryNamespace,
+    NamedNamespaces,
+    SelectedNamespaces,
+    describe,
+)
+from airflow_provider_spark_operator.reconcile.settings import (
+    ControllerSettings,
+    SettingsError,
+    settings_from_properties,
+    settings_from_yaml,
+)
+
+EXPECTED = ControllerSettings(
+    decisions=Settings(
+        reconcile_interval=timedelta(seconds=1),
+        missing_driver_grace_period=timedelta(seconds=3),
+        missing_driver_requeue_interval=timedelta(0),
+        trim_state_transition_history=False,
+        operator_name="mine",
+    ),
+    workers=7,
+    scope=NamedNamespaces(("a", "b")),
+    first_retry=1.5,
+)
+
+
+def test_our_yaml_sets_everything() -> None:
+    assert (
+        settings_from_yaml("""
+        operatorName: mine
+        reconcileIntervalSeconds: 1
+        missingDriverGracePeriodSeconds: 3
+        missingDriverRequeueIntervalSeconds: -1
+        trimStateTransitionHistory: false
+        workers: 7
+        watchedNamespaces: [a, b, a]
+        firstRetrySeconds: 1.5
+        """)
+        == EXPECTED
+    )
+
+
+def test_the_apache_operators_properties_set_everything() -> None:
+    assert (
+        settings_from_properties("""
+        spark.kubernetes.operator.name=mine
+        spark.kubernetes.operator.reconciler.intervalSeconds=1
+        spark.kubernetes.operator.reconciler.missingDriverGracePeriodSeconds=3
+        spark.kubernetes.operator.reconciler.missingDriverRequeueIntervalSeconds=-1
+        spark.kubernetes.operator.reconciler.trimStateTransitionHistoryEnabled=False
+        spark.kubernetes.operator.reconciler.parallelism=7
+        spark.kubernetes.operator.watchedNamespaces=a, b
+        spark.kubernetes.operator.reconciler.retry.initialIntervalSeconds=1.5
+        spark.driver.memory=1g
+        """)
+        == EXPECTED
+    )
+
+
+@pytest.mark.parametrize("text", ["", "# nothing", "{}"])
+def test_an_empty_file_means_the_defaults(text: str) -> None:
+    assert settings_from_yaml(text) == ControllerSettings()
+
+
+def test_keys_without_a_meaning_here_are_reported() -> None:
+    settings = settings_from_properties("spark.kubernetes.operator.metrics.port=19090\nother=1")
+    assert settings.ignored == ("spark.kubernetes.operator.metrics.port",)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        pytest.param("workers: many", "workers: a number is wanted, not 'many'", id="word for a number"),
+        pytest.param("workers: true", "workers: a number is wanted, not True", id="flag for a number"),
+        pytest.param("workers: 1.5", "workers: a whole number is wanted, not 1.5", id="fraction"),
+        pytest.param("workers: .nan", "workers: a number is wanted, not nan", id="no number"),
+        pytest.param("trimStateTransitionHistory: 1", "trimStateTransitionHistory: true or false", id="flag"),
+        pytest.param("operatorName: ''", "operatorName: a non-empty text", id="empty name"),
+        pytest.param("watchedNamespaces: []", "watchedNamespaces: at least one namespace", id="none"),
+        pytest.param("watchedNamespaces: [1]", "watchedNamespaces: a list of namespaces", id="a number"),
+        pytest.param("firstRetrySeconds: 0", "firstRetrySeconds: a number of seconds above 0", id="zero"),
+        pytest.param("reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: a number of", id="absurd"),
+        pytest.param("worker: 1", "worker: unknown setting; known are firstRetrySeconds,", id="unknown key"),
+        pytest.param("- 1", "a mapping of settings is wanted", id="list"),
+        pytest.param("a: [", "not YAML: ", id="not YAML"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        settings_from_yaml(text)
+    assert str(caught.value).startswith(sentence)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_property_that_does_not_fit_is_refused_by_its_full_key() -> None:
+    with pytest.raises(
+        SettingsError, match=r"^spark\.kubernetes\.operator\.reconciler\.parallelism: a number"
+    ):
+        settings_from_properties("spark.kubernetes.operator.reconciler.parallelism=x")
+
+
+def test_a_star_means_every_namespace() -> None:
+    assert settings_from_yaml("watchedNamespaces: '*'").scope == EveryNamespace()
+
+
+def test_parallelism_without_limit_still_has_workers() -> None:
+    assert settings_from_properties("spark.kubernetes.operator.reconciler.parallelism=-1").workers > 1
+
+
+@pytest.mark.parametrize(
+    ("scope", "words"),
+    [
+        (NamedNamespaces(("a", "b")), "a,b"),
+        (SelectedNamespaces("team=x"), "selector:team=x"),
+        (EveryNamespace(), "*"),
+    ],
+)
+def test_a_scope_is_described_in_a_word(
+    scope: NamedNamespaces | SelectedNamespaces | EveryNamespace, words: str
+) -> None:
+    assert describe(scope) == words
