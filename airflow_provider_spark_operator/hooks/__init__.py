@@ -1,0 +1,1 @@
+"""Airflow connections, read into configurations of the Kubernetes client."""

@@ -1,0 +1,1 @@
+"""Airflow operators for the resources of the Spark Kubernetes Operator."""

@@ -1,0 +1,1 @@
+"""Airflow sensors for the resources of the Spark Kubernetes Operator."""

@@ -1,0 +1,1 @@
+"""Airflow triggers: what waits for Spark while no worker is held."""
