@@ -1,0 +1,31 @@
+"""What all models of `spark.apache.org` have in common: names, nulls, unknown fields."""
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+JsonObject: TypeAlias = dict[str, Any]
+
+INT64_MAX = 2**63 - 1
+
+# Strict, as the API server is: neither "5" nor true is a number.
+Integer = Annotated[int, Field(strict=True, ge=-INT64_MAX - 1, le=INT64_MAX)]
+Boolean = Annotated[bool, Field(strict=True)]
+
+
+class Model(BaseModel):
+    """A part of a resource: camelCase in documents, snake_case here; immutable.
+
+    Unknown fields are kept, so that a document of a newer version survives a round trip.
+    """
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, data: object) -> object:
+        # The API server prunes nulls before it fills in defaults; so a null means "not given".
+        if isinstance(data, dict):
+            return {key: value for key, value in data.items() if value is not None}
+        return data

@@ -1,0 +1,64 @@
+"""The status of a SparkApplication: where it is, how it came there, which attempt this is.
+
+The layout is the Apache operator's, so that either controller can take over from the other.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
+from airflow_provider_spark_operator.core.states import ApplicationState
+
+
+def _in_utc(time: datetime) -> datetime:
+    # A time without an offset can only be a foreign writer's; operators write UTC.
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+Time = Annotated[datetime, AfterValidator(_in_utc)]
+
+
+class AttemptInfo(Model):
+    """The number of an attempt, from 0, and the counters that limit restarts."""
+
+    id: Integer = 0
+    restart_counter: Integer = 0
+    failure_restart_counter: Integer = 0
+    scheduling_failure_restart_counter: Integer = 0
+
+
+class StateRecord(Model):
+    """One state with the time at which it was entered; UTC.
+
+    `last_observed_driver_status` is the driver pod's `status` as it was seen then.
+    """
+
+    current_state_summary: ApplicationState
+    last_transition_time: Time
+    message: str | None = None
+    last_observed_driver_status: JsonObject | None = None
+
+
+class AttemptSummary(Model):
+    """An attempt's counters; of an attempt that has ended also its history, where that is trimmed."""
+
+    attempt_info: AttemptInfo = Field(default_factory=AttemptInfo)
+    state_transition_history: dict[str, StateRecord] | None = None
+
+
+class ApplicationStatus(Model):
+    """`status` of a SparkApplication.
+
+    `state_transition_history` is keyed by decimal numbers that only grow, across attempts too.
+    """
+
+    current_state: StateRecord
+    state_transition_history: dict[str, StateRecord] = Field(default_factory=dict)
+    current_attempt_summary: AttemptSummary = Field(default_factory=AttemptSummary)
+    previous_attempt_summary: AttemptSummary | None = None
+
+    def to_document(self) -> JsonObject:
+        """The status as JSON values: camelCase, nulls omitted, times in RFC 3339 UTC (`…Z`)."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
