@@ -1,0 +1,1 @@
+"""The API server of the local cluster: Kubernetes' REST interface over objects held in memory."""

@@ -1,0 +1,282 @@
+"""What the API server itself writes into `metadata`, and what it lets nobody change."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
+from airflow_provider_spark_operator.local.api.kinds import PODS, Kind
+from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid
+
+_SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_DNS_LABEL = re.compile(_LABEL)
+_SERVICE_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_PATH_SEGMENT_KINDS = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings"})
+_QUALIFIED_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_MAX_GENERATED_PREFIX = 58
+_KEPT_ON_UPDATE = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
+_SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
+    "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
+    "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_SERVICE_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+    "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+
+
+def metadata_of(document: JsonObject) -> JsonObject:
+    """The document's metadata, made where it has none.
+
+    Raises:
+        ApiStatusError: 400 where `metadata` is no object.
+    """
+    metadata = document.setdefault("metadata", {})
+    if metadata is None:
+        metadata = document["metadata"] = {}
+    if not isinstance(metadata, dict):
+        raise bad_request("metadata: an object is expected")
+    return metadata
+
+
+def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: datetime) -> str:
+    """Write the metadata of a document that is about to be created, in place; return its name.
+
+    Raises:
+        ApiStatusError: 400 where the document belongs to another namespace or brings a resource version;
+            422 where its name, labels, finalizers or owner references are not valid.
+    """
+    metadata = metadata_of(document)
+    if metadata.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    _place(metadata, namespace)
+    if not metadata.get("name") and metadata.get("generateName"):
+        prefix = str(metadata["generateName"])[:_MAX_GENERATED_PREFIX]
+        metadata["name"] = prefix + "".join(secrets.choice(_SUFFIX_ALPHABET) for _ in range(5))
+    name = metadata.get("name") or ""
+    validate(kind, document)
+    for key in _KEPT_ON_UPDATE:
+        metadata.pop(key, None)
+    metadata["uid"] = str(uuid4())
+    metadata["creationTimestamp"] = timestamp(now)
+    if kind.generation:
+        metadata["generation"] = 1
+    document["apiVersion"] = kind.api_version
+    document["kind"] = kind.kind
+    return str(name)
+
+
+def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> None:
+    """Give an updated document, in place, what an update cannot change in its metadata.
+
+    Raises:
+        ApiStatusError: 400 or 422 where it contradicts the object: another name, namespace or uid, a
+            finalizer added to an object that is being deleted, invalid labels.
+    """
+    was = current["metadata"]
+    metadata = metadata_of(document)
+    for key in ("name", "namespace"):
+        if metadata.setdefault(key, was.get(key)) != was.get(key):
+            raise bad_request(
+                f"the {key} of the object ({metadata[key]}) does not match the {key} on the URL "
+                f"({was.get(key)})"
+            )
+        if metadata[key] is None:
+            del metadata[key]
+    for key in _KEPT_ON_UPDATE:
+        metadata.pop(key, None)
+        if key in was:
+            metadata[key] = was[key]
+    if "generateName" in was:
+        metadata.setdefault("generateName", was["generateName"])
+    document["apiVersion"] = kind.api_version
+    document["kind"] = kind.kind
+    validate(kind, document)
+    _refuse_new_finalizers(kind, was, metadata)
+
+
+def validate(kind: Kind, document: Mapping[str, Any]) -> None:
+    """Check name, labels, annotations, finalizers and owner references.
+
+    Raises:
+        ApiStatusError: 422 with all that is wrong.
+    """
+    metadata = document["metadata"]
+    causes = [*_name_causes(kind, metadata), *_label_causes(metadata), *_owner_causes(metadata)]
+    if not isinstance(metadata.get("finalizers") or [], list):
+        causes.append(Cause("metadata.finalizers", "Invalid value: must be a list", "FieldValueTypeInvalid"))
+    if causes:
+        raise invalid(kind, str(metadata.get("name") or ""), causes)
+
+
+def _place(metadata: JsonObject, namespace: str | None) -> None:
+    given = metadata.get("namespace")
+    if namespace is None:
+        metadata.pop("namespace", None)
+        return
+    if given and given != namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    metadata["namespace"] = namespace
+
+
+def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
+    name = metadata.get("name")
+    if not name:
+        return [
+            Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")
+        ]
+    pattern, limit, rule = _name_rule(kind)
+    causes = []
+    if not isinstance(name, str) or (pattern is not None and pattern.fullmatch(name) is None):
+        causes.append(Cause("metadata.name", f'Invalid value: "{name}": {rule}'))
+    elif len(name) > limit:
+        causes.append(Cause("metadata.name", f'Invalid value: "{name}": must be no more than {limit} bytes'))
+    return causes
+
+
+def _name_rule(kind: Kind) -> tuple[re.Pattern[str] | None, int, str]:
+    if kind.plural == "namespaces" and not kind.group:
+        return _DNS_LABEL, 63, _LABEL_RULE
+    if kind.plural == "services" and not kind.group:
+        return _SERVICE_LABEL, 63, _SERVICE_RULE
+    if kind.plural in _PATH_SEGMENT_KINDS:
+        return re.compile(r"(?!\.\.?$)[^/%]+"), 253, "may not be '.' or '..', nor contain '/' or '%'"
+    return _SUBDOMAIN, 253, _SUBDOMAIN_RULE
+
+
+def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
+    causes: list[Cause] = []
+    for field in ("labels", "annotations"):
+        entries = metadata.get(field) or {}
+        if not isinstance(entries, dict):
+            causes.append(
+                Cause(f"metadata.{field}", "Invalid value: must be an object", "FieldValueTypeInvalid")
+            )
+            continue
+        for key, value in entries.items():
+            prefix, _, short = key.rpartition("/")
+            if (
+                prefix and _SUBDOMAIN.fullmatch(prefix.lower() if field == "annotations" else prefix) is None
+            ) or (len(short) > 63 or _QUALIFIED_NAME.fullmatch(short) is None):
+                causes.append(
+                    Cause(
+                        f"metadata.{field}",
+                        f'Invalid value: "{key}": name part must consist of alphanumeric characters, '
+                        "'-', '_' or '.', and must start and end with an alphanumeric character "
+                        "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+                        "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+                    )
+                )
+            if not isinstance(value, str):
+                causes.append(
+                    Cause(
+                        f"metadata.{field}", f'Invalid value: "{key}": must be text', "FieldValueTypeInvalid"
+                    )
+                )
+            elif field == "labels" and (len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None):
+                causes.append(_label_value_cause(value))
+    return causes
+
+
+def _label_value_cause(value: str) -> Cause:
+    rule = (
+        "must be no more than 63 bytes"
+        if len(value) > 63
+        else "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+        "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+        "regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+    )
+    return Cause("metadata.labels", f'Invalid value: "{value}": {rule}')
+
+
+def _owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:
+    owners = metadata.get("ownerReferences") or []
+    if not isinstance(owners, list) or not all(isinstance(owner, dict) for owner in owners):
+        return [
+            Cause(
+                "metadata.ownerReferences",
+                "Invalid value: must be a list of objects",
+                "FieldValueTypeInvalid",
+            )
+        ]
+    causes = [
+        Cause(f"metadata.ownerReferences[{index}].{key}", 'Invalid value: "": must not be empty')
+        for index, owner in enumerate(owners)
+        for key in ("apiVersion", "kind", "name", "uid")
+        if not owner.get(key)
+    ]
+    if sum(owner.get("controller") is True for owner in owners) > 1:
+        causes.append(
+            Cause(
+                "metadata.ownerReferences",
+                "Invalid value: only one reference can have Controller set to true",
+            )
+        )
+    return causes
+
+
+def _refuse_new_finalizers(kind: Kind, was: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+    if "deletionTimestamp" not in was:
+        return
+    added = [item for item in metadata.get("finalizers") or [] if item not in (was.get("finalizers") or [])]
+    if added:
+        cause = Cause(
+            "metadata.finalizers",
+            "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "
+            f"[]string{{{', '.join(chr(34) + item + chr(34) for item in added)}}}",
+            "FieldValueForbidden",
+        )
+        raise invalid(kind, str(metadata.get("name")), [cause])
+
+
+def bumps_generation(kind: Kind, current: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
+    """Whether an update changes what the user asks for, so that `metadata.generation` counts it."""
+    if not kind.generation:
+        return False
+    if kind.custom:
+        ignored = {"metadata", "status"} if kind.status else {"metadata"}
+        keys = (set(current) | set(document)) - ignored
+        return any(current.get(key) != document.get(key) for key in keys)
+    return current.get("spec") != document.get("spec")
+
+
+def deletion_grace(kind: Kind, document: Mapping[str, Any], asked: int | None) -> int:
+    """How many seconds an object gets to end; only pods that run on a node get any.
+
+    Args:
+        kind: the object's kind.
+        document: the object.
+        asked: the `gracePeriodSeconds` of the request; None for the pod's own.
+    """
+    if kind.key != PODS.key:
+        return 0
+    spec = document.get("spec") or {}
+    ended = (document.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    if ended or not spec.get("nodeName"):
+        return 0
+    if asked is None:
+        own = spec.get("terminationGracePeriodSeconds")
+        return 30 if own is None else max(int(own), 1)
+    return max(asked, 0)

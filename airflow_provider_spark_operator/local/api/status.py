@@ -1,0 +1,162 @@
+"""Refusals as Kubernetes words them: the `Status` document, and one constructor for each reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow_provider_spark_operator.local.api.documents import JsonObject
+    from airflow_provider_spark_operator.local.api.kinds import Kind
+
+
+class ApiStatusError(Exception):
+    """A request that is refused.
+
+    Args:
+        code: the HTTP status.
+        reason: Kubernetes' machine-readable reason (`NotFound`, `Conflict`, …); may be empty.
+        message: the sentence for a person.
+        details: the `details` object of the Status, where there is one.
+    """
+
+    def __init__(self, code: int, reason: str, message: str, details: JsonObject | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+
+    def document(self) -> JsonObject:
+        """The refusal as a `Status` document."""
+        document: JsonObject = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            document["reason"] = self.reason
+        if self.details:
+            document["details"] = self.details
+        document["code"] = self.code
+        return document
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One reason why a document is invalid.
+
+    Args:
+        field: the path in the document, `spec.jars[0]`.
+        message: what is wrong, as it follows the field in the sentence.
+        reason: `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`, `FieldValueForbidden`, …
+    """
+
+    field: str
+    message: str
+    reason: str = "FieldValueInvalid"
+
+
+def not_found(kind: Kind, name: str) -> ApiStatusError:
+    """404: there is no such object."""
+    return ApiStatusError(404, "NotFound", f'{kind.qualified_name} "{name}" not found', _details(kind, name))
+
+
+def already_exists(kind: Kind, name: str) -> ApiStatusError:
+    """409: an object of this name exists."""
+    message = f'{kind.qualified_name} "{name}" already exists'
+    return ApiStatusError(409, "AlreadyExists", message, _details(kind, name))
+
+
+def conflict(kind: Kind, name: str, why: str | None = None) -> ApiStatusError:
+    """409: the object is not, or no longer, the one that the writer has read."""
+    why = why or (
+        "the object has been modified; please apply your changes to the latest version and try again"
+    )
+    message = f'Operation cannot be fulfilled on {kind.qualified_name} "{name}": {why}'
+    return ApiStatusError(409, "Conflict", message, _details(kind, name))
+
+
+def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
+    """422: the document breaks the rules of its kind; all of `causes` (at least one) are told."""
+    sentences = [f"{cause.field}: {cause.message}" for cause in causes]
+    text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
+    qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+    details: JsonObject = {"name": name} if name else {}
+    if kind.group:
+        details["group"] = kind.group
+    details["kind"] = kind.kind
+    details["causes"] = [
+        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
+    ]
+    return ApiStatusError(422, "Invalid", f'{qualified} "{name}" is invalid: {text}', details)
+
+
+def forbidden(kind: Kind, name: str, why: str) -> ApiStatusError:
+    """403: the request is understood and not allowed for this object."""
+    message = f'{kind.qualified_name} "{name}" is forbidden: {why}'
+    return ApiStatusError(403, "Forbidden", message, _details(kind, name))
+
+
+def bad_request(message: str) -> ApiStatusError:
+    """400: the request cannot be understood."""
+    return ApiStatusError(400, "BadRequest", message)
+
+
+def unauthorized() -> ApiStatusError:
+    """401: no token, or a wrong one."""
+    return ApiStatusError(401, "Unauthorized", "Unauthorized")
+
+
+def expired(message: str) -> ApiStatusError:
+    """410: the history does not reach back that far; the client has to list again."""
+    return ApiStatusError(410, "Expired", message)
+
+
+def resource_not_found() -> ApiStatusError:
+    """404: there is nothing at this path."""
+    return ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def method_not_allowed(message: str | None = None) -> ApiStatusError:
+    """405: the resource exists, this verb of it does not."""
+    message = message or "the server does not allow this method on the requested resource"
+    return ApiStatusError(405, "MethodNotAllowed", message, {})
+
+
+def unsupported_media_type(accepted: Sequence[str], got: str) -> ApiStatusError:
+    """415: the body is of a type that this request does not take."""
+    message = (
+        f"the body of the request was in an unknown format ({got}) - "
+        f"accepted media types include: {', '.join(accepted)}"
+    )
+    return ApiStatusError(415, "UnsupportedMediaType", message)
+
+
+def too_large(limit: int) -> ApiStatusError:
+    """413: the body is over the limit, in bytes."""
+    message = f"Request entity too large: limit is {limit}"
+    return ApiStatusError(413, "RequestEntityTooLarge", message)
+
+
+def not_implemented(message: str) -> ApiStatusError:
+    """501: Kubernetes has this, the local cluster has not."""
+    return ApiStatusError(501, "NotImplemented", message)
+
+
+def success(kind: Kind, name: str, uid: str) -> JsonObject:
+    """The `Status` that answers a deletion which is complete."""
+    details = _details(kind, name) | {"uid": uid}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+
+def _details(kind: Kind, name: str) -> JsonObject:
+    details: JsonObject = {"name": name}
+    if kind.group:
+        details["group"] = kind.group
+    details["kind"] = kind.plural
+    return details

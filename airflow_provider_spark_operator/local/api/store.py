@@ -1,0 +1,347 @@
+"""The objects of the local cluster, in memory: versions, preconditions, finalizers and deletion.
+
+All methods are synchronous and meant for the event loop's thread: each is atomic. Documents are copied on
+the way in and out. What a kind's documents must look like is not judged here but in `admission` and `schema`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_spark_operator.local.api import garbage
+from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, timestamp
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, Kind
+from airflow_provider_spark_operator.local.api.metadata import (
+    bumps_generation,
+    complete_new,
+    complete_update,
+    deletion_grace,
+    metadata_of,
+)
+from airflow_provider_spark_operator.local.api.selectors import Selector
+from airflow_provider_spark_operator.local.api.status import already_exists, conflict, forbidden, not_found
+from airflow_provider_spark_operator.local.api.watch import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    Event,
+    Feed,
+    Subscription,
+)
+
+PROTECTED_NAMESPACES = frozenset({"default", "kube-system"})
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Store:
+    """All objects of a cluster.
+
+    Args:
+        clock: the present time.
+        first_version: the resource version to start from; by default one that is higher than any of an
+            earlier store's, so that a client of that one is told to list again instead of waiting in vain.
+        history: how many changes of each kind can be replayed to a watch.
+        queue: how many changes may wait for one subscriber before it is cut.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime] = _utc_now,
+        first_version: int | None = None,
+        history: int = 2000,
+        queue: int = 4000,
+    ) -> None:
+        self._clock = clock
+        self._version = time.time_ns() // 1_000_000 if first_version is None else first_version
+        self._start = self._version
+        self._history = history
+        self._queue = queue
+        self._kinds: dict[tuple[str, str], Kind] = {}
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], JsonObject]] = {}
+        self._feeds: dict[tuple[str, str], Feed] = {}
+        self.owners = garbage.OwnerIndex()
+
+    @property
+    def resource_version(self) -> int:
+        """The version of the last change."""
+        return self._version
+
+    def create(
+        self, kind: Kind, namespace: str | None, document: JsonObject, *, dry_run: bool = False
+    ) -> JsonObject:
+        """Store a new object and return it; the namespace is None for kinds without.
+
+        Raises:
+            ApiStatusError: 404 (no such namespace), 403 (it is being deleted), 409; 400 and 422 for bad metadata.
+        """
+        new = copy_json(document)
+        self._require_namespace(kind, namespace, new)
+        name = complete_new(kind, namespace, new, self._clock())
+        if (namespace or "", name) in self._of(kind):
+            raise already_exists(kind, name)
+        if kind.custom and kind.status:
+            new.pop("status", None)
+        if dry_run:
+            return new
+        self._write(kind, new, None)
+        created = copy_json(new)
+        garbage.after_creation(self, kind, new)
+        return created
+
+    def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        """Read an object.
+
+        Raises:
+            ApiStatusError: 404.
+        """
+        return copy_json(self._existing(kind, namespace, name))
+
+    def list(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        *,
+        labels: Selector | None = None,
+        fields: Selector | None = None,
+    ) -> tuple[list[JsonObject], int]:
+        """Read the objects in a namespace (None: everywhere), sorted, and the version that they are of."""
+        return [copy_json(item) for item in self.shared(kind, namespace, labels, fields)], self._version
+
+    def shared(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        labels: Selector | None = None,
+        fields: Selector | None = None,
+    ) -> Iterator[JsonObject]:
+        """The objects that `list` returns, not copied: for readers that change nothing and do not wait."""
+        objects = self._of(kind)
+        for place in sorted(objects):
+            item = objects[place]
+            if (
+                (namespace is None or place[0] == namespace)
+                and (labels is None or labels.matches(item))
+                and (fields is None or fields.matches(item))
+            ):
+                yield item
+
+    def update(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        name: str,
+        change: Callable[[JsonObject], JsonObject],
+        *,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> JsonObject:
+        """Replace an object by what `change` makes of (a copy of) it, and return the result.
+
+        Nothing is written, and the resource version stays, where the result is what was there. With the
+        subresource `status` only the status (and labels, annotations and finalizers of built-in kinds) is
+        taken; without it everything but the status, for kinds that have the subresource.
+
+        Raises:
+            ApiStatusError: 404; 409 where the result names another resourceVersion or uid than the object
+                has; 400 and 422 for bad metadata. Whatever `change` raises passes through.
+        """
+        current = self._existing(kind, namespace, name)
+        new = copy_json(change(copy_json(current)))
+        _check_update(kind, current, new)
+        new = _of_subresource(kind, current, new, subresource)
+        complete_update(kind, current, new)
+        new["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
+        if new == current or dry_run:
+            return new
+        if bumps_generation(kind, current, new):
+            new["metadata"]["generation"] = current["metadata"].get("generation", 0) + 1
+        self._write(kind, new, current)
+        return copy_json(new)
+
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        name: str,
+        *,
+        grace_seconds: int | None = None,
+        propagation: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        dry_run: bool = False,
+    ) -> JsonObject:
+        """Delete an object, or begin to, and return it as it is now or last was.
+
+        Finalizers hold it; so does, for a pod on a node, its grace period, which the kubelet ends by deleting
+        with `grace_seconds=0`.
+
+        Args:
+            kind: the object's kind.
+            namespace: its namespace, None for kinds without.
+            name: its name.
+            grace_seconds: the grace period instead of the pod's own.
+            propagation: `Background` (the default), `Foreground` or `Orphan`: what becomes of dependents.
+            uid: the precondition that the object has this uid.
+            resource_version: the precondition that the object has this version.
+            dry_run: judge, change nothing.
+
+        Raises:
+            ApiStatusError: 404, 409 for a precondition, 403 for the default namespace.
+        """
+        current = self._existing(kind, namespace, name)
+        _check_deletion(kind, current, uid, resource_version)
+        if dry_run:
+            return copy_json(current)
+        new = copy_json(current)
+        garbage.prepare(self, new, propagation)
+        grace = deletion_grace(kind, current, grace_seconds)
+        if grace == 0 and not self._held(kind, new):
+            return copy_json(self._remove(kind, new))
+        self._mark_deleted(kind, new, grace)
+        if new != current:
+            self._write(kind, new, current)
+            garbage.after_marking(self, kind, new)
+        return copy_json(new)
+
+    def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
+        """Follow a kind's changes in a namespace (None: everywhere), after the version `since` (None: now).
+
+        Raises:
+            ApiStatusError: 410 where the history does not reach back to `since`.
+        """
+        return self._feed(kind).subscribe(namespace, since)
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        for feed in self._feeds.values():
+            feed.close()
+
+    def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        """Whether there is such an object."""
+        return (namespace or "", name) in self._of(kind)
+
+    def inhabitants(self, namespace: str) -> Sequence[garbage.Place]:
+        """Where the objects in a namespace are."""
+        return [
+            (self._kinds[key], place[0], place[1])
+            for key, objects in self._objects.items()
+            for place in sorted(objects)
+            if place[0] == namespace
+        ]
+
+    def instances(self, key: tuple[str, str]) -> Sequence[garbage.Place]:
+        """Where the objects of a kind, named by group and plural, are."""
+        return [(self._kinds[key], place[0], place[1]) for place in sorted(self._objects.get(key, {}))]
+
+    def _of(self, kind: Kind) -> dict[tuple[str, str], JsonObject]:
+        self._kinds[kind.key] = kind
+        return self._objects.setdefault(kind.key, {})
+
+    def _feed(self, kind: Kind) -> Feed:
+        if kind.key not in self._feeds:
+            self._feeds[kind.key] = Feed(self._start, self._history, self._queue)
+        return self._feeds[kind.key]
+
+    def _existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        found = self._of(kind).get((namespace or "", name))
+        if found is None:
+            raise not_found(kind, name)
+        return found
+
+    def _require_namespace(self, kind: Kind, namespace: str | None, document: JsonObject) -> None:
+        if not kind.namespaced:
+            return
+        home = self._existing(NAMESPACES, None, namespace or "")
+        if "deletionTimestamp" in home["metadata"]:
+            name = str((document.get("metadata") or {}).get("name") or "")
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            raise forbidden(kind, name, why)
+
+    def _write(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
+        """Store a changed object, or remove it where it was only waiting to be let go."""
+        metadata = new["metadata"]
+        waiting = "deletionTimestamp" in metadata and not metadata.get("deletionGracePeriodSeconds")
+        if waiting and not self._held(kind, new):
+            self._remove(kind, new)
+            return
+        self._version += 1
+        metadata["resourceVersion"] = str(self._version)
+        place = (metadata.get("namespace", ""), metadata["name"])
+        self._of(kind)[place] = new
+        self.owners.record((kind, *place), new)
+        event = Event(MODIFIED if current else ADDED, new, current, self._version)
+        self._feed(kind).publish(place[0], event)
+
+    def _remove(self, kind: Kind, document: JsonObject) -> JsonObject:
+        metadata = document["metadata"]
+        place = (metadata.get("namespace", ""), metadata["name"])
+        previous = self._of(kind).pop(place)
+        self.owners.forget(previous)
+        self._version += 1
+        metadata["resourceVersion"] = str(self._version)
+        self._feed(kind).publish(place[0], Event(DELETED, document, previous, self._version))
+        garbage.after_removal(self, kind, document)
+        return document
+
+    def _held(self, kind: Kind, document: JsonObject) -> bool:
+        return bool(document["metadata"].get("finalizers") or garbage.contents(self, kind, document))
+
+    def _mark_deleted(self, kind: Kind, document: JsonObject, grace: int) -> None:
+        metadata = document["metadata"]
+        marked = "deletionTimestamp" in metadata
+        if marked and grace >= metadata.get("deletionGracePeriodSeconds", 0):
+            return
+        metadata["deletionTimestamp"] = timestamp(self._clock() + timedelta(seconds=grace))
+        metadata["deletionGracePeriodSeconds"] = grace
+        if kind.generation and not marked:
+            metadata["generation"] = metadata.get("generation", 0) + 1
+        if kind.key == NAMESPACES.key:
+            document["status"] = (document.get("status") or {}) | {"phase": "Terminating"}
+
+
+def _check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_version: str | None) -> None:
+    metadata = current["metadata"]
+    if kind.key == NAMESPACES.key and metadata["name"] in PROTECTED_NAMESPACES:
+        raise forbidden(kind, metadata["name"], "this namespace may not be deleted")
+    _check_precondition(kind, metadata, "uid", uid)
+    _check_precondition(kind, metadata, "resourceVersion", resource_version)
+
+
+def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str | None) -> None:
+    if wanted is not None and wanted != metadata[key]:
+        word = "UID" if key == "uid" else "ResourceVersion"
+        why = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {metadata[key]}"
+        raise conflict(kind, metadata["name"], why)
+
+
+def _check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
+    metadata = metadata_of(new)
+    _check_precondition(kind, current["metadata"], "uid", metadata.get("uid") or None)
+    if metadata.get("resourceVersion") not in (None, "", current["metadata"]["resourceVersion"]):
+        raise conflict(kind, current["metadata"]["name"])
+
+
+def _of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
+    """The part of an update that its subresource may write, over the object as it is."""
+    if subresource == "status":
+        result = copy_json(current)
+        result["status"] = new.get("status")
+        writable = (
+            ("managedFields",) if kind.custom else ("annotations", "finalizers", "labels", "managedFields")
+        )
+        for key in writable:
+            if key in new["metadata"]:
+                result["metadata"][key] = new["metadata"][key]
+            else:
+                result["metadata"].pop(key, None)
+    else:
+        result = new
+        if kind.status:
+            result["status"] = copy_json(current.get("status"))
+    if result.get("status", ...) is None:
+        del result["status"]
+    return result
