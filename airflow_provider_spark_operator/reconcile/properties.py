@@ -11,7 +11,8 @@ def parse_properties(text: str) -> dict[str, str]:
     """Read the entries of a properties file; of a repeated key the last one counts.
 
     The rules are those of `java.util.Properties.load`: `#` and `!` begin a comment line, a key ends at the
-    first unescaped `=`, `:` or blank, a backslash at a line's end joins the next line without its leading blanks.
+    first unescaped `=`, `:` or blank, a backslash at a line's end joins the next line, less its leading
+    blanks.
     """
     return dict(_entry(line) for line in _logical_lines(text))
 

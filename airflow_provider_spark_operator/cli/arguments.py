@@ -1,0 +1,140 @@
+"""The words of every command; no verb's module is loaded to know them."""
+
+import argparse
+
+DESCRIPTION = (
+    "Apache Spark on Kubernetes: controller, local cluster and tools for spark.apache.org resources."
+)
+EXIT_CODES = (
+    "exit codes: 0 success, 1 the application failed, 2 invalid input or usage, 3 API unreachable, refused "
+    "or not permitted, 4 timed out, 5 infrastructure or scheduling failure, 130 interrupted"
+)
+
+
+def parser(version: str) -> argparse.ArgumentParser:
+    """The whole command line; usage errors end with exit code 2, as argparse has it."""
+    root = argparse.ArgumentParser(prog="spark-operator", description=DESCRIPTION, epilog=EXIT_CODES)
+    root.add_argument("--version", action="version", version=f"spark-operator {version}")
+    verbs = root.add_subparsers(title="verbs", metavar="VERB", required=True)
+    _add_reconcile(verbs)
+    _add_local(verbs)
+    _add_crds(verbs)
+    _add_validate(verbs)
+    return root
+
+
+def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    reconcile = verbs.add_parser(
+        "reconcile",
+        help="run the controller that drives SparkApplications",
+        description="Run the controller that drives SparkApplications, where no operator does. "
+        "Prints one line `ready ...` when it has seen everything it looks after; SIGTERM ends it.",
+        epilog=EXIT_CODES,
+    )
+    reconcile.set_defaults(module="reconcile")
+    _add_cluster_access(reconcile)
+    scope = reconcile.add_mutually_exclusive_group()
+    scope.add_argument(
+        "--namespaces", metavar="A,B", help="watch these namespaces (default: the current one)"
+    )
+    scope.add_argument("--namespace-selector", metavar="S", help="watch the namespaces with these labels")
+    scope.add_argument("--all-namespaces", action="store_true", help="watch the whole cluster")
+    reconcile.add_argument(
+        "--config", metavar="FILE", help="settings: YAML, or a .properties file of the Apache operator"
+    )
+    reconcile.add_argument(
+        "--health-port", type=_port, metavar="N", help="serve /healthz and /readyz there (0: a free port)"
+    )
+    reconcile.add_argument(
+        "--workers", type=_positive, metavar="N", help="resources looked at at the same time (default: 50)"
+    )
+    _add_log_format(reconcile)
+
+
+def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    local = verbs.add_parser(
+        "local",
+        help="run a cluster on this machine, its pods as processes",
+        description="Run a cluster on this machine, its pods as processes, with the controller on it.",
+        epilog=EXIT_CODES,
+    )
+    actions = local.add_subparsers(title="actions", metavar="ACTION", required=True)
+    up = actions.add_parser("up", help="start the cluster and keep it in the foreground", epilog=EXIT_CODES)
+    up.set_defaults(module="local_up")
+    up.add_argument("--home", metavar="DIR", default=".spark-local", help="its state (default: %(default)s)")
+    up.add_argument("--kubeconfig", metavar="FILE", help="write the kubeconfig there too, not only under DIR")
+    _add_log_format(up)
+    run = actions.add_parser(
+        "run",
+        help="run one application on a cluster of its own, then take that down",
+        description="Run one application on a cluster of its own. The driver's log goes to stdout, "
+        "what happens meanwhile to stderr; the exit code is the application's.",
+        epilog=EXIT_CODES,
+    )
+    run.set_defaults(module="local_run")
+    run.add_argument("application", metavar="APP.yaml", help="a SparkApplication; - reads standard input")
+    run.add_argument("-n", "--namespace", metavar="NAMESPACE", default="default")
+    run.add_argument(
+        "--timeout", type=_positive_seconds, metavar="SECONDS", help="give up then (default: never)"
+    )
+    _add_log_format(run)
+
+
+def _add_crds(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    crds = verbs.add_parser(
+        "crds",
+        help="print the CustomResourceDefinitions",
+        description="Print the CustomResourceDefinitions, for `kubectl apply --server-side -f -`.",
+        epilog=EXIT_CODES,
+    )
+    crds.set_defaults(module="crds")
+    crds.add_argument("--kind", metavar="K", help="only this kind, for example SparkApplication")
+    crds.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
+
+
+def _add_validate(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    validate = verbs.add_parser(
+        "validate",
+        help="check resources in files, without a cluster",
+        description="Check the resources in YAML or JSON files, without a cluster. "
+        "Each problem is one line with the path of its field.",
+        epilog=EXIT_CODES,
+    )
+    validate.set_defaults(module="validate")
+    validate.add_argument("files", nargs="+", metavar="FILE", help="may hold several documents; - is stdin")
+    validate.add_argument("-o", "--output", choices=("text", "json"), default="text")
+
+
+def _add_cluster_access(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--kubeconfig", metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)"
+    )
+    verb.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
+    )
+
+
+def _add_log_format(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--log-format", choices=("text", "json"), default="text")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to 65535")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    return int(text)
+
+
+def _positive_seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return seconds
