@@ -1,0 +1,56 @@
+"""The environment in which the demo's Airflow runs: everything under one folder, loopback only."""
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+CONNECTION_ID = "kubernetes_default"
+MAX_TASKS = 4
+
+
+def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, str]:
+    """Return the environment variables for every Airflow process of the demo.
+
+    `home` becomes AIRFLOW_HOME; `dags` is the folder of the DAG files; the connection points at `kubeconfig`.
+    """
+    port = _free_port()
+    settings = {
+        "CORE__DAGS_FOLDER": str(dags),
+        "CORE__LOAD_EXAMPLES": "False",
+        "CORE__EXECUTOR": "LocalExecutor",
+        "CORE__PARALLELISM": str(MAX_TASKS),
+        "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
+        "API__HOST": "127.0.0.1",
+        "API__PORT": str(port),
+        "API__WORKERS": "1",
+        "API_AUTH__JWT_SECRET": secrets.token_urlsafe(48),
+        "API__SECRET_KEY": secrets.token_urlsafe(48),
+        "SCHEDULER__ENABLE_HEALTH_CHECK": "False",
+        "USAGE_DATA_COLLECTION__ENABLED": "False",
+    }
+    return {
+        **_inherited(os.environ),
+        **{f"AIRFLOW__{key}": value for key, value in settings.items()},
+        "AIRFLOW_HOME": str(home),
+        f"AIRFLOW_CONN_{CONNECTION_ID.upper()}": json.dumps(
+            {"conn_type": "kubernetes", "extra": {"kube_config_path": str(kubeconfig)}}
+        ),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONWARNINGS": "ignore",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+
+
+def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    # Settings of an Airflow that the user runs beside must not leak into this one.
+    return {key: value for key, value in environment.items() if not key.startswith("AIRFLOW_")}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

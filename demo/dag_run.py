@@ -1,0 +1,77 @@
+"""Runs inside the demo's Airflow: registers the DAGs, starts one run and reports it as JSON lines.
+
+Each line on standard output is one object: `{"task": …, "state": …}` whenever a task instance changes its
+state, and `{"run": …, "state": …}` at the end. Airflow's own output goes to standard error.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import TextIO
+
+POLL_SECONDS = 0.5
+RUN_ID = "demo"
+
+
+def main(dag_id: str) -> int:
+    """Create the metadata database, run `dag_id` once and report until the run has ended."""
+    # Airflow logs to standard output, from the moment it is imported; the report keeps that stream for itself.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w") as report:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        problems = _register(dag_id)
+        if problems:
+            print("\n".join(problems), file=sys.stderr)
+            return 1
+        _follow(dag_id, report)
+    return 0
+
+
+def _register(dag_id: str) -> list[str]:
+    from airflow.api.common.trigger_dag import trigger_dag
+    from airflow.dag_processing.bundles.manager import DagBundlesManager
+    from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+    from airflow.utils.db import initdb
+    from airflow.utils.types import DagRunTriggeredByType
+
+    initdb()
+    manager = DagBundlesManager()
+    manager.sync_bundles_to_db()
+    for bundle in manager.get_all_dag_bundles():
+        bundle.initialize()
+        bag = BundleDagBag(dag_folder=bundle.path, bundle_path=bundle.path, bundle_name=bundle.name)
+        if bag.import_errors:
+            return [f"{path}: {error}" for path, error in bag.import_errors.items()]
+        sync_bag_to_db(bag, bundle.name, bundle.version)
+    trigger_dag(dag_id, run_id=RUN_ID, triggered_by=DagRunTriggeredByType.CLI)
+    return []
+
+
+def _follow(dag_id: str, report: TextIO) -> None:
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+    from airflow.utils.state import State
+
+    known: dict[str, str | None] = {}
+    while True:
+        with create_session() as session:
+            run = session.query(DagRun).filter(DagRun.dag_id == dag_id, DagRun.run_id == RUN_ID).one()
+            states = {instance.task_id: instance.state for instance in run.get_task_instances(session=session)}
+            ended = run.state in State.finished_dr_states
+            run_state = str(run.state)
+        for task_id, state in states.items():
+            if known.get(task_id) != state:
+                known[task_id] = state
+                _write(report, {"task": task_id, "state": state and str(state)})
+        if ended:
+            _write(report, {"run": RUN_ID, "state": run_state})
+            return
+        time.sleep(POLL_SECONDS)
+
+
+def _write(report: TextIO, line: dict[str, str | None]) -> None:
+    print(json.dumps(line), file=report, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,168 @@
+"""Puts the parts together: the local cluster, Airflow's processes, one DAG run, and what it came to."""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from demo.airflow_environment import airflow_environment
+from demo.narrator import Narrator, timestamped
+from demo.processes import Component, component
+from demo.task_log import failure_of, log_of
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+DAG_ID = "spark_pi"
+EXPECTED = {"pi": "success", "fail_on_purpose": "failed"}
+EXPECTED_EXIT_CODE = "exit code 3"
+NAMESPACE = "default"
+NEEDED_MEBIBYTES = 300
+AIRFLOW_COMMANDS = {
+    "scheduler": ("scheduler", "--skip-serve-logs"),
+    "triggerer": ("triggerer", "--skip-serve-logs"),
+    "api-server": ("api-server", "--apps", "execution"),
+}
+
+
+class DemoFailed(Exception):
+    """The demo cannot go on, or did not end as it should; the message is one sentence for a person."""
+
+
+async def run(home: Path) -> None:
+    """Run the demo with all its state under `home`, whose earlier content is removed.
+
+    Raises DemoFailed where a task did not end as it should, ProcessFailed where a process ended early, and
+    OSError where `home` cannot be written.
+    """
+    _prepare(home)
+    kubeconfig, airflow_home, logs = home / "kubeconfig", home / "airflow", home / "logs"
+    environment = airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
+    async with AsyncExitStack() as stack:
+        _announce("cluster", f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}")
+        parts = [await stack.enter_async_context(_cluster(home, kubeconfig, environment))]
+        _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
+        dag_run = await stack.enter_async_context(
+            component(
+                "the DAG run",
+                (sys.executable, "-m", "demo.dag_run", DAG_ID),
+                log=logs / "dag-run.log",
+                environment=environment,
+                pipe_output=True,
+            )
+        )
+        reports = _reports(dag_run)
+        states = await anext(reports)
+        for name, arguments in AIRFLOW_COMMANDS.items():
+            command = (sys.executable, "-m", "airflow", *arguments)
+            context = component(f"Airflow's {name}", command, log=logs / f"{name}.log", environment=environment)
+            parts.append(await stack.enter_async_context(context))
+        client = await stack.enter_async_context(await open_client(ClusterAccess(kubeconfig=str(kubeconfig))))
+        narrator = Narrator(client, NAMESPACE, _say)
+        states = await _until_ended(reports, parts, narrator, states)
+    _judge(states, airflow_home)
+
+
+def _prepare(home: Path) -> None:
+    if home.exists():
+        shutil.rmtree(home)
+    home.mkdir(mode=0o700, parents=True)
+    free = shutil.disk_usage(home).free // 2**20
+    if free < NEEDED_MEBIBYTES:
+        raise DemoFailed(f"{home} has {free} MiB free and the demo needs {NEEDED_MEBIBYTES} MiB: free some space")
+
+
+@contextlib.asynccontextmanager
+async def _cluster(home: Path, kubeconfig: Path, environment: Mapping[str, str]) -> AsyncIterator[Component]:
+    command = (
+        *(sys.executable, "-m", "airflow_provider_spark_operator.cli", "local", "up"),
+        *("--home", str(home / "cluster"), "--kubeconfig", str(kubeconfig)),
+    )
+    log = home / "logs" / "cluster.log"
+    async with component("the local cluster", command, log=log, environment=environment, pipe_output=True) as part:
+        async for line in _output(part):
+            if line.startswith("ready "):
+                break
+        else:
+            await part.process.wait()
+            raise part.failure()
+        yield part
+
+
+async def _output(part: Component) -> AsyncIterator[str]:
+    stream = part.process.stdout
+    if stream is not None:
+        async for line in stream:
+            yield line.decode(errors="replace").rstrip()
+
+
+async def _reports(dag_run: Component) -> AsyncIterator[dict[str, str | None]]:
+    """Yield the state of every task instance, by task id, whenever one has changed, until the run has ended."""
+    states: dict[str, str | None] = {}
+    async for line in _output(dag_run):
+        report = json.loads(line)
+        if "run" in report:
+            return
+        states[report["task"]] = report["state"]
+        _say(report["task"], f"task {report['state'] or 'created'}")
+        yield dict(states)
+    await dag_run.process.wait()
+    raise dag_run.failure()
+
+
+async def _until_ended(
+    reports: AsyncIterator[dict[str, str | None]],
+    parts: list[Component],
+    narrator: Narrator,
+    states: dict[str, str | None],
+) -> dict[str, str | None]:
+    async def last_report() -> dict[str, str | None]:
+        last = states
+        async for report in reports:
+            last = report
+        return last
+
+    narration = asyncio.create_task(narrator.run())
+    ending = asyncio.create_task(last_report())
+    exits = {asyncio.create_task(part.process.wait()): part for part in parts}
+    try:
+        done, _ = await asyncio.wait({ending, narration, *exits}, return_when=asyncio.FIRST_COMPLETED)
+        for task in done & exits.keys():
+            raise exits[task].failure()
+        if narration in done:
+            await narration
+        return await ending
+    finally:
+        tasks = (narration, ending, *exits)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _judge(states: Mapping[str, str | None], airflow_home: Path) -> None:
+    print()
+    wrong = []
+    for task_id, expected in EXPECTED.items():
+        log = log_of(airflow_home, DAG_ID, task_id)
+        failure = failure_of(log)
+        as_expected = states.get(task_id) == expected and (expected == "success" or EXPECTED_EXIT_CODE in failure)
+        note = "as expected" if as_expected else f"NOT as expected ({expected})"
+        _announce(task_id, f"{states.get(task_id)}, {note}")
+        if failure:
+            print(f"    why   {failure}")
+        print(f"    log   {log}")
+        if not as_expected:
+            wrong.append(task_id)
+    if wrong:
+        raise DemoFailed(f"{' and '.join(wrong)} did not end as expected; the task's log says why")
+
+
+def _announce(subject: str, text: str) -> None:
+    print(f"==> {subject:<16} {text}", flush=True)
+
+
+def _say(subject: str, text: str) -> None:
+    print(timestamped(subject, text), flush=True)

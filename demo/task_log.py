@@ -1,0 +1,32 @@
+"""Reads what Airflow has written about a task instance: one JSON object a line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from demo.dag_run import RUN_ID
+
+
+def log_of(airflow_home: Path, dag_id: str, task_id: str) -> Path:
+    """Return the newest log file of the task in the demo's run (of its first try, if it has none yet)."""
+    folder = airflow_home / "logs" / f"dag_id={dag_id}" / f"run_id={RUN_ID}" / f"task_id={task_id}"
+    attempts = sorted(path for path in folder.glob("attempt=*.log"))
+    return attempts[-1] if attempts else folder / "attempt=1.log"
+
+
+def failure_of(log: Path) -> str:
+    """Return the message of the last exception in the log, or an empty string."""
+    message = ""
+    if log.exists():
+        for line in log.read_text(errors="replace").splitlines():
+            message = _exception(line) or message
+    return message
+
+
+def _exception(line: str) -> str:
+    try:
+        record: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return ""
+    details = record.get("error_detail") or []
+    return str(details[-1].get("exc_value", "")) if details else ""
