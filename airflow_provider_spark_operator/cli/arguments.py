@@ -2,9 +2,7 @@
 
 import argparse
 
-DESCRIPTION = (
-    "Apache Spark on Kubernetes: controller, local cluster and tools for spark.apache.org resources."
-)
+DESCRIPTION = "Apache Spark on Kubernetes: controller, local cluster and tools for spark.apache.org resources."
 EXIT_CODES = (
     "exit codes: 0 success, 1 the application failed, 2 invalid input or usage, 3 API unreachable, refused "
     "or not permitted, 4 timed out, 5 infrastructure or scheduling failure, 130 interrupted"
@@ -34,9 +32,7 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
     reconcile.set_defaults(module="reconcile")
     _add_cluster_access(reconcile)
     scope = reconcile.add_mutually_exclusive_group()
-    scope.add_argument(
-        "--namespaces", metavar="A,B", help="watch these namespaces (default: the current one)"
-    )
+    scope.add_argument("--namespaces", metavar="A,B", help="watch these namespaces (default: the current one)")
     scope.add_argument("--namespace-selector", metavar="S", help="watch the namespaces with these labels")
     scope.add_argument("--all-namespaces", action="store_true", help="watch the whole cluster")
     reconcile.add_argument(
@@ -74,9 +70,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     run.set_defaults(module="local_run")
     run.add_argument("application", metavar="APP.yaml", help="a SparkApplication; - reads standard input")
     run.add_argument("-n", "--namespace", metavar="NAMESPACE", default="default")
-    run.add_argument(
-        "--timeout", type=_positive_seconds, metavar="SECONDS", help="give up then (default: never)"
-    )
+    run.add_argument("--timeout", type=_positive_seconds, metavar="SECONDS", help="give up then (default: never)")
     _add_log_format(run)
 
 
@@ -106,12 +100,8 @@ def _add_validate(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _add_cluster_access(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--kubeconfig", metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)"
-    )
-    verb.add_argument(
-        "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
-    )
+    verb.add_argument("--kubeconfig", metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)")
+    verb.add_argument("--context", metavar="NAME", help="context of the kubeconfig (default: its current one)")
 
 
 def _add_log_format(verb: argparse.ArgumentParser) -> None:

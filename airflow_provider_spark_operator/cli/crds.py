@@ -22,9 +22,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         kinds = {str(definition["spec"]["names"]["kind"]): definition for definition in definitions}
         chosen = {kind.lower(): definition for kind, definition in kinds.items()}.get(options.kind.lower())
         if chosen is None:
-            raise CommandError(
-                f"--kind {options.kind}: unknown; give one of {', '.join(kinds)}", ExitCode.INVALID
-            )
+            raise CommandError(f"--kind {options.kind}: unknown; give one of {', '.join(kinds)}", ExitCode.INVALID)
         definitions = [chosen]
     if options.output == "json":
         document = {"apiVersion": "v1", "kind": "List", "items": definitions}

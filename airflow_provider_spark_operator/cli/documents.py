@@ -22,7 +22,7 @@ class SourceDocument:
     content: object
 
 
-class UnreadableDocument(CommandError):
+class DocumentError(CommandError):
     """A file that is not there, cannot be read or is not YAML; str() names it."""
 
     def __init__(self, message: str) -> None:
@@ -33,7 +33,7 @@ def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`.
 
     Raises:
-        UnreadableDocument: missing, a folder, not permitted, or not UTF-8.
+        DocumentError: missing, a folder, not permitted, or not UTF-8.
     """
     try:
         if path == STANDARD_INPUT:
@@ -41,38 +41,36 @@ def read_text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UnreadableDocument(f"cannot read {path}: {reason[:1].lower()}{reason[1:]}") from None
+        raise DocumentError(f"{_named(path)}: cannot be read: {reason[:1].lower()}{reason[1:]}") from None
     except UnicodeDecodeError as error:
-        raise UnreadableDocument(f"cannot read {path}: not UTF-8 text (byte {error.start})") from None
+        raise DocumentError(f"{_named(path)}: cannot be read: not UTF-8 text (byte {error.start})") from None
 
 
-def read_documents(path: str) -> list[SourceDocument]:
-    """The non-empty documents of a YAML (or JSON) file.
+def read_documents(path: str) -> Iterator[SourceDocument]:
+    """The non-empty documents of a YAML (or JSON) file; those before a mistake come before its error.
 
     Raises:
-        UnreadableDocument: see `read_text`; or not YAML, or without any document.
+        DocumentError: see `read_text`; or not YAML, or without any document.
     """
-    documents = list(_documents(read_text(path), _named(path)))
-    if not documents:
-        raise UnreadableDocument(f"{_named(path)}: holds no document")
-    return documents
-
-
-def _documents(text: str, source: str) -> Iterator[SourceDocument]:
-    loader = yaml.SafeLoader(text)
+    source = _named(path)
+    loader = yaml.SafeLoader(read_text(path))
+    found = False
     try:
         while loader.check_node():
             node = loader.get_node()
-            content = loader.construct_document(node)  # type: ignore[no-untyped-call]
+            content = loader.construct_document(node)
             if content is not None:
-                yield SourceDocument(source, node.start_mark.line + 1, content)
+                found = True
+                yield SourceDocument(source, node.start_mark.line + 1 if node else 1, content)
     except yaml.YAMLError as error:
-        raise UnreadableDocument(f"{source}: not YAML: {_sentence(error)}") from None
+        raise DocumentError(f"{source}: not YAML: {_sentence(error)}") from None
     except (ValueError, RecursionError) as error:
         # A date such as 2026-02-31, or nesting beyond any sense.
-        raise UnreadableDocument(f"{source}: not usable YAML: {error}") from None
+        raise DocumentError(f"{source}: not usable YAML: {error}") from None
     finally:
         loader.dispose()
+    if not found:
+        raise DocumentError(f"{source}: holds no document")
 
 
 def _sentence(error: yaml.YAMLError) -> str:

@@ -19,7 +19,7 @@ class CommandError(Exception):
 
 
 def print_error(message: str, stream: TextIO | None = None) -> None:
-    """Print an error, each of its lines under the program's name; coloured on a terminal unless NO_COLOR is set."""
+    """Print an error, each line under the program's name; in colour on a terminal unless NO_COLOR is set."""
     stream = stream or sys.stderr
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     label = f"{_RED}error:{_PLAIN}" if colour else "error:"

@@ -4,7 +4,7 @@ import argparse
 import json
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.cli.documents import SourceDocument, UnreadableDocument, read_documents
+from airflow_provider_spark_operator.cli.documents import DocumentError, SourceDocument, read_documents
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.models.parse import validate_document
 
@@ -30,18 +30,14 @@ def run(options: argparse.Namespace) -> ExitCode:
     checked = 0
     for path in options.files:
         try:
-            documents = read_documents(path)
-        except UnreadableDocument as error:
-            findings.append(Finding(path, None, "", "", str(error).removeprefix(f"{path}: ")))
-            continue
-        checked += len(documents)
-        findings += [finding for document in documents for finding in _check(document)]
+            for document in read_documents(path):
+                checked += 1
+                findings += _check(document)
+        except DocumentError as error:
+            source, _, message = str(error).partition(": ")
+            findings.append(Finding(source, None, "", "", message))
     if options.output == "json":
-        print(
-            json.dumps(
-                {"valid": not findings, "documents": checked, "problems": _as_json(findings)}, indent=2
-            )
-        )
+        print(json.dumps({"valid": not findings, "documents": checked, "problems": _as_json(findings)}, indent=2))
     else:
         _print(findings, checked)
     return ExitCode.INVALID if findings else ExitCode.SUCCESS
@@ -49,10 +45,10 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _check(document: SourceDocument) -> list[Finding]:
     resource = _described(document.content)
-    return [
-        Finding(document.source, document.line, resource, problem.path, problem.message)
-        for problem in validate_document(document.content)
-    ]
+    problems = validate_document(document.content)
+    # Of a resource of another kind, that it is one is all there is to say.
+    problems = [problem for problem in problems if problem.path == "kind"] or problems
+    return [Finding(document.source, document.line, resource, problem.path, problem.message) for problem in problems]
 
 
 def _described(content: object) -> str:

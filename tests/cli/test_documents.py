@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
+
+
+def write(folder: Path, content: str | bytes) -> str:
+    path = folder / "file.yaml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+def test_every_document_is_found_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "# first\na: 1\n---\n---\n- 2\n")
+    assert [(found.line, found.content) for found in read_documents(path)] == [(2, {"a": 1}), (5, [2])]
+
+
+def test_documents_before_a_mistake_come_before_its_error(tmp_path: Path) -> None:
+    documents = read_documents(write(tmp_path, "a: 1\n---\nb: [\n"))
+    assert next(documents).content == {"a": 1}
+    with pytest.raises(DocumentError, match=r"file\.yaml: not YAML: .*\(line 4, column 1\)$"):
+        next(documents)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        pytest.param("", "holds no document", id="empty"),
+        pytest.param("# nothing\n---\n", "holds no document", id="only a comment"),
+        pytest.param(b"\xff\xfe\x00", "cannot be read: not UTF-8 text (byte 0)", id="binary"),
+        pytest.param(
+            "a: !!python/object:os.system {}", "not YAML: could not determine a constructor", id="tag"
+        ),
+        pytest.param("day: 2026-02-31", "not usable YAML: day is out of range", id="impossible date"),
+        pytest.param("a: 1\n\tb: 2", "not YAML: ", id="tab"),
+        pytest.param("[" * 5000, "not ", id="nesting"),
+    ],
+)
+def test_what_is_no_document_is_said_in_one_sentence(
+    tmp_path: Path, content: str | bytes, sentence: str
+) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(DocumentError) as caught:
+        list(read_documents(path))
+    assert str(caught.value).startswith(f"{path}: {sentence}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match=r"none\.yaml: cannot be read: no such file or directory$"):
+        list(read_documents(str(tmp_path / "none.yaml")))
