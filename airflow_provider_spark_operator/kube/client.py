@@ -1,0 +1,326 @@
+"""The API's verbs on plain JSON objects."""
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Self
+
+from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
+from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
+from airflow_provider_spark_operator.kube.transport import Call, JsonObject, Transport
+
+PAGE_SIZE = 500
+WATCH_SECONDS = 290
+# The server ends a watch itself after `timeoutSeconds`; one that is this much late has lost its connection.
+WATCH_SLACK_SECONDS = 30
+# etcd takes objects up to 1.5 MiB; an event carries one of them, written as JSON.
+LONGEST_EVENT = 16 * 1024 * 1024
+LONGEST_LOG_LINE = 64 * 1024
+_LOG_SECONDS = 60.0
+
+
+class PatchType(StrEnum):
+    """How the API is to read a patch: its content type."""
+
+    MERGE = "application/merge-patch+json"
+    JSON = "application/json-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True)
+class ObjectList:
+    """A collection as it was at `resource_version`."""
+
+    items: list[JsonObject]
+    resource_version: str
+
+
+@dataclass(frozen=True)
+class WatchEvent:
+    """One event of a watch; `type` is ADDED, MODIFIED, DELETED or BOOKMARK."""
+
+    type: str
+    object: JsonObject
+
+
+class KubeClient:
+    """A connection to one API server; `kube.connection.open_client` makes one.
+
+    Every call takes a bounded time and raises a `kube.errors.KubeError` naming what failed.
+    `namespace=None` means all namespaces, or that the kind has none.
+
+    Args:
+        transport: Closed with the client.
+        default_namespace: Where to act if nobody says: that of the connection, kubeconfig context or pod.
+    """
+
+    def __init__(self, transport: Transport, default_namespace: str) -> None:
+        self._transport = transport
+        self.default_namespace = default_namespace
+
+    @property
+    def server(self) -> str:
+        """The address of the API server, for messages."""
+        return self._transport.server
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._transport.close()
+
+    async def get(self, resource: ResourceType, name: str, namespace: str | None) -> JsonObject:
+        """One object, read live."""
+        return await self._transport.request(Call("get", "GET", resource, namespace, name))
+
+    async def list(
+        self,
+        resource: ResourceType,
+        namespace: str | None = None,
+        *,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+    ) -> ObjectList:
+        """A whole collection, read live in pages; all of them show the same resource version.
+
+        Raises:
+            Gone: The collection changed so much while it was paged that the API lost its place.
+        """
+        selectors = _selectors(label_selector, field_selector)
+        items: list[JsonObject] = []
+        continuation = ""
+        while True:
+            parameters = {"limit": str(PAGE_SIZE), **selectors}
+            if continuation:
+                parameters["continue"] = continuation
+            page = await self._transport.request(Call("list", "GET", resource, namespace, parameters=parameters))
+            items += [_with_kind(item, resource) for item in page.get("items") or ()]
+            metadata = page.get("metadata") or {}
+            continuation = metadata.get("continue") or ""
+            if not continuation:
+                return ObjectList(items, str(metadata.get("resourceVersion", "")))
+
+    async def create(
+        self, resource: ResourceType, body: Mapping[str, Any], namespace: str | None, *, dry_run: bool = False
+    ) -> JsonObject:
+        """Create an object and return it as stored.
+
+        Raises:
+            AlreadyExists: The name is taken.
+            Unreachable: No answer came; the object may exist none the less.
+        """
+        parameters = {"dryRun": "All"} if dry_run else {}
+        return await self._transport.request(
+            Call("create", "POST", resource, namespace, parameters=parameters, body=body)
+        )
+
+    async def replace(
+        self,
+        resource: ResourceType,
+        name: str,
+        namespace: str | None,
+        body: Mapping[str, Any],
+        *,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        """Replace an object; a `metadata.resourceVersion` in the body is a precondition (Conflict)."""
+        return await self._transport.request(Call("update", "PUT", resource, namespace, name, subresource, body=body))
+
+    async def patch(
+        self,
+        resource: ResourceType,
+        name: str,
+        namespace: str | None,
+        patch: object,
+        *,
+        patch_type: PatchType = PatchType.MERGE,
+        subresource: str | None = None,
+        field_manager: str | None = None,
+        force: bool = False,
+    ) -> JsonObject:
+        """Patch an object; `metadata.uid` and `resourceVersion` in a merge patch are preconditions.
+
+        Args:
+            resource: The kind.
+            name: Of the object.
+            namespace: Of the object.
+            patch: An object for MERGE and APPLY, a list of operations for JSON.
+            patch_type: How to read it.
+            subresource: `status`, or None for the object itself.
+            field_manager: Required by APPLY.
+            force: APPLY only: take over fields of other managers.
+
+        Raises:
+            Conflict: A precondition does not hold.
+        """
+        parameters = {"fieldManager": field_manager} if field_manager else {}
+        if force:
+            parameters["force"] = "true"
+        call = Call("patch", "PATCH", resource, namespace, name, subresource, parameters, patch, patch_type)
+        return await self._transport.request(call)
+
+    async def delete(
+        self,
+        resource: ResourceType,
+        name: str,
+        namespace: str | None,
+        *,
+        propagation: str | None = None,
+        grace_seconds: int | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+    ) -> JsonObject:
+        """Ask for an object's deletion; finalizers and grace periods may keep it for a while.
+
+        Args:
+            resource: The kind.
+            name: Of the object.
+            namespace: Of the object.
+            propagation: `Background`, `Foreground` or `Orphan`.
+            grace_seconds: For pods; 0 kills.
+            uid: Precondition: only this very object.
+            resource_version: Precondition: only as it was read.
+
+        Raises:
+            NotFound: It is not there (any more).
+            Conflict: A precondition does not hold.
+        """
+        preconditions = {"uid": uid, "resourceVersion": resource_version}
+        options = {
+            "propagationPolicy": propagation,
+            "gracePeriodSeconds": grace_seconds,
+            "preconditions": _without_none(preconditions) or None,
+        }
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", **_without_none(options)}
+        return await self._transport.request(Call("delete", "DELETE", resource, namespace, name, body=body))
+
+    async def watch(
+        self,
+        resource: ResourceType,
+        namespace: str | None = None,
+        *,
+        resource_version: str,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        timeout_seconds: int = WATCH_SECONDS,
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """The changes since `resource_version`, until the server ends the stream after `timeout_seconds`.
+
+        Leave it early only through `contextlib.aclosing`, which gives the connection back.
+
+        Raises:
+            Gone: `resource_version` is too old: list again.
+            Unreachable: The stream was cut; go on from the last event's resource version.
+            KubeError: The API refused to watch, or reported an error in the stream.
+        """
+        parameters = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(timeout_seconds),
+            **_selectors(label_selector, field_selector),
+        }
+        call = Call("watch", "GET", resource, namespace, parameters=parameters)
+        limit = float(timeout_seconds + WATCH_SLACK_SECONDS)
+        async with self._transport.stream(call, total_seconds=limit) as response:
+            try:
+                async with aclosing(split_lines(response.content, longest=LONGEST_EVENT)) as lines:
+                    async for line in lines:
+                        if line.strip():
+                            yield _event(call, line)
+            except LineTooLong as error:
+                raise call.failed(502, {"reason": "EventTooLarge", "message": str(error)}) from error
+
+    async def logs(
+        self,
+        namespace: str,
+        pod: str,
+        *,
+        container: str | None = None,
+        follow: bool = False,
+        tail_lines: int | None = None,
+        since_time: datetime | None = None,
+        timestamps: bool = False,
+        limit_bytes: int | None = None,
+        previous: bool = False,
+    ) -> AsyncGenerator[str, None]:
+        """The lines of a container's log, each cut to 64 KiB.
+
+        Args:
+            namespace: Of the pod.
+            pod: Its name.
+            container: May be left out where the pod has only one.
+            follow: Stay on until the container ends; without it the whole answer takes at most 60 s.
+            tail_lines: Begin that many lines before the end.
+            since_time: With its zone; the API looks at whole seconds only.
+            timestamps: Begin each line with its time (RFC 3339, nanoseconds) and a space.
+            limit_bytes: The server ends the answer there, which may be inside a line.
+            previous: Of the container's previous run.
+
+        Raises:
+            BadRequest: The container has not started, or the pod has several and none is named.
+            NotFound: The pod is gone.
+            Unreachable: The stream was cut.
+        """
+        options = {
+            "container": container,
+            "follow": "true" if follow else None,
+            "tailLines": tail_lines,
+            "sinceTime": None if since_time is None else _rfc3339(since_time),
+            "timestamps": "true" if timestamps else None,
+            "limitBytes": limit_bytes,
+            "previous": "true" if previous else None,
+        }
+        parameters = {key: str(value) for key, value in _without_none(options).items()}
+        call = Call("get", "GET", PODS, namespace, pod, "log", parameters)
+        async with (
+            self._transport.stream(call, total_seconds=None if follow else _LOG_SECONDS) as response,
+            aclosing(split_lines(response.content, longest=LONGEST_LOG_LINE, cut=True)) as lines,
+        ):
+            async for line in lines:
+                yield line.decode("utf-8", "replace").rstrip("\r")
+
+
+def _event(call: Call, line: bytes) -> WatchEvent:
+    try:
+        event = json.loads(line)
+        kind, item = event["type"], event["object"]
+    except (ValueError, KeyError, TypeError) as error:
+        # A cut in the middle of a line looks like this too, where a proxy ends the stream politely.
+        raise call.unreachable("the watch delivered an incomplete event") from error
+    if kind == "ERROR":
+        raise call.failed(int(item.get("code") or 500), item)
+    return WatchEvent(kind, _with_kind(item, call.resource))
+
+
+def _with_kind(item: JsonObject, resource: ResourceType) -> JsonObject:
+    # The items of a list of built-in kinds come without apiVersion and kind.
+    item.setdefault("apiVersion", resource.api_version)
+    item.setdefault("kind", resource.kind)
+    return item
+
+
+def _selectors(label_selector: str | None, field_selector: str | None) -> dict[str, str]:
+    selectors = {"labelSelector": label_selector, "fieldSelector": field_selector}
+    return {key: value for key, value in selectors.items() if value}
+
+
+def _without_none(options: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,262 @@
+"""From a kubeconfig, or from inside a pod, to an open `KubeClient`."""
+
+import hashlib
+import json
+import os
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import yaml
+from kubernetes.aio import config as kubernetes_config
+from kubernetes.aio.client import Configuration
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.credentials import Credentials
+from airflow_provider_spark_operator.kube.errors import ConfigurationError
+from airflow_provider_spark_operator.kube.transport import RetryPolicy, Transport
+
+_POD_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+# An object is at most 1.5 MiB; a smaller buffer would make aiohttp stop and go inside one event.
+_READ_BUFFER = 2 * 1024 * 1024
+# A peer that vanished without a word is noticed after a minute: 30 s of silence, then 3 probes.
+_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterAccess:
+    """Which cluster, and as whom.
+
+    The first that is given wins: `in_cluster`, `kubeconfig_document`, `kubeconfig`, the files of
+    $KUBECONFIG, `~/.kube/config` where it exists, the service account of the pod we run in.
+
+    Attributes:
+        kubeconfig: A file, or several joined by the path separator as in $KUBECONFIG.
+        kubeconfig_document: The content of one; never shown by `repr`.
+        in_cluster: Use the service account of the pod.
+        context: Of the kubeconfig; None for its current context.
+        namespace: The default namespace; None for that of the context or pod.
+        verify_ssl: False accepts any certificate.
+        tcp_keepalive: Probe silent connections.
+    """
+
+    kubeconfig: Path | str | None = None
+    kubeconfig_document: Mapping[str, Any] | None = field(default=None, repr=False)
+    in_cluster: bool = False
+    context: str | None = None
+    namespace: str | None = None
+    verify_ssl: bool = True
+    tcp_keepalive: bool = True
+
+    @property
+    def key(self) -> str:
+        """Equal for equal access, to share clients by; holds a digest in place of secrets."""
+        document = self.kubeconfig_document
+        digest = hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
+        parts = (
+            str(self.kubeconfig or ""),
+            digest if document is not None else "",
+            self.in_cluster,
+            self.context,
+            self.namespace,
+            self.verify_ssl,
+            self.tcp_keepalive,
+        )
+        return json.dumps(parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusterAccess) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+async def open_client(access: ClusterAccess, *, retry: RetryPolicy | None = None) -> KubeClient:
+    """Read the configuration and make a client; nothing is sent yet.
+
+    Args:
+        access: Which cluster.
+        retry: Other than the default for requests that fail in passing.
+
+    Raises:
+        ConfigurationError: The configuration is missing, wrong, or names what does not exist.
+    """
+    configuration = Configuration()
+    loaded = await _load(access, configuration)
+    if not access.verify_ssl:
+        configuration.verify_ssl = False
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(
+            limit=0,  # each follower of a log holds one; a limit would leave requests waiting behind them
+            ssl=_tls(configuration),
+            socket_factory=_keepalive_socket if access.tcp_keepalive else None,
+        ),
+        # Go's rule, so kubectl's: no proxy of the environment stands between us and our own machine.
+        trust_env=not _is_loopback(configuration.host),
+        read_bufsize=_READ_BUFFER,
+    )
+    transport = Transport(
+        session,
+        configuration.host,
+        Credentials(configuration, loaded.reload, reload_on_time=loaded.reload_on_time),
+        proxy=configuration.proxy,
+        tls_server_name=configuration.tls_server_name,
+        retry=retry,
+    )
+    return KubeClient(transport, access.namespace or loaded.namespace or "default")
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    namespace: str | None
+    reload: Callable[[], Awaitable[None]]
+    reload_on_time: bool
+
+
+async def _load(access: ClusterAccess, configuration: Configuration) -> _Loaded:
+    if not access.in_cluster:
+        if access.kubeconfig_document is not None:
+            return await _load_document(access, dict(access.kubeconfig_document), configuration)
+        paths = _kubeconfig_paths(access)
+        if paths is not None:
+            return await _load_files(access, paths, configuration)
+        if "KUBERNETES_SERVICE_HOST" not in os.environ:
+            raise ConfigurationError(
+                "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
+                "and this is no pod; name a kubeconfig"
+            )
+    return _load_in_cluster(configuration)
+
+
+def _kubeconfig_paths(access: ClusterAccess) -> str | None:
+    """The files to read, joined as in $KUBECONFIG, or None where nobody names any and none is there."""
+    named = str(access.kubeconfig or os.environ.get("KUBECONFIG") or "")
+    if not named:
+        usual = Path.home() / ".kube" / "config"
+        return str(usual) if usual.is_file() else None
+    files = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+    if not any(file.is_file() for file in files):
+        source = "" if access.kubeconfig else " ($KUBECONFIG)"
+        raise ConfigurationError(f"kubeconfig {named}{source} does not exist")
+    return os.pathsep.join(str(file) for file in files)
+
+
+async def _load_files(access: ClusterAccess, paths: str, configuration: Configuration) -> _Loaded:
+    # persist_config would write a refreshed token into a file that is the user's, not ours.
+    return await _load_kubeconfig(
+        f"kubeconfig {paths}",
+        access,
+        configuration,
+        lambda: kubernetes_config.load_kube_config(
+            config_file=paths,
+            context=access.context,
+            client_configuration=configuration,
+            persist_config=False,
+        ),
+    )
+
+
+async def _load_document(access: ClusterAccess, document: dict[str, Any], configuration: Configuration) -> _Loaded:
+    return await _load_kubeconfig(
+        "the given kubeconfig",
+        access,
+        configuration,
+        lambda: kubernetes_config.load_kube_config_from_dict(
+            document, context=access.context, client_configuration=configuration
+        ),
+    )
+
+
+async def _load_kubeconfig(
+    title: str, access: ClusterAccess, configuration: Configuration, load: Callable[[], Awaitable[Any]]
+) -> _Loaded:
+    try:
+        loader = await load()
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        place = f" at line {where.line + 1}" if where else ""
+        raise ConfigurationError(f"{title} is no YAML{place}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{title} cannot be read: {error.strerror or error}") from error
+    except Exception as error:
+        # The official loader raises its ConfigException for what it foresees and whatever Python
+        # raises (TypeError, KeyError, …) for the rest.
+        context = f" (context {access.context})" if access.context else ""
+        raise ConfigurationError(f"{title}{context} is not usable: {error}") from error
+    user: Any = getattr(loader, "_user", None)  # the loader tells what it found only by its private field
+    has_plugin = user is not None and "exec" in user
+    # It logs and swallows the failure of a credential plugin, and would go on as an anonymous user.
+    if has_plugin and not configuration.api_key and not configuration.cert_file:
+        command = user["exec"].safe_get("command")
+        raise ConfigurationError(
+            f"{title}: the credential plugin {command!r} gave no credentials; run it by hand to see why"
+        )
+
+    async def reload() -> None:
+        await loader.load_and_set(configuration)
+
+    return _Loaded(
+        loader.current_context["context"].get("namespace"),
+        reload,
+        reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
+    )
+
+
+def _load_in_cluster(configuration: Configuration) -> _Loaded:
+    def load() -> None:
+        kubernetes_config.load_incluster_config(client_configuration=configuration)
+
+    async def reload() -> None:
+        load()
+
+    try:
+        load()
+    except kubernetes_config.ConfigException as error:
+        raise ConfigurationError(f"the service account of this pod is not usable: {error}") from error
+    namespace = _POD_NAMESPACE_FILE.read_text().strip() if _POD_NAMESPACE_FILE.is_file() else None
+    # The loader's own hook reads the token file every minute.
+    return _Loaded(namespace, reload, reload_on_time=False)
+
+
+def _tls(configuration: Configuration) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+        if configuration.cert_file:
+            context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
+    except (ssl.SSLError, OSError) as error:
+        raise ConfigurationError(
+            f"the certificate authority or client certificate for {configuration.host} cannot be read: {error}"
+        ) from error
+    # Certificate authorities made by older tools lack extensions that Python 3.13 began to insist on.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+    family, kind, protocol, *_ = address
+    connection = socket.socket(family, kind, protocol)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():  # Linux and macOS name the first one differently
+        option = getattr(socket, name, None)
+        if option is not None:
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
+    return connection
+
+
+def _is_loopback(server: str) -> bool:
+    host = urlsplit(server).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,72 @@
+"""The headers that say who we are, kept fresh while the process lives."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+logger = logging.getLogger(__name__)
+
+# client-go reads a token file again after a minute, and so do we for every credential that can change.
+RELOAD_SECONDS = 60.0
+# A token that the API refuses is not read again more often than this: plugins are slow and may ask people.
+SHORTEST_RELOAD_SECONDS = 5.0
+
+
+class TokenSource(Protocol):
+    """The part of the official client's `Configuration` that is needed here."""
+
+    async def auth_settings(self) -> Mapping[str, Mapping[str, str | None]]:
+        """Name of a scheme to its header: `key` and `value`."""
+
+
+class Credentials:
+    """Authentication headers out of the official client's configuration.
+
+    Args:
+        configuration: Holds the current token; its own refresh hook (in-cluster token) is honoured.
+        reload: Reads token file, credential plugin or identity provider again into `configuration`.
+        reload_on_time: Whether reloading is cheap enough to be done every minute. A credential plugin
+            that names no expiry is run again only when the API turns its token down.
+    """
+
+    def __init__(
+        self, configuration: TokenSource, reload: Callable[[], Awaitable[None]], *, reload_on_time: bool
+    ) -> None:
+        self._configuration = configuration
+        self._reload = reload
+        self._reload_on_time = reload_on_time
+        self._loaded_at = time.monotonic()
+        self._lock = asyncio.Lock()
+
+    async def headers(self) -> dict[str, str]:
+        """The headers for the next request; empty for a client certificate or no authentication."""
+        if self._reload_on_time and self._age() >= RELOAD_SECONDS:
+            await self._renew(await self._current())
+        return await self._current()
+
+    async def renewed(self, refused: Mapping[str, str]) -> bool:
+        """Whether other credentials than the `refused` headers can be had now."""
+        if await self._current() == refused:
+            await self._renew(refused)
+        return await self._current() != refused
+
+    async def _current(self) -> dict[str, str]:
+        settings = await self._configuration.auth_settings()
+        return {str(one["key"]): str(one["value"]) for one in settings.values() if one.get("value")}
+
+    async def _renew(self, old: Mapping[str, str]) -> None:
+        # One reload for all requests that wait here: a thousand followers must not start a thousand plugins.
+        async with self._lock:
+            if await self._current() != old or self._age() < SHORTEST_RELOAD_SECONDS:
+                return
+            self._loaded_at = time.monotonic()
+            try:
+                await self._reload()
+            except Exception as error:
+                # Whatever a plugin raises: the old token may still be good, and the API is the judge of that.
+                logger.warning("credentials could not be read again, the old ones stay in use: %s", error)
+
+    def _age(self) -> float:
+        return time.monotonic() - self._loaded_at

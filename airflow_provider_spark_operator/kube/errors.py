@@ -1,0 +1,168 @@
+"""What can go wrong between us and the API, each kind a class, each message one sentence with its cure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class ConfigurationError(Exception):
+    """No way to the cluster can be made out: kubeconfig missing or wrong, context unknown, no credentials."""
+
+
+class KubeError(Exception):
+    """A request that the API refused or that never reached it.
+
+    Attributes:
+        status: HTTP status code; None where no answer came.
+        reason: The API's reason word (`Forbidden`, `AlreadyExists`), or ours where it sent none.
+        message: The API's own message.
+        verb: The verb as RBAC rules name it (`create`, `watch`).
+        resource: The kind as RBAC rules name it (`sparkapplications.spark.apache.org`, `pods/log`).
+        namespace: None for all namespaces and for cluster-wide kinds.
+        name: None for a collection.
+    """
+
+    def __init__(
+        self,
+        status: int | None,
+        reason: str,
+        message: str,
+        verb: str = "",
+        resource: str = "",
+        namespace: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(status, reason, message, verb, resource, namespace, name)
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.verb = verb
+        self.resource = resource
+        self.namespace = namespace
+        self.name = name
+
+    @property
+    def advice(self) -> str:
+        """What the reader can do about it; empty where the message says all there is."""
+        return ""
+
+    @property
+    def place(self) -> str:
+        """Where it was to happen: `in namespace x`, or `in all namespaces`."""
+        return f"in namespace {self.namespace}" if self.namespace else "cluster-wide"
+
+    def __str__(self) -> str:
+        action = " ".join(part for part in (self.verb or "talk to", self.resource, self.name) if part)
+        sentence = f"cannot {action} {self.place}: {_one_line(self.message) or self.reason}"
+        return f"{sentence}; {self.advice}" if self.advice else sentence
+
+
+class BadRequest(KubeError):
+    """400: the request itself makes no sense to the API."""
+
+
+class Unauthorized(KubeError):
+    """401: the API does not know who we are."""
+
+    @property
+    def advice(self) -> str:
+        """Point at the credentials."""
+        return "check the token, certificate or credential plugin of the connection"
+
+
+class Forbidden(KubeError):
+    """403: the API knows us and says no."""
+
+    @property
+    def advice(self) -> str:
+        """Name the right that is missing, as a Role spells it."""
+        return f'grant the verb "{self.verb}" on {self.resource} {self.place}'
+
+
+class NotFound(KubeError):
+    """404: no such object, namespace or kind."""
+
+    @property
+    def advice(self) -> str:
+        """Tell a kind the API does not serve from an object that is not there."""
+        unknown_kind = "page not found" in self.message or "requested resource" in self.message
+        return f"is the definition of {self.resource} installed in this cluster?" if unknown_kind else ""
+
+
+class Conflict(KubeError):
+    """409: the object changed since it was read, or a precondition (uid, resourceVersion) does not hold."""
+
+
+class AlreadyExists(KubeError):
+    """409 with reason AlreadyExists: the name is taken."""
+
+
+class Gone(KubeError):
+    """410: the resource version is too old to watch or page from; list again."""
+
+
+class Invalid(KubeError):
+    """422: the object does not pass the API's validation; the message names the fields."""
+
+
+class TooManyRequests(KubeError):
+    """429: the API sheds load. `retry_after` is its wish in seconds, None where it named none."""
+
+    retry_after: float | None = None
+
+
+class ServerError(KubeError):
+    """5xx, or an answer that is none of the Kubernetes API's."""
+
+
+class Unreachable(KubeError):
+    """No answer: no connection, TLS refused, connection lost, time over. The call may have taken effect."""
+
+
+_BY_STATUS: Mapping[int, type[KubeError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+
+
+def from_status(
+    status: int,
+    document: Mapping[str, Any],
+    *,
+    verb: str,
+    resource: str,
+    namespace: str | None,
+    name: str | None,
+    retry_after: float | None = None,
+) -> KubeError:
+    """The error that an answer stands for.
+
+    Args:
+        status: HTTP status code, or the `code` of a watch's ERROR event.
+        document: A `Status` of the API (`reason`, `message`, `details`); empty where the body was none.
+        verb: As RBAC names it; so is `resource`.
+        resource: See `KubeError`, as for `namespace` and `name`.
+        namespace: See `KubeError`.
+        name: See `KubeError`.
+        retry_after: Seconds from the Retry-After header, if any.
+    """
+    reason = str(document.get("reason") or "")
+    message = str(document.get("message") or reason or f"HTTP status {status}")
+    kind = _BY_STATUS.get(status, ServerError if status >= 500 else KubeError)
+    if reason == "AlreadyExists":
+        kind = AlreadyExists
+    elif reason == "Expired":
+        kind = Gone
+    error = kind(status, reason or kind.__name__, message, verb, resource, namespace, name)
+    if isinstance(error, TooManyRequests):
+        error.retry_after = retry_after
+    return error
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

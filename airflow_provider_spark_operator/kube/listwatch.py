@@ -1,0 +1,145 @@
+"""A collection and every change to it, for as long as the caller stays."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient, ObjectList
+from airflow_provider_spark_operator.kube.errors import Gone, KubeError, TooManyRequests, Unreachable
+from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The whole collection: at the start, and after a gap that a watch could not bridge.
+
+    What the receiver knows and `items` lacks is gone.
+    """
+
+    items: list[JsonObject]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """An object is new or has changed."""
+
+    object: JsonObject
+
+
+@dataclass(frozen=True)
+class Removed:
+    """An object is gone; this is its last content."""
+
+    object: JsonObject
+
+
+Change: TypeAlias = Listed | Changed | Removed
+
+
+async def list_and_watch(
+    client: KubeClient,
+    resource: ResourceType,
+    namespace: str | None = None,
+    *,
+    label_selector: str | None = None,
+    field_selector: str | None = None,
+    on_error: Callable[[KubeError], None] | None = None,
+    backoff: Backoff | None = None,
+) -> AsyncGenerator[Change, None]:
+    """List, then watch without end: cut streams are resumed, and what cannot be resumed is listed again.
+
+    Leave it only through `contextlib.aclosing`, which gives the connection back.
+
+    Args:
+        client: Stays open as long as this runs.
+        resource: The kind.
+        namespace: None for all of them.
+        label_selector: Of the API's syntax; so is `field_selector`.
+        field_selector: See there.
+        on_error: Told of every failure after the first list; what it raises ends the iteration.
+        backoff: Pauses between attempts after a failure; reset by the first success.
+
+    Raises:
+        KubeError: The first list failed. Later failures of any kind (rights taken away, too) are
+            reported and retried, since they may pass.
+    """
+    scope = _Scope(client, resource, namespace, label_selector, field_selector)
+    backoff = backoff or Backoff()
+    listed = await scope.list()
+    yield Listed(listed.items)
+    version: str | None = listed.resource_version
+    while True:
+        opened = time.monotonic()
+        pause = 0.0
+        try:
+            async with aclosing(scope.changes(version)) as changes:
+                async for version, change in changes:  # noqa: B007 - where to resume, if it ends
+                    if not isinstance(change, Listed):
+                        backoff.reset()
+                    if change is not None:
+                        yield change
+        except KubeError as error:
+            if on_error is not None and not isinstance(error, Gone):  # that one is in the normal run of things
+                on_error(error)
+            pause = _wish(error)
+            version = version if _may_resume(error, backoff.failures) else None
+        # A stream that lasted was a good one, even if nothing happened. One that ended at once is a failure
+        # also where the server ended it politely: it must not be asked again without a pause.
+        if time.monotonic() - opened > backoff.longest:
+            backoff.reset()
+        await asyncio.sleep(max(backoff.next(), min(pause, backoff.longest)))
+
+
+def _may_resume(error: KubeError, failures: int) -> bool:
+    # A cut stream goes on where it was. After a second failure in a row the server may have been
+    # replaced by one with another history, for which our version means nothing: list again.
+    return isinstance(error, TooManyRequests) or (isinstance(error, Unreachable) and failures < 1)
+
+
+def _wish(error: KubeError) -> float:
+    return (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
+
+
+@dataclass(frozen=True)
+class _Scope:
+    client: KubeClient
+    resource: ResourceType
+    namespace: str | None
+    label_selector: str | None
+    field_selector: str | None
+
+    async def list(self) -> ObjectList:
+        return await self.client.list(
+            self.resource,
+            self.namespace,
+            label_selector=self.label_selector,
+            field_selector=self.field_selector,
+        )
+
+    async def changes(self, version: str | None) -> AsyncGenerator[tuple[str, Change | None], None]:
+        """Each change since `version` (None: list first) with the version reached; None for a bookmark."""
+        if version is None:
+            listed = await self.list()
+            version = listed.resource_version
+            yield version, Listed(listed.items)
+        events = self.client.watch(
+            self.resource,
+            self.namespace,
+            resource_version=version,
+            label_selector=self.label_selector,
+            field_selector=self.field_selector,
+        )
+        async with aclosing(events) as stream:
+            async for event in stream:
+                version = event.object.get("metadata", {}).get("resourceVersion") or version
+                if event.type == "BOOKMARK":
+                    yield version, None
+                elif event.type == "DELETED":
+                    yield version, Removed(event.object)
+                else:
+                    yield version, Changed(event.object)

@@ -1,0 +1,282 @@
+"""HTTP with the API: authentication, timeouts, bounded retries, and every failure as a `KubeError`."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import aiohttp
+from yarl import URL
+
+from airflow_provider_spark_operator import __version__
+from airflow_provider_spark_operator.kube.credentials import Credentials
+from airflow_provider_spark_operator.kube.errors import (
+    KubeError,
+    ServerError,
+    TooManyRequests,
+    Unreachable,
+    from_status,
+)
+from airflow_provider_spark_operator.kube.resources import ResourceType
+
+JsonObject: TypeAlias = dict[str, Any]
+
+CONNECT_SECONDS = 10.0
+REQUEST_SECONDS = 60.0
+_READING_VERBS = frozenset({"get", "list"})
+_ERROR_BODY_LIMIT = 64 * 1024
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How often and how long to wait before asking again: seconds double from `first` up to `longest`.
+
+    A server that asks (Retry-After) for more than `longest` is not waited for: the caller knows better.
+    """
+
+    retries: int = 3
+    first: float = 0.25
+    longest: float = 10.0
+
+    def pause(self, retry: int, error: KubeError) -> float | None:
+        """Seconds before retry number `retry` (from 0), or None to give up."""
+        if retry >= self.retries:
+            return None
+        wanted = error.retry_after if isinstance(error, TooManyRequests) else None
+        if wanted is not None:
+            return wanted if wanted <= self.longest else None
+        return min(self.longest, self.first * 2.0**retry) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: what it is to RBAC and messages, and what it is to HTTP."""
+
+    verb: str
+    method: str
+    resource: ResourceType
+    namespace: str | None
+    name: str | None = None
+    subresource: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    body: object = None
+    content_type: str = "application/json"
+
+    @property
+    def path(self) -> str:
+        """The URL path.
+
+        Raises:
+            KubeError: A name that would address something else, such as the whole collection.
+        """
+        for part in (self.namespace, self.name):
+            if part is not None and (part in {"", ".", ".."} or set(part) & set("/%?#")):
+                raise self.failed(400, {"reason": "BadRequest", "message": f"{part!r} is no valid name"})
+        return self.resource.path(self.namespace, self.name, self.subresource)
+
+    def failed(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> KubeError:
+        """The error for the API's answer to this call."""
+        return from_status(
+            status,
+            document,
+            verb=self.verb,
+            resource=self.rbac_resource,
+            namespace=self.namespace,
+            name=self.name,
+            retry_after=retry_after,
+        )
+
+    def unreachable(self, message: str) -> Unreachable:
+        """The error for a call that got no answer."""
+        return Unreachable(None, "Unreachable", message, self.verb, self.rbac_resource, self.namespace, self.name)
+
+    @property
+    def rbac_resource(self) -> str:
+        """The kind as RBAC rules name it, subresource included: `pods/log`."""
+        if self.subresource is None:
+            return self.resource.qualified_name
+        group = f".{self.resource.group}" if self.resource.group else ""
+        return f"{self.resource.plural}/{self.subresource}{group}"
+
+
+class Transport:
+    """Requests to one API server over one pool of connections.
+
+    Args:
+        session: Its connector carries the TLS settings. Closed with the transport.
+        server: `https://host:port`, with a path where the API stands behind one.
+        credentials: Asked before every request.
+        proxy: Proxy URL of the kubeconfig, if any.
+        tls_server_name: Name to expect in the server's certificate, if it differs from the host.
+        retry: For reads, and for any call that the server turned away with 429 before acting on it.
+    """
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        server: str,
+        credentials: Credentials,
+        *,
+        proxy: str | None = None,
+        tls_server_name: str | None = None,
+        retry: RetryPolicy | None = None,
+    ) -> None:
+        self.server = server.rstrip("/")
+        self._session = session
+        self._credentials = credentials
+        self._proxy = proxy
+        self._tls_server_name = tls_server_name
+        self._retry = retry or RetryPolicy()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+
+    async def request(self, call: Call) -> JsonObject:
+        """Send a call and return the JSON object of the answer.
+
+        Raises:
+            KubeError: The API refused, answered with something else than JSON, or could not be reached.
+        """
+        retry = 0
+        while True:
+            try:
+                return await self._request_once(call)
+            except KubeError as error:
+                pause = self._retry.pause(retry, error) if _is_worth_a_retry(call, error) else None
+                if pause is None:
+                    raise
+            retry += 1
+            await asyncio.sleep(pause)
+
+    async def _request_once(self, call: Call) -> JsonObject:
+        async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
+            content = await response.read()
+        try:
+            document = json.loads(content)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            raise call.failed(
+                502,
+                {
+                    "reason": "NoKubernetesAnswer",
+                    "message": f"{self.server} did not answer with a JSON object",
+                },
+            )
+        return document
+
+    @asynccontextmanager
+    async def stream(self, call: Call, *, total_seconds: float | None) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send a call and hand out the answer with its body unread.
+
+        What goes wrong while the body is read inside the `async with` is turned into a `KubeError` as well.
+
+        Args:
+            call: What to ask.
+            total_seconds: For the whole answer; None for a stream that ends when it ends.
+
+        Raises:
+            KubeError: As for `request`, without its retries; 401 is tried once more with fresh credentials.
+        """
+        try:
+            response = await self._send(call, total_seconds)
+            try:
+                yield response
+            finally:
+                # A body that was not read to its end leaves the connection unusable; close() drops it then.
+                response.close()
+        except TimeoutError as error:
+            limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
+            raise call.unreachable(f"{self.server} did not answer{limit}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise call.unreachable(f"{self.server} cannot be reached: {_cause(error)}") from error
+
+    async def _send(self, call: Call, total_seconds: float | None) -> aiohttp.ClientResponse:
+        authentication = await self._credentials.headers()
+        response = await self._send_as(call, total_seconds, authentication)
+        if response.status == 401:
+            refusal = await self._refusal(call, response)
+            if not await self._credentials.renewed(authentication):
+                raise refusal
+            response = await self._send_as(call, total_seconds, await self._credentials.headers())
+        if response.status >= 300:
+            raise await self._refusal(call, response)
+        return response
+
+    async def _send_as(
+        self, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
+        data = None if call.body is None else json.dumps(call.body).encode()
+        return await self._session.request(
+            call.method,
+            URL(self.server + call.path),
+            params=call.parameters,
+            data=data,
+            headers={
+                "Accept": "application/json, */*;q=0.5",
+                "User-Agent": f"airflow-provider-spark-operator/{__version__}",
+                **({"Content-Type": call.content_type} if data is not None else {}),
+                **authentication,
+            },
+            proxy=self._proxy,
+            server_hostname=self._tls_server_name,
+            timeout=aiohttp.ClientTimeout(total=total_seconds, connect=CONNECT_SECONDS),
+            # The API never redirects; what does is a login page, and our token is not for it.
+            allow_redirects=False,
+        )
+
+    async def _refusal(self, call: Call, response: aiohttp.ClientResponse) -> KubeError:
+        try:
+            content = await response.content.read(_ERROR_BODY_LIMIT)
+        finally:
+            response.close()
+        if 300 <= response.status < 400:
+            message = f"{self.server} redirects to another address: it is no Kubernetes API"
+            return call.failed(502, {"reason": "NoKubernetesAnswer", "message": message})
+        return call.failed(response.status, _status_document(content), _retry_after(response))
+
+
+def _is_worth_a_retry(call: Call, error: KubeError) -> bool:
+    # 429 comes before the API acts on a request, so any verb may be repeated. Everything else may have
+    # taken effect, so only reads are. A refused connection is told at once: waiting does not mend it.
+    if isinstance(error, TooManyRequests):
+        return True
+    if call.verb not in _READING_VERBS:
+        return False
+    lost = isinstance(error.__cause__, aiohttp.ServerDisconnectedError | ConnectionResetError)
+    return isinstance(error, ServerError) or lost
+
+
+def _status_document(content: bytes) -> JsonObject:
+    try:
+        document = json.loads(content)
+    except ValueError:
+        document = None
+    if isinstance(document, dict):
+        return document
+    text = " ".join(content.decode("utf-8", "replace").split())
+    return {"message": text[:200]} if text else {}
+
+
+def _retry_after(response: aiohttp.ClientResponse) -> float | None:
+    try:
+        return max(0.0, float(response.headers["Retry-After"]))
+    except (KeyError, ValueError):  # absent, or a date, which the API never sends
+        return None
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost words about a failed connection: `Connection refused`, not a class name."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"its certificate is not accepted: {error.certificate_error}"
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
+        return "the connection was lost before the answer was complete"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
