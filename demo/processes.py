@@ -1,12 +1,14 @@
-"""The demo's processes: started together, each with a log file, and none left behind."""
+"""The demo's processes: started together, each with a log file, and none left behind however the demo ends."""
 
 import asyncio
 import contextlib
-import os
-import signal
+import socket
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from airflow_provider_spark_operator.local import guard
 
 TERMINATION_SECONDS = 10
 LOG_TAIL_BYTES = 16_384
@@ -18,7 +20,7 @@ class ProcessFailed(Exception):
 
 @dataclass(frozen=True)
 class Component:
-    """A running process: its name, its log file and the process itself, leader of its own session."""
+    """A running process: its name, its log file, and the guard whose only child it is."""
 
     name: str
     log: Path
@@ -35,35 +37,36 @@ class Component:
 async def component(
     name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str], pipe_output: bool = False
 ) -> AsyncIterator[Component]:
-    """Run `command` while the block runs; then end it and everything it started.
+    """Run `command` while the block runs; then end it and everything it has started.
 
-    Standard error, and standard output unless `pipe_output`, go to `log`. The process leads a session of
-    its own, so that an interrupt at the terminal reaches the demo alone, which ends the others in order.
+    Standard error, and standard output unless `pipe_output`, go to `log`. The guard gives the command a
+    session of its own, so that an interrupt at the terminal reaches the demo alone, which ends the others
+    in order; and it ends the command where the demo itself is killed.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE if pipe_output else output,
-            stderr=output,
-            env=dict(environment),
-            start_new_session=True,
-        )
-    try:
-        yield Component(name, log, process)
-    finally:
-        await asyncio.shield(_end(process))
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs, log.open("wb") as output:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", guard.__file__, *command),
+                stdin=theirs,
+                stdout=asyncio.subprocess.PIPE if pipe_output else output,
+                stderr=output,
+                env=dict(environment),
+            )
+        try:
+            yield Component(name, log, process)
+        finally:
+            await asyncio.shield(_end(process, ours))
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.terminate()
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), TERMINATION_SECONDS)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+async def _end(process: asyncio.subprocess.Process, control: socket.socket) -> None:
+    for order in (guard.TERMINATE, guard.KILL):
+        with contextlib.suppress(OSError):
+            control.send(order)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), TERMINATION_SECONDS)
+            return
 
 
 def last_line(log: Path) -> str:
