@@ -1,0 +1,134 @@
+"""An Airflow connection of type `kubernetes`, read as Airflow's own `KubernetesHook` reads it; nothing else.
+
+Extras (each also with the prefix `extra__kubernetes__` of old releases): `in_cluster`, `kube_config_path`,
+`kube_config` (an object, or its JSON or YAML text), `cluster_context`, `namespace`, `disable_verify_ssl`,
+`disable_tcp_keepalive`.
+At most one of the first three; with none of them the pod's service account is used inside a cluster, and
+the default kubeconfig outside of one.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+    from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+DEFAULT_CONNECTION_ID = "kubernetes_default"
+_SOURCES = ("in_cluster", "kube_config_path", "kube_config")
+_SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+_FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "none"})
+
+
+def access_from_connection(conn_id: str | None) -> "ClusterAccess":
+    """How to reach the cluster that the connection names; for a worker, outside of an event loop.
+
+    Args:
+        conn_id: None for the cluster that the surroundings point at. `kubernetes_default` means the same
+            where no connection of that name exists.
+
+    Raises:
+        AirflowNotFoundException: There is no such connection.
+        AirflowFailException: The connection contradicts itself or cannot be read; a retry would not help.
+    """
+    if conn_id is None:
+        return access_from_extras(conn_id, {})
+    try:
+        connection = BaseHook.get_connection(conn_id)
+    except AirflowNotFoundException as error:
+        return _without_connection(conn_id, error)
+    return access_from_extras(conn_id, _extras(connection, connection.extra_dejson))
+
+
+async def async_access_from_connection(conn_id: str | None) -> "ClusterAccess":
+    """The same as `access_from_connection`, for code in an event loop: a trigger."""
+    if conn_id is None:
+        return access_from_extras(conn_id, {})
+    try:
+        connection = await BaseHook.aget_connection(conn_id)
+    except AirflowNotFoundException as error:
+        return _without_connection(conn_id, error)
+    return access_from_extras(conn_id, _extras(connection, await connection.aextra_dejson()))
+
+
+def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> "ClusterAccess":
+    """The connection's extras as a configuration of the client.
+
+    Raises:
+        AirflowFailException: More than one source of the configuration, or a `kube_config` that is no object.
+    """
+    from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+    fields = {key.removeprefix("extra__kubernetes__"): value for key, value in extras.items()}
+    fields |= {key: value for key, value in extras.items() if not key.startswith("extra__kubernetes__")}
+    in_cluster = _flag(fields.get("in_cluster"))
+    chosen = [name for name in _SOURCES if (in_cluster if name == "in_cluster" else fields.get(name))]
+    if len(chosen) > 1:
+        raise AirflowFailException(
+            f"connection {conn_id!r} sets {' and '.join(chosen)}; set only one of {', '.join(_SOURCES)}"
+        )
+    return ClusterAccess(
+        kubeconfig=fields.get("kube_config_path") or None,
+        kubeconfig_document=_kubeconfig(conn_id, fields.get("kube_config")),
+        in_cluster=in_cluster or (not chosen and _inside_a_pod()),
+        context=fields.get("cluster_context") or None,
+        namespace=fields.get("namespace") or None,
+        verify_ssl=not _flag(fields.get("disable_verify_ssl")),
+        tcp_keepalive=not _flag(fields.get("disable_tcp_keepalive")),
+    )
+
+
+def _without_connection(conn_id: str, error: AirflowNotFoundException) -> "ClusterAccess":
+    if conn_id == DEFAULT_CONNECTION_ID:
+        return access_from_extras(conn_id, {})
+    raise AirflowNotFoundException(
+        f"connection {conn_id!r} is not defined; add one of type kubernetes, or leave kubernetes_conn_id out "
+        "for the default cluster"
+    ) from error
+
+
+def _extras(connection: "Connection", decoded: Any) -> Mapping[str, Any]:
+    # Airflow decodes what is no JSON to an empty object. Taken for "no settings", that would send an
+    # application to whatever cluster happens to be the default.
+    if not isinstance(decoded, dict) or (connection.extra and not decoded and not _is_json(connection.extra)):
+        raise AirflowFailException(f"the extra of connection {connection.conn_id!r} is not a JSON object")
+    return decoded
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
+    if not value:
+        return None
+    if isinstance(value, str):
+        import yaml
+
+        try:
+            value = yaml.safe_load(value)  # JSON is YAML
+        except yaml.YAMLError:
+            value = None  # the parser's message would quote the text, and so its credentials
+    if not isinstance(value, dict):
+        raise AirflowFailException(f"kube_config of connection {conn_id!r} is no kubeconfig: not a JSON object")
+    return value
+
+
+def _inside_a_pod() -> bool:
+    # The client alone would look for a kubeconfig first, as kubectl does; Airflow's hook asks the pod first.
+    return "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.is_file()
+
+
+def _flag(value: Any) -> bool:
+    return value.strip().lower() not in _FALSE_WORDS if isinstance(value, str) else bool(value)

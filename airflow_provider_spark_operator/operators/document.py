@@ -1,0 +1,144 @@
+"""The document of a resource as an operator is given it: an object, its text, or the path of a file."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+
+from airflow.sdk.exceptions import AirflowFailException
+
+if TYPE_CHECKING:
+    import jinja2
+
+JsonObject: TypeAlias = dict[str, Any]
+
+FILE_EXTENSIONS = (".yaml", ".yml", ".json")
+# Services are named after the application: RFC 1035. Names with template expressions are checked once rendered.
+_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+
+
+class Model(Protocol):
+    """What a resource's pydantic model offers; asked for by shape, so that no model is imported to parse a DAG."""
+
+    def to_document(self) -> JsonObject:
+        """The resource as JSON values."""
+        ...
+
+
+def is_model(value: object) -> TypeGuard[Model]:
+    """Whether `value` is a resource's model."""
+    return not isinstance(value, type) and callable(getattr(value, "to_document", None))
+
+
+def is_file_name(text: str) -> bool:
+    """Whether `text` names a file rather than being a document itself."""
+    return "\n" not in text and text.endswith(FILE_EXTENSIONS)
+
+
+def read_source(path: str, environment: "jinja2.Environment") -> str:
+    """The text of the file `path`, its template expressions not yet rendered.
+
+    Args:
+        path: Absolute, or relative to the DAG's folder or its `template_searchpath`.
+        environment: The DAG's; its loader knows these folders.
+
+    Raises:
+        AirflowFailException: There is no such file, or it cannot be read.
+    """
+    from jinja2 import TemplateNotFound
+
+    try:
+        if Path(path).is_absolute():
+            return Path(path).read_text(encoding="utf-8")
+        if environment.loader is None:
+            raise TemplateNotFound(path)
+        return environment.loader.get_source(environment, path)[0]
+    except TemplateNotFound as error:
+        folders = ", ".join(map(str, getattr(environment.loader, "searchpath", ()))) or "no folder"
+        raise AirflowFailException(f"application file {path!r} is not there; looked in {folders}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise AirflowFailException(f"application file {path!r} cannot be read: {reason}") from error
+
+
+def parse(source: object) -> JsonObject:
+    """The rendered `application` of an operator as an object of its own, which the caller may change.
+
+    Args:
+        source: An object, a model, or YAML or JSON text.
+
+    Raises:
+        AirflowFailException: It is no object, or no YAML.
+    """
+    import copy
+
+    if is_model(source):
+        return source.to_document()
+    value = _load(source) if isinstance(source, str) else source
+    if not isinstance(value, Mapping):
+        raise AirflowFailException(
+            f"application must be an object with apiVersion, kind, metadata and spec, not {_named(value)}"
+        )
+    return copy.deepcopy(dict(value))
+
+
+def overlay(document: JsonObject, *, name: str | None, namespace: str | None) -> JsonObject:
+    """`document` with the operator's own parameters put over what it says.
+
+    Raises:
+        AirflowFailException: Its metadata is no object, or a name is no Kubernetes name.
+    """
+    metadata = document.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict):
+        raise AirflowFailException(f"metadata: must be an object, not {_named(metadata)}")
+    given = {"name": name, "namespace": namespace}
+    metadata = metadata | {key: value for key, value in given.items() if value}
+    for problem in (name_problem(metadata.get("name")), namespace_problem(metadata.get("namespace"))):
+        if problem:
+            raise AirflowFailException(problem)
+    return document | {"metadata": metadata}
+
+
+def name_problem(name: object) -> str | None:
+    """What is wrong with `name` as an application's name; None where nothing is, or nothing is known yet."""
+    if name is None or (isinstance(name, str) and _NAME.match(name)):
+        return None
+    return (
+        f"name {name!r} is no name for an application: at most 63 lower case letters, digits and -, "
+        "beginning with a letter and ending with a letter or digit"
+    )
+
+
+def namespace_problem(namespace: object) -> str | None:
+    """What is wrong with `namespace`; None where nothing is."""
+    if namespace is None or (isinstance(namespace, str) and _NAMESPACE.match(namespace)):
+        return None
+    return (
+        f"namespace {namespace!r} is no name for a namespace: at most 63 lower case letters, digits and -, "
+        "beginning and ending with a letter or digit"
+    )
+
+
+def _load(text: str) -> object:
+    import yaml
+
+    try:
+        documents = [one for one in yaml.safe_load_all(text) if one is not None]  # JSON is YAML
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it cannot be parsed"
+        raise AirflowFailException(f"application is no valid YAML{place}: {problem}") from error
+    if len(documents) != 1:
+        raise AirflowFailException(
+            f"application holds {len(documents)} documents; give exactly one, a SparkApplication"
+        )
+    return documents[0]
+
+
+def _named(value: object) -> str:
+    words = {str: "a string", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    return "nothing" if value is None else words.get(type(value), f"a {type(value).__name__}")

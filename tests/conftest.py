@@ -1,0 +1,48 @@
+"""Fixtures that several folders share. Importing this module imports no Airflow: pure tests stay fast."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_AIRFLOW_HOME = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give each test process (each worker of pytest-xdist is one) an Airflow of its own, before any import."""
+    home = Path(tempfile.mkdtemp(prefix="airflow-home-"))
+    config.stash[_AIRFLOW_HOME] = home
+    (home / "dags").mkdir()
+    for name in [name for name in os.environ if name.startswith(("AIRFLOW_", "KUBECONFIG"))]:
+        del os.environ[name]
+    os.environ |= {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(home / "dags"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+    }
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave nothing behind."""
+    shutil.rmtree(config.stash[_AIRFLOW_HOME], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def airflow_database() -> None:
+    """Airflow's metadata database, made once per test process: what `dag.test()` needs."""
+    from airflow.utils.db import initdb
+
+    initdb()
+
+
+@pytest.fixture
+def dags_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The DAG folder of this process's Airflow; emptied after the test."""
+    folder = request.config.stash[_AIRFLOW_HOME] / "dags"
+    yield folder
+    shutil.rmtree(folder)
+    folder.mkdir()
