@@ -1,0 +1,106 @@
+"""Typed reading of a Spark configuration, with Spark's defaults left to the caller."""
+
+import re
+from collections.abc import Mapping
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.memory import memory_mib
+
+_REFERENCE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
+_DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
+
+
+class Configuration:
+    """A read-only view of the configuration that a driver is built from.
+
+    Values read by key may refer to others as `${spark.other.key}` or `${env:NAME}`, as Spark allows for
+    every key it knows; a reference that leads nowhere stays as it is. Values read by prefix are taken
+    literally. Each `*keys` parameter names a key and its fallbacks, strongest first.
+    """
+
+    def __init__(self, values: Mapping[str, str], environment: Mapping[str, str]) -> None:
+        self._values = values
+        self._environment = environment
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The configuration as given, references unresolved."""
+        return self._values
+
+    def text(self, *keys: str) -> str | None:
+        """The value of the first key that is set, or None."""
+        found = self._find(keys)
+        return found and found[1]
+
+    def listed(self, key: str) -> tuple[str, ...]:
+        """The trimmed entries of a comma list, without empty ones."""
+        return tuple(entry.strip() for entry in (self.text(key) or "").split(",") if entry.strip())
+
+    def boolean(self, *keys: str, default: bool = False) -> bool:
+        """Raise DriverBuildError for anything but true or false, in any case."""
+        found = self._find(keys)
+        if found is None:
+            return default
+        word = found[1].strip().lower()
+        if word not in ("true", "false"):
+            raise DriverBuildError(found[0], f"must be true or false, but is {found[1]!r}")
+        return word == "true"
+
+    def integer(self, *keys: str, default: int) -> int:
+        """Raise DriverBuildError for anything but a whole number."""
+        found = self._find(keys)
+        if found is None:
+            return default
+        if not re.fullmatch(r"[+-]?\d+", found[1].strip(), re.ASCII):
+            raise DriverBuildError(found[0], f"must be a whole number, but is {found[1]!r}")
+        return int(found[1])
+
+    def double(self, key: str) -> float | None:
+        """A floating-point number as Java reads it; raise DriverBuildError for anything else."""
+        value = self.text(key)
+        if value is None:
+            return None
+        if not _DOUBLE.fullmatch(value.strip()):
+            raise DriverBuildError(key, f"must be a number, but is {value!r}")
+        return float(value.strip().rstrip("fFdD"))
+
+    def choice(self, key: str, options: tuple[str, ...], default: str) -> str:
+        """Raise DriverBuildError for a value that is not one of the options."""
+        value = self.text(key)
+        if value is None:
+            return default
+        if value not in options:
+            raise DriverBuildError(key, f"must be one of {', '.join(options)}, but is {value!r}")
+        return value
+
+    def mebibytes(self, key: str) -> int | None:
+        """A size in MiB (without a unit the number is MiB), or None; errors as `memory_mib`."""
+        value = self.text(key)
+        return None if value is None else memory_mib(key, value)
+
+    def with_prefix(self, prefix: str) -> dict[str, str]:
+        """What follows the prefix, sorted, with the values as given."""
+        return {
+            key.removeprefix(prefix): self._values[key]
+            for key in sorted(self._values)
+            if key.startswith(prefix) and key != prefix
+        }
+
+    def _find(self, keys: tuple[str, ...]) -> tuple[str, str] | None:
+        for key in keys:
+            if key in self._values:
+                return key, self._resolve(self._values[key], (key,))
+        return None
+
+    def _resolve(self, value: str, seen: tuple[str, ...]) -> str:
+        def replacement(match: re.Match[str]) -> str:
+            source, name = match.groups()
+            if source == "env":
+                return self._environment.get(name, match[0])
+            if source is not None or not name.startswith("spark.") or name not in self._values:
+                return match[0]
+            if name in seen:
+                raise DriverBuildError(seen[0], f"refers to itself through ${{{name}}}")
+            return self._resolve(self._values[name], (*seen, name))
+
+        return _REFERENCE.sub(replacement, value) if "${" in value else value

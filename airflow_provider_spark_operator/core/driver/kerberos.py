@@ -1,0 +1,83 @@
+"""Kerberos: its configuration file, keytabs and delegation tokens."""
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.pod import (
+    Changes,
+    JsonObject,
+    SparkPod,
+    Submission,
+    config_map,
+    file_content,
+    mounted_volume,
+    variable,
+)
+from airflow_provider_spark_operator.core.driver.text import decoded
+
+_PREFIX = "spark.kubernetes.kerberos."
+_KRB5_PATH_KEY = f"{_PREFIX}krb5.path"
+_KRB5_MAP_KEY = f"{_PREFIX}krb5.configMapName"
+_SECRET_NAME_KEY = f"{_PREFIX}tokenSecret.name"
+_SECRET_ITEM_KEY = f"{_PREFIX}tokenSecret.itemKey"
+_KEYTAB_KEY = "spark.kerberos.keytab"
+_PRINCIPAL_KEY = "spark.kerberos.principal"
+_TOKEN_DIRECTORY = "/mnt/secrets/hadoop-credentials"  # noqa: S105 - a path
+_KRB5_FILE = "krb5.conf"
+
+
+def kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
+    """Mount `krb5.conf` from a file of the submitter or from an existing config map.
+
+    Raises:
+        DriverBuildError: both are given, or the file is not there or no text.
+    """
+    path, existing = submission.conf.text(_KRB5_PATH_KEY), submission.conf.text(_KRB5_MAP_KEY)
+    if path is not None and existing is not None:
+        raise DriverBuildError(_KRB5_MAP_KEY, f"and {_KRB5_PATH_KEY} exclude each other: remove one")
+    if path is not None:
+        name, key = f"{submission.naming.prefix}-krb5-file", path.rsplit("/", 1)[-1]
+        content = decoded(_KRB5_PATH_KEY, file_content(submission, _KRB5_PATH_KEY, path))
+        return _krb5_mounted(name, key, (config_map(name, {key: content}),))
+    return _krb5_mounted(existing, _KRB5_FILE, ()) if existing is not None else Changes()
+
+
+def kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
+    """Mount an existing secret with delegation tokens.
+
+    Raises:
+        DriverBuildError: half of a pair is given, or a keytab that would need a login at submission.
+    """
+    conf = submission.conf
+    _check_pair(submission, _KEYTAB_KEY, _PRINCIPAL_KEY)
+    _check_pair(submission, _SECRET_NAME_KEY, _SECRET_ITEM_KEY)
+    keytab = conf.text(_KEYTAB_KEY)
+    if keytab is not None:
+        if not keytab.startswith("local:"):
+            raise DriverBuildError(
+                _KEYTAB_KEY,
+                f"{keytab} would need a Kerberos login before the driver starts: "
+                "mount the keytab into the driver and name it as local://",
+            )
+        return Changes()
+    name, item = conf.text(_SECRET_NAME_KEY), conf.text(_SECRET_ITEM_KEY)
+    if name is None:
+        return Changes()
+    added = mounted_volume(
+        {"name": "hadoop-secret", "secret": {"secretName": name}},
+        {"name": "hadoop-secret", "mountPath": _TOKEN_DIRECTORY},
+    )
+    location = variable("HADOOP_TOKEN_FILE_LOCATION", f"{_TOKEN_DIRECTORY}/{item}")
+    return Changes(pod=added.pod, container={**added.container, "env": [location]})
+
+
+def _krb5_mounted(name: str, key: str, resources: tuple[JsonObject, ...]) -> Changes:
+    added = mounted_volume(
+        {"name": "krb5-file", "configMap": {"name": name, "items": [{"key": key, "path": key}]}},
+        {"name": "krb5-file", "mountPath": f"/etc/{_KRB5_FILE}", "subPath": _KRB5_FILE},
+    )
+    return Changes(pod=added.pod, container=added.container, resources=resources)
+
+
+def _check_pair(submission: Submission, first: str, second: str) -> None:
+    for present, absent in ((first, second), (second, first)):
+        if submission.conf.text(present) is not None and submission.conf.text(absent) is None:
+            raise DriverBuildError(absent, f"is required together with {present}")

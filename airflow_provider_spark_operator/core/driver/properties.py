@@ -1,0 +1,79 @@
+"""Java properties text: how configuration travels into the driver."""
+
+import re
+from collections.abc import Mapping
+
+_ESCAPES = {
+    "\\": "\\\\",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\f": "\\f",
+    "=": "\\=",
+    ":": "\\:",
+    "#": "\\#",
+    "!": "\\!",
+}
+_VALUE_TABLE = str.maketrans(_ESCAPES)
+_KEY_TABLE = str.maketrans({**_ESCAPES, " ": "\\ "})
+_UNESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_BLANKS = " \t\f"
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+
+
+def write_properties(values: Mapping[str, str], comment: str) -> str:
+    """One line per entry, sorted by key, after a comment line.
+
+    Escaped as `java.util.Properties.store(Writer)` does: non-ASCII characters stay, every blank of a key
+    and the first leading blank of a value get a backslash. Java adds a line with the date; a build must
+    not depend on it.
+    """
+    lines = [f"#{comment}"]
+    for key in sorted(values):
+        value = values[key].translate(_VALUE_TABLE)
+        if value.startswith(" "):
+            value = "\\" + value
+        lines.append(f"{key.translate(_KEY_TABLE)}={value}")
+    return "\n".join(lines) + "\n"
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """The entries of a properties text as `java.util.Properties.load(Reader)` reads them; the last of a key wins."""
+    entries: dict[str, str] = {}
+    for line in _logical_lines(text):
+        key = _KEY.match(line)
+        end = key.end() if key else 0
+        separator = _SEPARATOR.match(line, end)
+        value = line[separator.end() :] if separator else ""
+        entries[_unescape(line[:end])] = _unescape(value)
+    return entries
+
+
+def _logical_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    continued = False
+    for natural in _LINE_ENDS.split(text):
+        line = natural.lstrip(_BLANKS)
+        if not continued and (not line or line[0] in "#!"):
+            continue
+        ends_open = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        content = line[:-1] if ends_open else line
+        if continued:
+            lines[-1] += content
+        else:
+            lines.append(content)
+        continued = ends_open
+    return lines
+
+
+def _unescape(text: str) -> str:
+    def replacement(match: re.Match[str]) -> str:
+        escaped = match[1]
+        if len(escaped) > 1:
+            return chr(int(escaped[1:], 16))
+        return _UNESCAPES.get(escaped, escaped)
+
+    return _ESCAPE.sub(replacement, text)

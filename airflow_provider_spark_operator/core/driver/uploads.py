@@ -1,0 +1,72 @@
+"""Dependencies on the submitter's disk: where they are uploaded to, and how the configuration then names them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.inputs import NO_RESOURCE
+from airflow_provider_spark_operator.core.driver.pod import Submission, Upload
+
+UPLOAD_PATH_KEY = "spark.kubernetes.file.upload.path"
+_ARCHIVES_KEY = "spark.archives"
+_DEPENDENCY_KEYS = ("spark.jars", "spark.files", _ARCHIVES_KEY, "spark.submit.pyFiles")
+
+
+@dataclass(frozen=True)
+class Uploads:
+    """Files to upload, and the configuration that refers to them afterwards."""
+
+    uploads: tuple[Upload, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def upload_dependencies(submission: Submission) -> Uploads:
+    """Move local dependencies to the upload path; a key's uploaded entries come before its others.
+
+    Raises:
+        DriverBuildError: there are such files and no upload path.
+    """
+    uploads: list[Upload] = []
+    properties: dict[str, str] = {}
+    for key in _DEPENDENCY_KEYS:
+        entries = submission.conf.listed(key)
+        local = [entry for entry in entries if is_local(entry)]
+        moved = [upload(submission, key, entry) for entry in local]
+        if moved:
+            uploads += [Upload(each.source, each.target.partition("#")[0]) for each in moved]
+            rest = [entry for entry in entries if not is_local(entry)]
+            properties[key] = ",".join([*(each.target for each in moved), *rest])
+    return Uploads(tuple(uploads), properties)
+
+
+def is_local(uri: str) -> bool:
+    """Whether the URI names a file on the submitter's disk (not `local:`, which is in the image)."""
+    scheme, colon, _ = uri.partition(":")
+    return uri != NO_RESOURCE and (not colon or "/" in scheme or scheme == "file")
+
+
+def upload(submission: Submission, key: str, uri: str) -> Upload:
+    """Where one local file goes: a directory of its own; the `#alias` of an archive stays on the target.
+
+    Raises:
+        DriverBuildError: no upload path is configured; `key` is where the file was named.
+    """
+    base = submission.conf.text(UPLOAD_PATH_KEY)
+    plain, hash_sign, alias = uri.partition("#") if key == _ARCHIVES_KEY else (uri, "", "")
+    path = plain.removeprefix("file:")
+    source = "/" + path.lstrip("/") if path.startswith("//") else path
+    if not base:
+        raise DriverBuildError(
+            key,
+            f"{uri} is a file on the submitter's disk, which the driver cannot see: put it into the image and "
+            f"write local://, give a URL that the driver can read, or set {UPLOAD_PATH_KEY}",
+        )
+    directory = submission.naming.upload_directory(f"{key}\0{uri}")
+    target = f"{base.rstrip('/')}/{directory}/{source.rsplit('/', 1)[-1]}"
+    if hash_sign:
+        target = _single_slash(target) + "#" + alias
+    return Upload(source, target)
+
+
+def _single_slash(uri: str) -> str:
+    return "file:/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri
