@@ -1,0 +1,264 @@
+"""The parent of one container's processes: none of them outlives it, nor the process that started it.
+
+Run as a script of its own (`python -I -S guard.py COMMAND…`), with a socket to its owner as standard input.
+The owner's end closes when the owner ends, however it ends; that is the order to kill everything.
+
+From the owner: `T` asks the command to end (SIGTERM), `K` kills everything. To the owner, one line of JSON
+each: `{"pid": 1}` or `{"error": "…"}` once, then `{"exit": 0}` or `{"signal": 9}`. What the command leaves
+behind is killed when the command itself ends, as the first process of a container takes the others with it.
+"""
+
+import errno
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+CONTROL = 0
+TERMINATE = b"T"
+KILL = b"K"
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_KILL_INTERVAL = 0.02
+_KILL_ROUNDS = 20
+_PROC = Path("/proc")
+
+
+def main(command: Sequence[str]) -> int:
+    """Run `command` until it ends or the owner says so or is gone; return the exit code for a shell."""
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(ignored, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    wake_up, wake_up_sender = os.pipe()
+    for descriptor in (wake_up, wake_up_sender):
+        os.set_blocking(descriptor, False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    signal.set_wakeup_fd(wake_up_sender, warn_on_full_buffer=False)
+    _process_control(_PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        child = _start(command)
+    except OSError as error:
+        _report(error=_start_failure(command, error))
+        return 126
+    _let_go_of_output()
+    _report(pid=child)
+    status = _attend(child, wake_up)
+    if os.WIFSIGNALED(status):
+        _report(signal=os.WTERMSIG(status))
+        return 128 + os.WTERMSIG(status)
+    _report(exit=os.WEXITSTATUS(status))
+    return os.WEXITSTATUS(status)
+
+
+def kill_session(leader: int) -> None:
+    """Kill the processes of a session: what an owner does where the guard was killed and could not."""
+    for _ in range(_KILL_ROUNDS):
+        members = [pid for pid, _, session in _processes() if session == leader]
+        for pid in members:
+            _send(pid, signal.SIGKILL)
+        if not members:
+            return
+
+
+def _attend(child: int, wake_up: int) -> int:
+    """Obey the owner until the child has ended and nothing is left of it; return its wait status."""
+    status: int | None = None
+    while status is None:
+        readable, _, _ = select.select([CONTROL, wake_up], [], [])
+        if wake_up in readable:
+            _drain(wake_up)
+        if CONTROL in readable:
+            status = _obey(child)
+        if status is None:
+            status = _reap().get(child)
+    return _kill_all(child, status)
+
+
+def _obey(child: int) -> int | None:
+    """Carry out what the owner asks; the wait status if that ended everything."""
+    try:
+        orders = os.read(CONTROL, 64)
+    except OSError:
+        orders = b""
+    if not orders or KILL in orders:
+        return _kill_all(child, None)
+    if TERMINATE in orders:
+        _send(child, signal.SIGTERM)
+    return None
+
+
+def _kill_all(child: int, status: int | None) -> int:
+    """Kill the child and whatever descends from it or shares its session until nothing is left.
+
+    Args:
+        child: the command's process, the leader of its session.
+        status: its wait status where it has been reaped.
+    """
+    beyond_reach: set[int] = set()  # processes of another user, such as sudo's
+    while True:
+        members = _members(child) - beyond_reach
+        if status is None:
+            members.add(child)
+        beyond_reach |= {member for member in members if not _send(member, signal.SIGKILL)}
+        status = _reap().get(child, status)
+        if status is not None and not _members(child) - beyond_reach:
+            return status
+        select.select([], [], [], _KILL_INTERVAL)
+
+
+def _members(child: int) -> set[int]:
+    """The living descendants of this process, and the processes of the child's session."""
+    children: dict[int, list[int]] = {}
+    members: set[int] = set()
+    for pid, parent, session in _processes():
+        children.setdefault(parent, []).append(pid)
+        if session == child:
+            members.add(pid)
+    ancestors = [os.getpid(), *members]
+    while ancestors:
+        found = children.pop(ancestors.pop(), [])
+        members.update(found)
+        ancestors += found
+    return members
+
+
+def _processes() -> Iterator[tuple[int, int, int]]:
+    """All processes that are no zombies: id, parent's id, session's id."""
+    if not (_PROC / "self" / "stat").exists():
+        yield from _processes_by_ps()
+        return
+    for entry in os.listdir(_PROC):  # noqa: PTH208  this runs for every container: pathlib's objects cost
+        if not entry.isdigit():
+            continue
+        try:
+            text = (_PROC / entry / "stat").read_text(errors="replace")
+        except OSError:
+            continue
+        # The name in brackets may hold anything, brackets and blanks too.
+        state, parent, _group, session = text[text.rindex(")") + 2 :].split(" ", 4)[:4]
+        if state not in "ZX":
+            yield int(entry), int(parent), int(session)
+
+
+def _processes_by_ps() -> Iterator[tuple[int, int, int]]:
+    import subprocess
+
+    command = ["/bin/ps", "-axo", "pid=,ppid=,stat="]
+    listing = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  a fixed command
+    for line in listing.stdout.splitlines():
+        pid, parent, state = line.split()[:3]
+        if state.startswith("Z"):
+            continue
+        try:
+            yield int(pid), int(parent), os.getsid(int(pid))
+        except OSError:
+            continue
+
+
+def _reap() -> Mapping[int, int]:
+    """Collect the children that have ended, adopted ones included, with their wait statuses."""
+    ended: dict[int, int] = {}
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if pid == 0:
+            return ended
+        ended[pid] = status
+
+
+def _send(pid: int, number: signal.Signals) -> bool:
+    """Send a signal; False where that is not permitted."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return True
+
+
+def _start(command: Sequence[str]) -> int:
+    """Start the command in a session of its own; raises OSError if it cannot be executed."""
+    failure, failure_sender = os.pipe()
+    owner = os.getpid()
+    child = os.fork()
+    if child == 0:
+        _become(command, owner, failure_sender)
+    os.close(failure_sender)
+    with os.fdopen(failure, "rb") as pipe:
+        number = pipe.read()
+    if number:
+        os.waitpid(child, 0)
+        raise OSError(int(number), os.strerror(int(number)))
+    return child
+
+
+def _become(command: Sequence[str], owner: int, failure: int) -> NoReturn:
+    """In the child: turn into the command, or tell through the pipe `failure` (which exec closes) why not."""
+    try:
+        os.setsid()
+        _process_control(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != owner:
+            os._exit(1)
+        for number in range(1, signal.NSIG):
+            if signal.getsignal(number) not in (signal.SIG_DFL, None):
+                signal.signal(number, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDWR), CONTROL)
+        os.execvp(command[0], command)  # noqa: S606  the command is a container's: no shell is wanted
+    except OSError as error:
+        os.write(failure, str(error.errno or errno.EINVAL).encode())
+    except BaseException:
+        os.write(failure, str(errno.EINVAL).encode())
+    os._exit(1)
+
+
+def _start_failure(command: Sequence[str], error: OSError) -> str:
+    if error.errno == errno.ENOENT:
+        return f'exec: "{command[0]}": executable file not found in $PATH'
+    return f'exec: "{command[0]}": {(error.strerror or str(error)).lower()}'
+
+
+def _let_go_of_output() -> None:
+    """Close this process's ends of the output, so that the reader sees the end when the container's are."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (1, 2):
+        os.dup2(null, descriptor)
+
+
+def _process_control(option: int, value: int) -> None:
+    """Call Linux' prctl(2); does nothing elsewhere, where sessions alone have to tell what belongs together."""
+    if sys.platform != "linux":
+        return
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        return
+
+
+def _drain(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 512):
+            pass
+    except BlockingIOError:
+        return
+
+
+def _report(**message: int | str) -> None:
+    """Tell the owner; it may be gone."""
+    try:
+        os.write(CONTROL, json.dumps(message).encode() + b"\n")
+    except OSError:
+        return
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,237 @@
+"""The output of one container in files, as container runtimes write it: `TIME STREAM F|P TEXT` a line.
+
+The log is bounded: a full file becomes the older one and replaces that, so that at most two are kept.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+MAX_FILE_BYTES = 10 * 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024
+_BATCH_BYTES = 64 * 1024
+_BLOCK_BYTES = 64 * 1024
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class LogQuery:
+    """What part of a log is wanted, as the API's `log` subresource has it.
+
+    Args:
+        follow: go on until the container has ended.
+        tail_lines: only so many of the last lines.
+        since: only lines from this moment on.
+        timestamps: begin each line with its time.
+        limit_bytes: end after so many bytes.
+    """
+
+    follow: bool = False
+    tail_lines: int | None = None
+    since: datetime | None = None
+    timestamps: bool = False
+    limit_bytes: int | None = None
+
+
+class ContainerLog:
+    """The log of one run of one container.
+
+    Args:
+        path: the file to write; the older part is beside it, with the suffix `.1`.
+        max_file_bytes: the size at which the file becomes the older part.
+        clock: the present time.
+    """
+
+    def __init__(
+        self, path: Path, *, max_file_bytes: int = MAX_FILE_BYTES, clock: Callable[[], datetime] = _utc_now
+    ) -> None:
+        self.path = path
+        self.older = path.with_name(path.name + ".1")
+        self._max_file_bytes = max_file_bytes
+        self._clock = clock
+        self._pending = {"stdout": b"", "stderr": b""}
+        self._rotations = 0
+        self._closed = False
+        self._changed = asyncio.Event()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab", buffering=0)
+
+    def write(self, stream: str, data: bytes) -> None:
+        """Append output of `stdout` or `stderr`; raises OSError when the file cannot be written."""
+        *lines, rest = (self._pending[stream] + data).split(b"\n")
+        time = log_time(self._clock()).encode()
+        records = []
+        for line in lines:
+            records += _records(time, stream.encode(), line)
+        while len(rest) >= MAX_LINE_BYTES:
+            records.append(_record(time, stream.encode(), b"P", rest[:MAX_LINE_BYTES]))
+            rest = rest[MAX_LINE_BYTES:]
+        self._pending[stream] = rest
+        self._append(b"".join(records))
+
+    def flush(self, stream: str) -> None:
+        """Append what has come without a line's end; raises OSError when the file cannot be written."""
+        rest, self._pending[stream] = self._pending[stream], b""
+        if rest:
+            self._append(_record(log_time(self._clock()).encode(), stream.encode(), b"P", rest))
+
+    def close(self) -> None:
+        """End the log: whoever follows it comes to its end."""
+        self._closed = True
+        self._file.close()
+        self._notify()
+
+    async def read(self, query: LogQuery) -> AsyncIterator[bytes]:
+        """The wanted part of the log, in pieces; a log that is not followed ends with what is there now."""
+        remaining = query.limit_bytes
+        async for piece in self._pieces(query):
+            if remaining is not None:
+                piece = piece[:remaining]
+                remaining -= len(piece)
+            if piece:
+                yield piece
+            if remaining == 0:
+                return
+
+    async def _pieces(self, query: LogQuery) -> AsyncIterator[bytes]:
+        reader = _RecordReader(query)
+        files, rotations = self._open()
+        try:
+            if query.tail_lines is not None:
+                _seek_tail(files, query.tail_lines)
+            while True:
+                changed, finished = self._changed, self._closed
+                for file in files:
+                    for piece in reader.drain(file):
+                        yield piece
+                if not query.follow:
+                    return
+                if rotations != self._rotations:
+                    for piece in reader.drain(files[-1]):  # what came before it was renamed
+                        yield piece
+                    files, rotations = self._reopen(files, rotations)
+                elif finished:
+                    return
+                else:
+                    await changed.wait()
+        finally:
+            for file in files:
+                file.close()
+
+    def _open(self) -> tuple[list[BinaryIO], int]:
+        """The files as they are now, the older first; they stay readable when they are renamed or removed."""
+        paths = [path for path in (self.older, self.path) if path.exists()]
+        return [path.open("rb") for path in paths], self._rotations
+
+    def _reopen(self, files: list[BinaryIO], rotations: int) -> tuple[list[BinaryIO], int]:
+        """The files that followed an earlier rotation's; what lies before the older one is lost."""
+        for file in files:
+            file.close()
+        found, present = self._open()
+        if present == rotations + 1 and len(found) > 1:
+            found.pop(0).close()
+        return found, present
+
+    def _append(self, data: bytes) -> None:
+        if not data:
+            return
+        if self._file.tell() and self._file.tell() + len(data) > self._max_file_bytes:
+            self._file.close()
+            self.path.replace(self.older)
+            self._rotations += 1
+            self._file = self.path.open("ab", buffering=0)
+        view = memoryview(data)
+        while view:
+            view = view[self._file.write(view) :]
+        self._notify()
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def log_time(moment: datetime) -> str:
+    """A moment as the log has it: RFC 3339 with nine digits, which sort as text."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
+
+
+def _records(time: bytes, stream: bytes, line: bytes) -> list[bytes]:
+    records = []
+    while len(line) > MAX_LINE_BYTES:
+        records.append(_record(time, stream, b"P", line[:MAX_LINE_BYTES]))
+        line = line[MAX_LINE_BYTES:]
+    records.append(_record(time, stream, b"F", line))
+    return records
+
+
+def _record(time: bytes, stream: bytes, tag: bytes, text: bytes) -> bytes:
+    return b" ".join((time, stream, tag, text)) + b"\n"
+
+
+class _RecordReader:
+    """Turns records into what the reader of a log sees, from one file after the other."""
+
+    def __init__(self, query: LogQuery) -> None:
+        self._since = log_time(query.since).encode() if query.since else b""
+        self._timestamps = query.timestamps
+        self._within_line = False
+
+    def drain(self, file: BinaryIO) -> Iterator[bytes]:
+        """What the file holds from its present position on, in pieces; stops before an unfinished record."""
+        batch: list[bytes] = []
+        size = 0
+        while (record := file.readline()).endswith(b"\n"):
+            text = self._text(record)
+            batch.append(text)
+            size += len(text)
+            if size >= _BATCH_BYTES:
+                yield b"".join(batch)
+                batch, size = [], 0
+        file.seek(-len(record), os.SEEK_CUR)
+        if size:
+            yield b"".join(batch)
+
+    def _text(self, record: bytes) -> bytes:
+        time, _, rest = record.partition(b" ")
+        _stream, tag, text = rest.split(b" ", 2)
+        if time < self._since:
+            return b""
+        head = time + b" " if self._timestamps and not self._within_line else b""
+        self._within_line = tag == b"P"
+        return head + (text[:-1] if self._within_line else text)
+
+
+def _seek_tail(files: list[BinaryIO], lines: int) -> None:
+    """Move all files, the newest last, to where the last `lines` records of them together begin."""
+    for file in reversed(files):
+        end = file.seek(0, os.SEEK_END)
+        if lines > 0:
+            lines -= _seek_back(file, end, lines)
+
+
+def _seek_back(file: BinaryIO, end: int, lines: int) -> int:
+    """Move a file to where its last `lines` records begin; return how many it has from there to the end."""
+    found = 0
+    start = end
+    while start > 0:
+        size = min(_BLOCK_BYTES, start)
+        start -= size
+        file.seek(start)
+        block = file.read(size)
+        position = len(block)
+        while (position := block.rfind(b"\n", 0, position)) >= 0:
+            if start + position + 1 == end:
+                continue
+            found += 1
+            if found == lines:
+                file.seek(start + position + 1)
+                return found
+    file.seek(0)
+    return found + (1 if end else 0)
