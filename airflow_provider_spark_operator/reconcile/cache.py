@@ -136,9 +136,7 @@ def _version(document: JsonObject) -> int | None:
 
 def _same_version(one: JsonObject, other: JsonObject) -> bool:
     version = one["metadata"].get("resourceVersion")
-    return (
-        version is not None and version == other["metadata"].get("resourceVersion") and _is_same(one, other)
-    )
+    return version is not None and version == other["metadata"].get("resourceVersion") and _is_same(one, other)
 
 
 def _is_older(one: JsonObject, other: JsonObject) -> bool:

@@ -1,0 +1,184 @@
+"""Creating what an attempt consists of, in an order and a way in which it can be broken off and repeated."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
+from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from airflow_provider_spark_operator.kube.resources import PODS, resource_type_of
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.observe import controller_uid
+
+# Answers of this kind would be the same next time; all others (401, 408, 409, 410, 429, 5xx) may pass.
+_REFUSALS = frozenset({400, 403, 404, 405, 406, 413, 415, 422})
+
+
+class NotYet(Exception):
+    """Something has to happen first that needs no more than time; str() is one sentence."""
+
+
+class _NameTaken(Exception):
+    """A name that the attempt needs is held by an object that is not its application's."""
+
+
+@dataclass(frozen=True)
+class Creation:
+    """What came of creating an attempt; `driver` is the driver pod as the API has it, if it came that far."""
+
+    outcome: CreateOutcome
+    driver: JsonObject | None = None
+
+
+async def create_attempt(
+    client: KubeClient, application: SparkApplication, attempt_id: int, operator_name: str
+) -> Creation:
+    """Create whatever of an attempt does not exist yet: config maps, driver pod, then what the driver owns.
+
+    Config maps named in the resource come before the pod, which may mount them; until the pod is there to own
+    them, the application does, so that nothing is left over if we are killed in between.
+
+    Raises:
+        NotYet: an object of an earlier attempt is still going.
+        KubeError: the API did not answer, or not now; which part exists is unknown, and repeating is harmless.
+    """
+    try:
+        resources = build_attempt(application, attempt_id, operator_name)
+    except DriverBuildError as error:
+        return Creation(Refused(str(error)))
+    family = _Family(client, application, operator_name, resources)
+    try:
+        await _create(client, family, resources)
+    except _NameTaken as error:
+        return Creation(Refused(str(error)), family.driver)
+    except KubeError as error:
+        if error.status not in _REFUSALS:
+            raise
+        return Creation(Refused(str(error)), family.driver)
+    return Creation(Created(), family.driver)
+
+
+async def delete_attempt(
+    client: KubeClient, application: SparkApplication, attempt_id: int, operator_name: str
+) -> None:
+    """Delete by name whatever of an attempt exists and is the application's.
+
+    The names are those that the present resource leads to. Where it cannot be built, nothing was created from
+    it, and what was created from an earlier version of it belongs to its driver or to the application.
+    """
+    try:
+        resources = build_attempt(application, attempt_id, operator_name)
+    except DriverBuildError:
+        return
+    family = _Family(client, application, operator_name, resources)
+    for document in (*reversed(resources.post_resources), resources.pod, *reversed(resources.pre_resources)):
+        existing = await family.find(document)
+        if existing is not None and await family.has(existing):
+            await _delete(client, existing)
+
+
+async def _create(client: KubeClient, family: "_Family", resources: AttemptResources) -> None:
+    for document in resources.pre_resources:
+        await family.ensure(_owned_by_application(document, family.application))
+    driver = await family.ensure(resources.pod)
+    family.driver = driver
+    name, uid = driver["metadata"]["name"], driver["metadata"]["uid"]
+    for document in owned_by_driver(resources.pre_resources, name, uid):
+        await _set_owners(client, document)
+    for document in owned_by_driver(resources.post_resources, name, uid):
+        await family.ensure(document)
+
+
+@dataclass
+class _Family:
+    """What belongs to one application's attempt, told by uid: names alone prove nothing."""
+
+    client: KubeClient
+    application: SparkApplication
+    operator_name: str
+    resources: AttemptResources
+    driver: JsonObject | None = field(default=None)
+
+    async def ensure(self, document: JsonObject) -> JsonObject:
+        """Create `document`, or take what an earlier, interrupted pass has created in its place."""
+        try:
+            return await self.client.create(resource_type_of(document), document, document["metadata"]["namespace"])
+        except AlreadyExists:
+            existing = await self.find(document)
+        if existing is None:
+            raise NotYet(f"{_named(document)} went away while it was looked at")
+        await self._check(existing)
+        return existing
+
+    async def find(self, document: JsonObject) -> JsonObject | None:
+        """The object that has the name of `document`, read live."""
+        metadata = document["metadata"]
+        try:
+            return await self.client.get(resource_type_of(document), metadata["name"], metadata["namespace"])
+        except NotFound:
+            return None
+
+    async def has(self, existing: JsonObject) -> bool:
+        """Whether an object is this application's: owned by it or by its driver."""
+        owners = set(_owners(existing))
+        if self.application.uid in owners:
+            return True
+        if self.driver is None and existing["kind"] != PODS.kind:
+            found = await self.find(self.resources.pod)
+            if found is not None and controller_uid(found) == self.application.uid:
+                self.driver = found
+        return self.driver is not None and self.driver["metadata"]["uid"] in owners
+
+    async def _check(self, existing: JsonObject) -> None:
+        ours = await self.has(existing)
+        if ours and "deletionTimestamp" not in existing["metadata"]:
+            return
+        labels = existing["metadata"].get("labels") or {}
+        related = (
+            labels.get(LABEL_OPERATOR_NAME) == self.operator_name
+            and labels.get(LABEL_APPLICATION_NAME) == self.application.name
+        )
+        if related and not _owners(existing):
+            return  # made by an operator that gives these their owner only later
+        if ours or related:
+            raise NotYet(f"{_named(existing)} of an earlier attempt is not gone yet")
+        raise _NameTaken(
+            f"{_named(existing)} exists and does not belong to this application: delete or rename one of the two"
+        )
+
+
+async def _set_owners(client: KubeClient, document: JsonObject) -> None:
+    metadata = document["metadata"]
+    patch = {"metadata": {"ownerReferences": metadata["ownerReferences"]}}
+    await client.patch(resource_type_of(document), metadata["name"], metadata["namespace"], patch)
+
+
+async def _delete(client: KubeClient, existing: JsonObject) -> None:
+    metadata = existing["metadata"]
+    try:
+        await client.delete(resource_type_of(existing), metadata["name"], metadata["namespace"], uid=metadata["uid"])
+    except (NotFound, Conflict):
+        return  # gone, or another has the name by now
+
+
+def _owned_by_application(document: JsonObject, application: SparkApplication) -> JsonObject:
+    reference = {
+        "apiVersion": application.api_version,
+        "kind": application.kind,
+        "name": application.name,
+        "uid": application.uid,
+    }
+    return {**document, "metadata": {**document["metadata"], "ownerReferences": [reference]}}
+
+
+def _owners(document: JsonObject) -> Iterable[str]:
+    return [reference["uid"] for reference in document["metadata"].get("ownerReferences") or ()]
+
+
+def _named(document: JsonObject) -> str:
+    metadata = document["metadata"]
+    return f"{document['kind']} {metadata['namespace']}/{metadata['name']}"

@@ -1,0 +1,128 @@
+"""Kubernetes Events: what `kubectl describe` tells a user about their application."""
+
+import asyncio
+import hashlib
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
+from airflow_provider_spark_operator.kube.resources import EVENTS
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, key_of
+
+logger = logging.getLogger(__name__)
+
+NORMAL = "Normal"
+WARNING = "Warning"
+_LONGEST_MESSAGE = 1024
+_LONGEST_NAME = 253
+_MOST_WAITING = 1000
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One thing to tell about a resource.
+
+    Attributes:
+        resource: whom it happened to.
+        type: NORMAL or WARNING.
+        reason: a word, constant for each kind of happening.
+        message: a sentence.
+        identity: what tells it from others of that reason; telling it twice makes one Event.
+        time: when it happened.
+    """
+
+    resource: JsonObject
+    type: str
+    reason: str
+    message: str
+    identity: str
+    time: datetime
+
+
+class EventRecorder:
+    """Writes Events beside the work, which never waits for them nor fails with them.
+
+    Args:
+        client: the way to the API.
+        component: who tells it: the operator's name.
+    """
+
+    def __init__(self, client: KubeClient, component: str) -> None:
+        self._client = client
+        self._component = component
+        self._waiting: asyncio.Queue[Happening] = asyncio.Queue(_MOST_WAITING)
+
+    def record(self, happening: Happening) -> None:
+        """Have an Event written soon; dropped where so many wait that the API must be in trouble."""
+        try:
+            self._waiting.put_nowait(happening)
+        except asyncio.QueueFull:
+            logger.warning("event dropped, too many wait: %s", happening.reason, extra=_key(happening))
+
+    async def run(self) -> None:
+        """Write what is recorded, until cancelled."""
+        while True:
+            happening = await self._waiting.get()
+            try:
+                await self._write(happening)
+            except Exception:
+                logger.exception("event not written", extra=_key(happening))
+            finally:
+                self._waiting.task_done()
+
+    async def drain(self) -> None:
+        """Wait until everything recorded so far has been written or given up."""
+        await self._waiting.join()
+
+    async def _write(self, happening: Happening) -> None:
+        document = event_document(happening, self._component)
+        try:
+            await self._client.create(EVENTS, document, document["metadata"]["namespace"])
+        except AlreadyExists:
+            return  # told by an earlier pass that was interrupted
+        except KubeError as error:
+            logger.warning("event not written: %s", error, extra=_key(happening))
+
+
+def event_document(happening: Happening, component: str) -> JsonObject:
+    """The `core/v1` Event; its name follows from resource, reason and identity."""
+    metadata = happening.resource["metadata"]
+    digest = hashlib.sha256(
+        "\0".join((metadata.get("uid", ""), happening.reason, happening.identity)).encode()
+    ).hexdigest()[:16]
+    time = happening.time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {
+            "name": f"{metadata['name'][: _LONGEST_NAME - len(digest) - 1]}.{digest}",
+            "namespace": metadata.get("namespace", ""),
+        },
+        "involvedObject": {
+            "apiVersion": happening.resource.get("apiVersion", ""),
+            "kind": happening.resource.get("kind", ""),
+            "namespace": metadata.get("namespace", ""),
+            "name": metadata["name"],
+            "uid": metadata.get("uid", ""),
+            "resourceVersion": metadata.get("resourceVersion", ""),
+        },
+        "type": happening.type,
+        "reason": happening.reason,
+        "message": _shortened(happening.message),
+        "source": {"component": component},
+        "reportingComponent": component,
+        "reportingInstance": component,
+        "firstTimestamp": time,
+        "lastTimestamp": time,
+        "count": 1,
+    }
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"
+
+
+def _key(happening: Happening) -> dict[str, str]:
+    return {"application": str(key_of(happening.resource))}

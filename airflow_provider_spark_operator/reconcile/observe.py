@@ -1,0 +1,108 @@
+"""From the pods that carry an application's name to what `decide()` may look at."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.core.decision import Observed, Present, Unconfirmed
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.names import (
+    LABEL_APPLICATION_NAME,
+    LABEL_APPLICATION_SELECTOR,
+    LABEL_OPERATOR_NAME,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+    application_id,
+)
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+
+# A driver is deleted before its successor is created, so that only the last few can linger.
+_LINGERING_ATTEMPTS = 8
+
+
+def application_of(pod: Mapping[str, Any]) -> ObjectKey | None:
+    """The key of the application whose name a pod carries, None for a pod without one."""
+    metadata = pod["metadata"]
+    name = (metadata.get("labels") or {}).get(LABEL_APPLICATION_NAME)
+    return ObjectKey(metadata.get("namespace", ""), name) if name else None
+
+
+def pod_selector(operator_name: str) -> str:
+    """The label selector of all pods that the operator `operator_name` has had created."""
+    return f"{LABEL_OPERATOR_NAME}={operator_name}"
+
+
+def driver_selector(operator_name: str, application_name: str) -> str:
+    """The label selector of all drivers of one application, whatever their attempt."""
+    return (
+        f"{LABEL_OPERATOR_NAME}={operator_name},{LABEL_APPLICATION_NAME}={application_name},{LABEL_ROLE}={ROLE_DRIVER}"
+    )
+
+
+def controller_uid(document: Mapping[str, Any]) -> str | None:
+    """The uid of the object that controls `document`, by its owner references."""
+    references = document["metadata"].get("ownerReferences") or ()
+    return next((reference.get("uid") for reference in references if reference.get("controller")), None)
+
+
+def current_attempt(application: SparkApplication) -> int:
+    """The number of the attempt that the status is about, 0 before there is a status."""
+    return application.status.current_attempt_summary.attempt_info.id if application.status else 0
+
+
+def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[JsonObject]) -> JsonObject | None:
+    """The driver pod of an attempt among `pods`, None if it is not there.
+
+    A pod is the application's by its controller's uid, not by its name: the pod of a former application of
+    the same name is none. Which attempt it is of shows in its selector label; where the user has fixed that,
+    or changed it since, the one that is not being deleted and is the youngest is the current one.
+    """
+    candidates = [
+        pod
+        for pod in pods
+        if _role(pod) == ROLE_DRIVER
+        and controller_uid(pod) == application.uid
+        and not _is_of_earlier_attempt(application, attempt_id, pod)
+    ]
+    expected = application_id(application.namespace, application.name, attempt_id)
+
+    def rank(pod: JsonObject) -> tuple[bool, bool, str]:
+        metadata = pod["metadata"]
+        alive = "deletionTimestamp" not in metadata
+        return (_selector_label(pod) == expected, alive, metadata.get("creationTimestamp", ""))
+
+    return max(candidates, key=rank, default=None)
+
+
+def observe(application: SparkApplication, pods: Iterable[JsonObject]) -> Observed:
+    """What the cache shows: a driver that it does not hold is only Unconfirmed."""
+    known = list(pods)
+    driver = driver_of(application, current_attempt(application), known)
+    if driver is None:
+        return Observed(driver=Unconfirmed())
+    return Observed(driver=Present(driver), executors=executors_of(driver, known))
+
+
+def executors_of(driver: Mapping[str, Any], pods: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """The executors that this very driver has asked for."""
+    selector = _selector_label(driver)
+    return tuple(pod for pod in pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+
+
+def _is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: JsonObject) -> bool:
+    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
+    label = _selector_label(pod)
+    return any(application_id(application.namespace, application.name, each) == label for each in earlier)
+
+
+def _role(pod: Mapping[str, Any]) -> str | None:
+    return _label(pod, LABEL_ROLE)
+
+
+def _selector_label(pod: Mapping[str, Any]) -> str | None:
+    return _label(pod, LABEL_APPLICATION_SELECTOR)
+
+
+def _label(pod: Mapping[str, Any], name: str) -> str | None:
+    value = (pod["metadata"].get("labels") or {}).get(name)
+    return value if isinstance(value, str) else None

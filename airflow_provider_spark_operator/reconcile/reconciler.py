@@ -1,0 +1,314 @@
+"""One look at one application: observe, let the core decide, apply, write the status."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.decision import (
+    Absent,
+    Action,
+    AddFinalizer,
+    ConfirmAbsence,
+    CreateAttempt,
+    Decision,
+    DeleteApplication,
+    DeleteAttemptResources,
+    DeleteDriver,
+    Observed,
+    Present,
+    RemoveFinalizer,
+    Settings,
+)
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.states import FAILURE
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.attempt import NotYet, create_attempt, delete_attempt
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening
+from airflow_provider_spark_operator.reconcile.informer import Caches
+from airflow_provider_spark_operator.reconcile.observe import (
+    current_attempt,
+    driver_of,
+    driver_selector,
+    executors_of,
+    observe,
+)
+from airflow_provider_spark_operator.reconcile.status import finalizers_patch, status_patch
+
+logger = logging.getLogger(__name__)
+
+# Somebody who changes a resource all the time can make us start again; not for ever.
+_MOST_READS = 5
+# A decision asks at most for a live read and for the creation; more would be a loop.
+_MOST_DECISIONS = 6
+
+# A look that changed nothing and wants another at once would keep a worker busy for nothing.
+_SHORTEST_PAUSE = timedelta(seconds=1)
+
+
+class _Outdated(Exception):
+    """The resource has changed since it was read."""
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """A look at one state of a resource.
+
+    `fresh` says that the API has just shown this state to be the current one.
+    """
+
+    resource: JsonObject
+    application: SparkApplication
+    fresh: bool
+
+
+class Reconciler:
+    """Brings one application at a time a step on. No method may run twice at once for the same key.
+
+    Nothing is remembered between two looks beside the caches, so that it can be killed at any point and
+    another can go on.
+
+    Args:
+        client: the way to the API.
+        caches: what the watches have shown; the answers to writes are added.
+        settings: what decisions depend on.
+        recorder: takes what is worth telling the user.
+        now: the clock, UTC.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        caches: Caches,
+        settings: Settings,
+        recorder: EventRecorder,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._client = client
+        self._caches = caches
+        self._settings = settings
+        self._recorder = recorder
+        self._now = now
+
+    async def reconcile(self, key: ObjectKey) -> timedelta | None:
+        """Look at the application `key`; return when to look again, None to wait for a change.
+
+        Raises:
+            NotYet: something has to end first.
+            KubeError: the API failed; nothing is lost, the look is to be repeated.
+        """
+        fresh = False
+        for _ in range(_MOST_READS):
+            resource = self._caches.applications.get(key)
+            if resource is None:
+                return None
+            try:
+                current = _Pass(resource, parse_application(resource), fresh)
+            except InvalidResource as problems:
+                await self._set_aside(resource, problems)
+                return None
+            try:
+                if _wants_finalizer_only(decision := self._decide(current, self._observe(current))):
+                    await self._add_finalizer(current)
+                    fresh = True
+                    continue
+                return await self._act(current, decision)
+            except _Outdated:
+                fresh = True
+            except Conflict:
+                await self._read_again(key)
+                fresh = True
+        raise NotYet(f"{key} is being changed faster than it can be looked at")
+
+    def _observe(self, current: _Pass) -> Observed:
+        return observe(current.application, self._caches.pods.belonging_to(key_of(current.resource)))
+
+    def _decide(self, current: _Pass, observed: Observed) -> Decision:
+        return decide(current.application, observed, self._settings, self._now())
+
+    async def _act(self, current: _Pass, decision: Decision) -> timedelta | None:
+        observed = self._observe(current)
+        for _ in range(_MOST_DECISIONS):
+            known = observed
+            for action in decision.actions:
+                observed = await self._apply(action, current, observed)
+            if observed is known:
+                changed = await self._write_status(current, decision)
+                return _paced(decision.requeue_after, bool(changed or decision.actions))
+            decision = self._decide(current, observed)
+        raise NotYet(f"{key_of(current.resource)}: no decision came of looking ({decision.reason})")
+
+    async def _apply(self, action: Action, current: _Pass, observed: Observed) -> Observed:
+        """Do what was decided; return what is known then: the same object if nothing new has to be decided."""
+        match action:
+            case ConfirmAbsence():
+                return await self._confirm_absence(current, observed)
+            case CreateAttempt(attempt_id):
+                return await self._create_attempt(attempt_id, current, observed)
+            case DeleteDriver(attempt_id, force):
+                await self._delete_driver(attempt_id, force, current)
+            case DeleteAttemptResources(attempt_id):
+                name = self._settings.operator_name
+                await delete_attempt(self._client, current.application, attempt_id, name)
+            case DeleteApplication():
+                await self._delete_application(current)
+            case AddFinalizer():
+                await self._add_finalizer(current)
+            case RemoveFinalizer():
+                await self._remove_finalizer(current.resource)
+        return observed
+
+    async def _confirm_absence(self, current: _Pass, observed: Observed) -> Observed:
+        driver = await self._find_driver(current.application, current_attempt(current.application))
+        if driver is None:
+            return replace(observed, driver=Absent())
+        pods = self._caches.pods.belonging_to(key_of(current.resource))
+        return replace(observed, driver=Present(driver), executors=executors_of(driver, pods))
+
+    async def _find_driver(self, application: SparkApplication, attempt_id: int) -> JsonObject | None:
+        selector = driver_selector(self._settings.operator_name, application.name)
+        listed = await self._client.list(PODS, application.namespace, label_selector=selector)
+        for pod in listed.items:
+            self._caches.pods.put_answer(pod)
+        return driver_of(application, attempt_id, listed.items)
+
+    async def _create_attempt(self, attempt_id: int, current: _Pass, observed: Observed) -> Observed:
+        # What is decided on an old state could create the driver of an attempt that has long ended.
+        if not current.fresh:
+            live = await self._read_again(key_of(current.resource))
+            if live is None or _state_of(live) != _state_of(current.resource):
+                raise _Outdated
+        creation = await create_attempt(self._client, current.application, attempt_id, self._settings.operator_name)
+        if creation.driver is None:
+            return replace(observed, create_outcome=creation.outcome)
+        self._caches.pods.put_answer(creation.driver)
+        return replace(observed, create_outcome=creation.outcome, driver=Present(creation.driver))
+
+    async def _delete_driver(self, attempt_id: int, force: bool, current: _Pass) -> None:
+        key = key_of(current.resource)
+        driver = driver_of(current.application, attempt_id, self._caches.pods.belonging_to(key))
+        driver = driver or await self._find_driver(current.application, attempt_id)
+        if driver is None or ("deletionTimestamp" in driver["metadata"] and not force):
+            return
+        try:
+            await self._client.delete(
+                PODS,
+                driver["metadata"]["name"],
+                key.namespace,
+                propagation="Background" if force else "Foreground",
+                grace_seconds=0 if force else None,
+                uid=driver["metadata"]["uid"],
+            )
+        except (NotFound, Conflict):
+            # It is gone, whatever the cache says; what bears its name by now is another pod.
+            self._caches.pods.forget(key_of(driver))
+
+    async def _delete_application(self, current: _Pass) -> None:
+        metadata = current.resource["metadata"]
+        try:
+            await self._client.delete(
+                SPARK_APPLICATIONS,
+                metadata["name"],
+                metadata["namespace"],
+                propagation="Background",
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            )
+        except NotFound:
+            self._caches.applications.forget(key_of(current.resource))
+
+    async def _add_finalizer(self, current: _Pass) -> None:
+        finalizers = [*current.application.finalizers, APPLICATION_FINALIZER]
+        await self._patch(current.resource, finalizers_patch(current.resource, finalizers))
+
+    async def _remove_finalizer(self, resource: JsonObject) -> None:
+        finalizers = [each for each in resource["metadata"].get("finalizers", ()) if each != APPLICATION_FINALIZER]
+        await self._patch(resource, finalizers_patch(resource, finalizers))
+
+    async def _write_status(self, current: _Pass, decision: Decision) -> bool:
+        """Write what changed of the status; whether anything did."""
+        status = decision.status
+        patch = None if status is None else status_patch(current.resource, status.to_document())
+        if status is None or patch is None:
+            return False
+        await self._patch(current.resource, patch, subresource="status")
+        self._tell(current, status, decision)
+        return True
+
+    def _tell(self, current: _Pass, status: ApplicationStatus, decision: Decision) -> None:
+        before = current.application.status
+        state = status.current_state
+        if before is None or before.current_state != state:
+            logger.info(
+                "%s: %s", state.current_state_summary, decision.message or decision.reason, extra=_key(current.resource)
+            )
+            self._recorder.record(
+                Happening(
+                    current.resource,
+                    WARNING if state.current_state_summary in FAILURE else NORMAL,
+                    decision.reason,
+                    decision.message or f"Application is {state.current_state_summary}",
+                    f"{state.current_state_summary} {state.last_transition_time.isoformat()}",
+                    self._now(),
+                )
+            )
+
+    async def _patch(self, resource: JsonObject, patch: JsonObject, *, subresource: str | None = None) -> None:
+        key = key_of(resource)
+        try:
+            answer = await self._client.patch(
+                SPARK_APPLICATIONS, key.name, key.namespace, patch, subresource=subresource
+            )
+        except NotFound:
+            self._caches.applications.forget(key)
+        else:
+            self._caches.applications.put_answer(answer)
+
+    async def _read_again(self, key: ObjectKey) -> JsonObject | None:
+        try:
+            live = await self._client.get(SPARK_APPLICATIONS, key.name, key.namespace)
+        except NotFound:
+            self._caches.applications.forget(key)
+            return None
+        # Even if it is older: an API restored from a backup counts from an earlier version on.
+        self._caches.applications.forget(key)
+        self._caches.applications.put_answer(live)
+        return live
+
+    async def _set_aside(self, resource: JsonObject, problems: InvalidResource) -> None:
+        """Tell what is wrong with a resource that cannot be read, and let it go when it is deleted.
+
+        Only a change of the resource leads to another look at it.
+        """
+        sentence = "; ".join(str(problem) for problem in problems.problems)
+        logger.error("cannot be read, left alone until it is changed: %s", sentence, extra=_key(resource))
+        metadata = resource["metadata"]
+        if metadata.get("deletionTimestamp") and APPLICATION_FINALIZER in metadata.get("finalizers", ()):
+            await self._remove_finalizer(resource)
+            return
+        identity = str(metadata.get("generation", metadata.get("resourceVersion")))
+        self._recorder.record(Happening(resource, WARNING, "InvalidResource", sentence, identity, self._now()))
+
+
+def _wants_finalizer_only(decision: Decision) -> bool:
+    return decision.actions == (AddFinalizer(),) and decision.status is None
+
+
+def _paced(again: timedelta | None, changed: bool) -> timedelta | None:
+    return again if changed or again is None else max(again, _SHORTEST_PAUSE)
+
+
+def _state_of(resource: JsonObject) -> tuple[object, object]:
+    return resource["metadata"].get("uid"), resource["metadata"].get("resourceVersion")
+
+
+def _key(resource: JsonObject) -> dict[str, str]:
+    return {"application": str(key_of(resource))}
