@@ -1,5 +1,6 @@
 """The kinds of resources that this package talks about, as the API addresses them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -41,9 +42,39 @@ PERSISTENT_VOLUME_CLAIMS = ResourceType("", "v1", "persistentvolumeclaims", "Per
 EVENTS = ResourceType("", "v1", "events", "Event")
 NAMESPACES = ResourceType("", "v1", "namespaces", "Namespace")
 NETWORK_POLICIES = ResourceType("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy")
+INGRESSES = ResourceType("networking.k8s.io", "v1", "ingresses", "Ingress")
+HTTP_ROUTES = ResourceType("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute")
+GRPC_ROUTES = ResourceType("gateway.networking.k8s.io", "v1", "grpcroutes", "GRPCRoute")
 LEASES = ResourceType("coordination.k8s.io", "v1", "leases", "Lease")
 SPARK_APPLICATIONS = ResourceType("spark.apache.org", "v1", "sparkapplications", "SparkApplication")
 SPARK_CLUSTERS = ResourceType("spark.apache.org", "v1", "sparkclusters", "SparkCluster")
 CUSTOM_RESOURCE_DEFINITIONS = ResourceType(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"
 )
+
+_BY_KIND = {
+    (kind.api_version, kind.kind): kind
+    for kind in (
+        PODS,
+        SERVICES,
+        CONFIG_MAPS,
+        SECRETS,
+        PERSISTENT_VOLUME_CLAIMS,
+        EVENTS,
+        NETWORK_POLICIES,
+        INGRESSES,
+        HTTP_ROUTES,
+        GRPC_ROUTES,
+        SPARK_APPLICATIONS,
+        SPARK_CLUSTERS,
+    )
+}
+
+
+def resource_type_of(document: Mapping[str, object]) -> ResourceType:
+    """The kind of a document, by its `apiVersion` and `kind`.
+
+    Raises:
+        KeyError: this package creates no such objects.
+    """
+    return _BY_KIND[str(document.get("apiVersion")), str(document.get("kind"))]
