@@ -1,0 +1,144 @@
+"""From a SparkApplication to a driver's inputs: the configuration as the Apache operator assembles it."""
+
+import json
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
+from airflow_provider_spark_operator.core.driver.main_resource import MainResource, main_resource
+from airflow_provider_spark_operator.core.driver.metadata import LABEL_PREFIX
+from airflow_provider_spark_operator.core.driver.naming import Naming, check_label_value
+from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.driver.template import DRIVER_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.uploads import is_local
+from airflow_provider_spark_operator.core.models.application import (
+    PodSpecOverride,
+    RestartPolicy,
+    SparkApplication,
+)
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
+
+_USER = "spark"
+_API_ADDRESS = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
+_VERSION_PLACEHOLDER = "{{SPARK_VERSION}}"
+_LABEL_PREFIXES = (
+    LABEL_PREFIX,
+    "spark.kubernetes.driver.service.label.",
+    "spark.kubernetes.executor.label.",
+)
+_DEPENDENCY_KEYS = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
+_DEFAULTS = {
+    "spark.authenticate": "true",
+    "spark.io.encryption.enabled": "true",
+    "spark.kubernetes.driver.annotateExitException": "true",
+    "spark.kubernetes.executor.useDriverPodIP": "true",
+}
+
+
+def attempt_inputs(
+    application: SparkApplication, naming: Naming, operator_name: str, api_address: str | None
+) -> SubmissionInputs:
+    """The inputs of the driver of one attempt.
+
+    `api_address` replaces the in-cluster address that only Spark's image fills in.
+
+    Raises:
+        DriverBuildError: nothing to run, a file that only a submitter's disk has, or a template that
+            cannot be used.
+    """
+    resource = main_resource(application.spec)
+    conf = _configuration(application, naming, resource, operator_name, api_address or _API_ADDRESS)
+    _check_dependencies(conf, application.spec.spark_conf)
+    driver_template = _template(application.spec.driver_spec, "spec.driverSpec", DRIVER_TEMPLATE_KEY, conf)
+    executor_template = _template(application.spec.executor_spec, "spec.executorSpec", EXECUTOR_TEMPLATE_KEY, conf)
+    return SubmissionInputs(
+        kind=resource.kind,
+        namespace=application.namespace,
+        conf=conf,
+        main_class=resource.main_class,
+        main_resource=resource.uri,
+        arguments=tuple(application.spec.driver_args),
+        proxy_user=application.spec.proxy_user or None,
+        user=_USER,
+        spark_version=application.spec.runtime_versions.spark_version,
+        driver_template=driver_template,
+        executor_template=None if executor_template is None else _template_text(executor_template),
+        mount_namespace=True,
+    )
+
+
+def _configuration(
+    application: SparkApplication, naming: Naming, resource: MainResource, operator_name: str, address: str
+) -> dict[str, str]:
+    spec = application.spec
+    version = spec.runtime_versions.spark_version
+    conf = {
+        key: value.replace(_VERSION_PLACEHOLDER, version) if _names_image(key) else value
+        for key, value in spec.spark_conf.items()
+    }
+    check_label_value("metadata.name", application.name)
+    for prefix in _LABEL_PREFIXES:
+        conf[f"{prefix}{LABEL_OPERATOR_NAME}"] = operator_name
+        conf[f"{prefix}{LABEL_APPLICATION_NAME}"] = application.name
+    conf["spark.kubernetes.namespace"] = application.namespace
+    if "spark.app.name" in conf:
+        conf["spark.app.name"] = application.name
+    defaults = {
+        **resource.properties,
+        "spark.master": f"k8s://{address}",
+        "spark.app.id": naming.application_id,
+        **_DEFAULTS,
+    }
+    if _keeps_executors(application):
+        defaults["spark.kubernetes.executor.deleteOnTermination"] = "false"
+    return defaults | conf
+
+
+def _names_image(key: str) -> bool:
+    return key.startswith("spark.kubernetes.") and key.endswith("container.image")
+
+
+def _keeps_executors(application: SparkApplication) -> bool:
+    policy = application.spec.application_tolerations.restart_config.restart_policy
+    dynamic = application.spec.spark_conf.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    return policy is RestartPolicy.NEVER and not dynamic
+
+
+def _check_dependencies(conf: dict[str, str], given: dict[str, str]) -> None:
+    fields = {"spark.jars": "spec.jars", "spark.files": "spec.files", "spark.submit.pyFiles": "spec.pyFiles"}
+    for key in _DEPENDENCY_KEYS:
+        field = f"spec.sparkConf[{key!r}]" if key in given else fields.get(key, key)
+        for entry in conf.get(key, "").split(","):
+            if entry.strip():
+                check_reachable(field, entry.strip())
+
+
+def check_reachable(field: str, uri: str) -> None:
+    """Raise DriverBuildError for a file on a submitter's disk: whoever builds an attempt has no such disk."""
+    if is_local(uri):
+        raise DriverBuildError(
+            field,
+            f"{uri} names a file on a submitter's disk, and nobody uploads it from there: "
+            "put it into the image and write local://, or give a URL that the driver can read",
+        )
+
+
+def _template(override: PodSpecOverride | None, field: str, key: str, conf: dict[str, str]) -> JsonObject | None:
+    """The pod template of the resource, which wins over a file named by the configuration and unsets it."""
+    template = override.pod_template_spec if override else None
+    if template is None:
+        if key in conf:
+            raise DriverBuildError(
+                f"spec.sparkConf[{key!r}]",
+                f"a template file cannot be read here: put the template into {field}.podTemplateSpec",
+            )
+        return None
+    conf.pop(key, None)
+    if not isinstance(template.get("spec"), dict):
+        raise DriverBuildError(f"{field}.podTemplateSpec.spec", "is required: give the pod's specification")
+    return template
+
+
+def _template_text(template: JsonObject) -> str:
+    pod = {"apiVersion": "v1", "kind": "Pod", **template}
+    return json.dumps(pod, sort_keys=True, ensure_ascii=False)

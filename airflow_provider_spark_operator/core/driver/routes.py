@@ -1,0 +1,129 @@
+"""Ways to a driver from outside: services with an ingress or a Gateway API route in front."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
+
+_GATEWAY_API = "gateway.networking.k8s.io/v1"
+
+
+@dataclass(frozen=True)
+class _RouteKind:
+    """How one list of the specification becomes documents.
+
+    `metadata` and `spec` are the field names in its entries; `default_rule` makes the rule of an entry
+    without rules from the service's name and first port; `parents` are required of Gateway API routes.
+    """
+
+    field: str
+    api_version: str
+    kind: str
+    metadata: str
+    spec: str
+    default_rule: Callable[[str, int], JsonObject]
+    parents: bool = True
+
+
+def route_documents(spec: SparkApplicationSpec, namespace: str, labels: Mapping[str, str]) -> Iterator[JsonObject]:
+    """A service and its ingress or route for each entry of the three lists.
+
+    `labels` are the driver pod's: a service without a selector selects by them.
+
+    Raises:
+        DriverBuildError: an entry without a name, ports or a gateway.
+    """
+    lists = (spec.driver_service_ingress_list, spec.driver_http_route_list, spec.driver_grpc_route_list)
+    for kind, entries in zip(_KINDS, lists, strict=True):
+        for index, entry in enumerate(entries):
+            path = f"spec.{kind.field}[{index}]"
+            service = _service(path, entry, namespace, labels)
+            yield service
+            yield _route(path, kind, entry, namespace, service)
+
+
+def _service(path: str, entry: Mapping[str, Any], namespace: str, labels: Mapping[str, str]) -> JsonObject:
+    metadata = _named(path, entry, "serviceMetadata")
+    spec = _object(path, entry, "serviceSpec")
+    if not spec:
+        raise DriverBuildError(f"{path}.serviceSpec", "is required: give at least the service's ports")
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {**metadata, "namespace": namespace},
+        "spec": {**spec, "selector": spec.get("selector") or dict(labels)},
+    }
+
+
+def _route(path: str, kind: _RouteKind, entry: Mapping[str, Any], namespace: str, service: JsonObject) -> JsonObject:
+    metadata = _named(path, entry, kind.metadata)
+    spec = dict(_object(path, entry, kind.spec))
+    if kind.parents and not spec.get("parentRefs"):
+        raise DriverBuildError(f"{path}.{kind.spec}.parentRefs", "is required: name the gateway")
+    port = _first_port(service)
+    if not spec.get("rules") and port is not None:
+        spec["rules"] = [kind.default_rule(service["metadata"]["name"], port)]
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {"namespace": namespace, **metadata},
+        "spec": spec,
+    }
+
+
+def _first_port(service: JsonObject) -> int | None:
+    ports = service["spec"].get("ports") or [{}]
+    port = ports[0].get("port")
+    return port if isinstance(port, int) else None
+
+
+def _named(path: str, entry: Mapping[str, Any], field: str) -> JsonObject:
+    metadata = _object(path, entry, field)
+    if not metadata.get("name"):
+        raise DriverBuildError(f"{path}.{field}.name", "is required")
+    return metadata
+
+
+def _object(path: str, entry: Mapping[str, Any], field: str) -> JsonObject:
+    value = entry.get(field) or {}
+    if not isinstance(value, dict):
+        raise DriverBuildError(f"{path}.{field}", "must be an object")
+    return value
+
+
+def _ingress_rule(service: str, port: int) -> JsonObject:
+    backend = {"service": {"name": service, "port": {"number": port}}}
+    return {"http": {"paths": [{"path": "/", "pathType": "ImplementationSpecific", "backend": backend}]}}
+
+
+def _http_rule(service: str, port: int) -> JsonObject:
+    return {
+        "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
+        "backendRefs": [_backend(service, port)],
+    }
+
+
+def _grpc_rule(service: str, port: int) -> JsonObject:
+    return {"backendRefs": [_backend(service, port)]}
+
+
+def _backend(service: str, port: int) -> JsonObject:
+    return {"group": "", "kind": "Service", "name": service, "port": port}
+
+
+_KINDS = (
+    _RouteKind(
+        "driverServiceIngressList",
+        "networking.k8s.io/v1",
+        "Ingress",
+        "ingressMetadata",
+        "ingressSpec",
+        _ingress_rule,
+        parents=False,
+    ),
+    _RouteKind("driverHttpRouteList", _GATEWAY_API, "HTTPRoute", "httpRouteMetadata", "httpRouteSpec", _http_rule),
+    _RouteKind("driverGrpcRouteList", _GATEWAY_API, "GRPCRoute", "grpcRouteMetadata", "grpcRouteSpec", _grpc_rule),
+)
