@@ -155,9 +155,7 @@ def _finish_foreground(store: Store, uid: str) -> None:
 
 def _blocks(store: Store, place: Place, owner: str) -> bool:
     dependent = store.get(place[0], place[1] or None, place[2])
-    return any(
-        reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in _owners(dependent)
-    )
+    return any(reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in _owners(dependent))
 
 
 def _finish_container(store: Store, kind: Kind, document: JsonObject) -> None:

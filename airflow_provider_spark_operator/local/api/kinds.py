@@ -148,9 +148,7 @@ SERVICES = Kind(
 ENDPOINTS = Kind("", ("v1",), "endpoints", "Endpoints", singular="endpoints", short_names=("ep",))
 CONFIG_MAPS = Kind("", ("v1",), "configmaps", "ConfigMap", short_names=("cm",))
 SECRETS = Kind("", ("v1",), "secrets", "Secret", fields=("type",))
-SERVICE_ACCOUNTS = Kind(
-    "", ("v1",), "serviceaccounts", "ServiceAccount", short_names=("sa",), returns_deleted=True
-)
+SERVICE_ACCOUNTS = Kind("", ("v1",), "serviceaccounts", "ServiceAccount", short_names=("sa",), returns_deleted=True)
 EVENTS = Kind("", ("v1",), "events", "Event", short_names=("ev",), fields=_EVENT_FIELDS)
 PERSISTENT_VOLUME_CLAIMS = Kind(
     "",

@@ -98,8 +98,7 @@ def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> No
     for key in ("name", "namespace"):
         if metadata.setdefault(key, was.get(key)) != was.get(key):
             raise bad_request(
-                f"the {key} of the object ({metadata[key]}) does not match the {key} on the URL "
-                f"({was.get(key)})"
+                f"the {key} of the object ({metadata[key]}) does not match the {key} on the URL ({was.get(key)})"
             )
         if metadata[key] is None:
             del metadata[key]
@@ -135,18 +134,14 @@ def _place(metadata: JsonObject, namespace: str | None) -> None:
         metadata.pop("namespace", None)
         return
     if given and given != namespace:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     metadata["namespace"] = namespace
 
 
 def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     name = metadata.get("name")
     if not name:
-        return [
-            Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")
-        ]
+        return [Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")]
     pattern, limit, rule = _name_rule(kind)
     causes = []
     if not isinstance(name, str) or (pattern is not None and pattern.fullmatch(name) is None):
@@ -171,15 +166,13 @@ def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     for field in ("labels", "annotations"):
         entries = metadata.get(field) or {}
         if not isinstance(entries, dict):
-            causes.append(
-                Cause(f"metadata.{field}", "Invalid value: must be an object", "FieldValueTypeInvalid")
-            )
+            causes.append(Cause(f"metadata.{field}", "Invalid value: must be an object", "FieldValueTypeInvalid"))
             continue
         for key, value in entries.items():
             prefix, _, short = key.rpartition("/")
-            if (
-                prefix and _SUBDOMAIN.fullmatch(prefix.lower() if field == "annotations" else prefix) is None
-            ) or (len(short) > 63 or _QUALIFIED_NAME.fullmatch(short) is None):
+            if (prefix and _SUBDOMAIN.fullmatch(prefix.lower() if field == "annotations" else prefix) is None) or (
+                len(short) > 63 or _QUALIFIED_NAME.fullmatch(short) is None
+            ):
                 causes.append(
                     Cause(
                         f"metadata.{field}",
@@ -191,9 +184,7 @@ def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
                 )
             if not isinstance(value, str):
                 causes.append(
-                    Cause(
-                        f"metadata.{field}", f'Invalid value: "{key}": must be text', "FieldValueTypeInvalid"
-                    )
+                    Cause(f"metadata.{field}", f'Invalid value: "{key}": must be text', "FieldValueTypeInvalid")
                 )
             elif field == "labels" and (len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None):
                 causes.append(_label_value_cause(value))

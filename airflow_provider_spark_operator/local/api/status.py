@@ -74,9 +74,7 @@ def already_exists(kind: Kind, name: str) -> ApiStatusError:
 
 def conflict(kind: Kind, name: str, why: str | None = None) -> ApiStatusError:
     """409: the object is not, or no longer, the one that the writer has read."""
-    why = why or (
-        "the object has been modified; please apply your changes to the latest version and try again"
-    )
+    why = why or ("the object has been modified; please apply your changes to the latest version and try again")
     message = f'Operation cannot be fulfilled on {kind.qualified_name} "{name}": {why}'
     return ApiStatusError(409, "Conflict", message, _details(kind, name))
 
@@ -90,9 +88,7 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
     if kind.group:
         details["group"] = kind.group
     details["kind"] = kind.kind
-    details["causes"] = [
-        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
-    ]
+    details["causes"] = [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
     return ApiStatusError(422, "Invalid", f'{qualified} "{name}" is invalid: {text}', details)
 
 

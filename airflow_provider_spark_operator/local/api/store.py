@@ -70,13 +70,11 @@ class Store:
         """The version of the last change."""
         return self._version
 
-    def create(
-        self, kind: Kind, namespace: str | None, document: JsonObject, *, dry_run: bool = False
-    ) -> JsonObject:
+    def create(self, kind: Kind, namespace: str | None, document: JsonObject, *, dry_run: bool = False) -> JsonObject:
         """Store a new object and return it; the namespace is None for kinds without.
 
         Raises:
-            ApiStatusError: 404 (no such namespace), 403 (it is being deleted), 409; 400 and 422 for bad metadata.
+            ApiStatusError: 404 and 403 (the namespace is not there, or going), 409; 400 and 422 (metadata).
         """
         new = copy_json(document)
         self._require_namespace(kind, namespace, new)
@@ -330,9 +328,7 @@ def _of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresourc
     if subresource == "status":
         result = copy_json(current)
         result["status"] = new.get("status")
-        writable = (
-            ("managedFields",) if kind.custom else ("annotations", "finalizers", "labels", "managedFields")
-        )
+        writable = ("managedFields",) if kind.custom else ("annotations", "finalizers", "labels", "managedFields")
         for key in writable:
             if key in new["metadata"]:
                 result["metadata"][key] = new["metadata"][key]

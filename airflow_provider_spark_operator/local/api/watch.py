@@ -131,9 +131,7 @@ class Feed:
             if since < self._floor:
                 raise expired(f"too old resource version: {since} ({self._floor})")
             replay = [
-                event
-                for place, event in self._events
-                if event.resource_version > since and namespace in (None, place)
+                event for place, event in self._events if event.resource_version > since and namespace in (None, place)
             ]
         subscription = Subscription(max(self._queue, len(replay)), self._forget)
         for event in replay:

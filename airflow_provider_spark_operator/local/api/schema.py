@@ -1,0 +1,217 @@
+"""Structural schemas of custom resources: pruning, defaults and validation.
+
+What a CustomResourceDefinition says in `openAPIV3Schema`, as the API server reads it. Rules in CEL
+(`x-kubernetes-validations`) and formats are not evaluated.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.local.api.documents import copy_json
+from airflow_provider_spark_operator.local.api.status import Cause
+
+Schema = Mapping[str, Any]
+
+_PRESERVES = "x-kubernetes-preserve-unknown-fields"
+_EMBEDDED = "x-kubernetes-embedded-resource"
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_OBJECT_KEYS = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def unknown_fields(schema: Schema, document: Mapping[str, Any]) -> list[str]:
+    """The paths of the fields that the schema does not know, in document order."""
+    return list(_unknown(schema, document, "", root=True, remove=False))
+
+
+def prune(schema: Schema, document: dict[str, Any]) -> None:
+    """Remove the fields that the schema does not know, in place."""
+    for _ in _unknown(schema, document, "", root=True, remove=True):
+        pass
+
+
+def apply_defaults(schema: Schema, value: Any) -> None:
+    """Fill in, in place, the defaults of fields that are missing (or null where null is not allowed)."""
+    if isinstance(value, dict):
+        for key, child in (schema.get("properties") or {}).items():
+            missing = key not in value or (value[key] is None and not child.get("nullable"))
+            if missing and "default" in child:
+                value[key] = copy_json(child["default"])
+            if key in value:
+                apply_defaults(child, value[key])
+        others = schema.get("additionalProperties")
+        if isinstance(others, dict):
+            for key, item in value.items():
+                if key not in (schema.get("properties") or {}):
+                    apply_defaults(others, item)
+    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        for item in value:
+            apply_defaults(schema["items"], item)
+
+
+def validate(schema: Schema, document: Mapping[str, Any]) -> list[Cause]:
+    """All that is wrong with a document; `metadata` is judged elsewhere."""
+    own = {key: value for key, value in document.items() if key not in _OBJECT_KEYS}
+    required = [key for key in schema.get("required") or [] if key not in _OBJECT_KEYS]
+    properties = {k: v for k, v in (schema.get("properties") or {}).items() if k not in _OBJECT_KEYS}
+    return list(_violations({**schema, "required": required, "properties": properties}, own, ""))
+
+
+def _unknown(schema: Schema, value: Any, path: str, *, root: bool, remove: bool) -> Iterator[str]:
+    if isinstance(value, list):
+        items = schema.get("items")
+        for index, item in enumerate(value):
+            if isinstance(items, dict):
+                yield from _unknown(items, item, f"{path}[{index}]", root=False, remove=remove)
+        return
+    if not isinstance(value, dict):
+        return
+    properties = schema.get("properties") or {}
+    others = schema.get("additionalProperties")
+    keeps = bool(schema.get(_PRESERVES)) or others is True
+    known = _OBJECT_KEYS if root or schema.get(_EMBEDDED) else frozenset()
+    for key in list(value):
+        place = f"{path}.{key}" if path else key
+        child = properties.get(key, others if isinstance(others, dict) else None)
+        if key in known:
+            continue
+        if child is not None:
+            yield from _unknown(child, value[key], place, root=False, remove=remove)
+        elif not keeps:
+            if remove:
+                del value[key]
+            yield place
+
+
+def _violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+    if value is None:
+        if not schema.get("nullable") and schema.get("type"):
+            yield _wrong_type(path, schema["type"], value)
+        return
+    expected = schema.get("type")
+    if schema.get(_INT_OR_STRING):
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            yield _wrong_type(path, "integer,string", value)
+            return
+    elif expected and not _is_of_type(value, expected):
+        yield _wrong_type(path, expected, value)
+        return
+    yield from _keyword_violations(schema, value, path)
+    yield from _junctor_violations(schema, value, path)
+    if isinstance(value, dict):
+        yield from _object_violations(schema, value, path)
+    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        for index, item in enumerate(value):
+            yield from _violations(schema["items"], item, f"{path}[{index}]")
+
+
+def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
+    properties = schema.get("properties") or {}
+    others = schema.get("additionalProperties")
+    for key in schema.get("required") or []:
+        if key not in value:
+            yield Cause(_join(path, key), "Required value", "FieldValueRequired")
+    for key, item in value.items():
+        child = properties.get(key, others if isinstance(others, dict) else None)
+        if child is None:
+            continue
+        optional = key not in (schema.get("required") or [])
+        if item is None and optional and not child.get("nullable"):
+            continue  # a null of an optional field is dropped by the API server
+        yield from _violations(child, item, _join(path, key))
+
+
+def _keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+    if "enum" in schema and value not in schema["enum"]:
+        supported = ", ".join(json.dumps(item) for item in schema["enum"])
+        message = f"Unsupported value: {json.dumps(value)}: supported values: {supported}"
+        yield Cause(path, message, "FieldValueNotSupported")
+    for keyword, (applies, holds, rule) in _KEYWORDS.items():
+        bound = schema.get(keyword)
+        if bound is None or not applies(value) or holds(value, bound, schema):
+            continue
+        shown = json.dumps(value)
+        yield Cause(path, f"Invalid value: {shown}: {path} in body {rule.format(bound=bound)}")
+
+
+def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+    for child in schema.get("allOf") or []:
+        yield from _violations(child, value, path)
+    fitting = {
+        junctor: sum(not any(_violations(child, value, path)) for child in schema[junctor])
+        for junctor in ("anyOf", "oneOf")
+        if schema.get(junctor)
+    }
+    if fitting.get("anyOf") == 0 and not schema.get(_INT_OR_STRING):
+        yield Cause(path, f'Invalid value: "": "{path}" must validate at least one schema (anyOf)')
+    if fitting.get("oneOf", 1) != 1:
+        yield Cause(path, f'Invalid value: "": "{path}" must validate one and only one schema (oneOf)')
+    if schema.get("not") is not None and not any(_violations(schema["not"], value, path)):
+        yield Cause(path, f'Invalid value: "": "{path}" must not validate the schema (not)')
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _above(value: Any, bound: Any, schema: Schema) -> bool:
+    return bool(value > bound if schema.get("exclusiveMinimum") else value >= bound)
+
+
+def _below(value: Any, bound: Any, schema: Schema) -> bool:
+    return bool(value < bound if schema.get("exclusiveMaximum") else value <= bound)
+
+
+_Keyword = tuple[Callable[[Any], bool], Callable[[Any, Any, Schema], bool], str]
+_KEYWORDS: dict[str, _Keyword] = {
+    "minimum": (_is_number, _above, "should be greater than or equal to {bound}"),
+    "maximum": (_is_number, _below, "should be less than or equal to {bound}"),
+    "multipleOf": (_is_number, lambda v, b, _: v % b == 0, "should be a multiple of {bound}"),
+    "minLength": (_is_text, lambda v, b, _: len(v) >= b, "should be at least {bound} chars long"),
+    "maxLength": (_is_text, lambda v, b, _: len(v) <= b, "should be at most {bound} chars long"),
+    "pattern": (_is_text, lambda v, b, _: re.search(b, v) is not None, "should match '{bound}'"),
+    "minItems": (_is_list, lambda v, b, _: len(v) >= b, "should have at least {bound} items"),
+    "maxItems": (_is_list, lambda v, b, _: len(v) <= b, "should have at most {bound} items"),
+    "minProperties": (_is_object, lambda v, b, _: len(v) >= b, "should have at least {bound} properties"),
+    "maxProperties": (_is_object, lambda v, b, _: len(v) <= b, "should have at most {bound} properties"),
+}
+
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "object": _is_object,
+    "array": _is_list,
+    "string": _is_text,
+    "boolean": lambda value: isinstance(value, bool),
+    "number": _is_number,
+    "integer": lambda value: _is_number(value) and float(value).is_integer(),
+}
+
+
+def _is_of_type(value: Any, expected: str) -> bool:
+    return expected not in _TYPES or _TYPES[expected](value)
+
+
+def _wrong_type(path: str, expected: str, value: Any) -> Cause:
+    found = next(
+        (name for name in ("boolean", "integer", "number", "string", "array") if _TYPES[name](value)), "object"
+    )
+    found = "null" if value is None else found
+    shown = json.dumps(value) if isinstance(value, str | int | float) else f'"{found}"'
+    message = f'Invalid value: "{found}": {path} in body must be of type {expected}: {shown}'
+    return Cause(path, message, "FieldValueTypeInvalid")
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

@@ -1,0 +1,133 @@
+"""Strategic merge patches: merge patches that know which lists are keyed, and by what.
+
+The keys are those of the Go types (`patchMergeKey`) of the kinds that the API server has.
+"""
+
+from typing import Any
+
+from airflow_provider_spark_operator.local.api.documents import copy_json
+from airflow_provider_spark_operator.local.api.status import ApiStatusError, bad_request
+
+_MERGE_KEYS: dict[str, str] = {
+    "conditions": "type",
+    "containers": "name",
+    "env": "name",
+    "ephemeralContainers": "name",
+    "hostAliases": "ip",
+    "imagePullSecrets": "name",
+    "initContainers": "name",
+    "ownerReferences": "uid",
+    "podIPs": "ip",
+    "hostIPs": "ip",
+    "resourceClaims": "name",
+    "schedulingGates": "name",
+    "secrets": "name",
+    "topologySpreadConstraints": "topologyKey",
+    "volumeDevices": "devicePath",
+    "volumeMounts": "mountPath",
+    "volumes": "name",
+}
+_PRIMITIVE_MERGES = frozenset({"finalizers"})
+_DIRECTIVE = "$patch"
+_DELETE_ITEMS = "$deleteFromPrimitiveList/"
+_ORDER = "$setElementOrder/"
+_RETAIN = "$retainKeys"
+
+
+def merge_key(field: str, items: list[Any]) -> str | None:
+    """The key by which the items of a list are merged; None where the list is replaced.
+
+    `ports` have two keys: a container's are merged by `containerPort`, a service's by `port`.
+    """
+    if field == "ports":
+        return "containerPort" if any("containerPort" in item for item in items) else "port"
+    return _MERGE_KEYS.get(field)
+
+
+def strategic_merge_patch(target: Any, patch: Any) -> Any:
+    """The target with a strategic merge patch applied.
+
+    Raises:
+        ApiStatusError: 400 for an unknown directive, 422 for an item of a keyed list without its key.
+    """
+    if not isinstance(patch, dict):
+        raise bad_request("strategic merge patch: an object is expected")
+    return _merged(target if isinstance(target, dict) else {}, patch)
+
+
+def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    directive = patch.get(_DIRECTIVE)
+    if directive == "replace":
+        return {key: copy_json(value) for key, value in patch.items() if key != _DIRECTIVE}
+    if directive == "delete":
+        return {}
+    if directive not in (None, "merge"):
+        raise bad_request(f"unknown patch type: {directive}")
+    result = dict(target)
+    if _RETAIN in patch:
+        result = {key: value for key, value in result.items() if key in patch[_RETAIN]}
+    for key, value in patch.items():
+        if key.startswith("$"):
+            continue
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merged_value(key, result.get(key), value)
+    return _with_list_directives(result, patch)
+
+
+def _merged_value(field: str, current: Any, value: Any) -> Any:
+    if isinstance(value, dict):
+        return _merged(current if isinstance(current, dict) else {}, value)
+    if not isinstance(value, list):
+        return value
+    current = current if isinstance(current, list) else []
+    if field in _PRIMITIVE_MERGES:
+        return current + [item for item in value if item not in current]
+    keyed = bool(value) and all(isinstance(item, dict) for item in value)
+    key = merge_key(field, value) if keyed else None
+    if key is None:
+        return [copy_json(item) for item in value if item != {_DIRECTIVE: "replace"}]
+    return _merged_list(current, value, key)
+
+
+def _merged_list(current: list[Any], patch: list[dict[str, Any]], key: str) -> list[Any]:
+    if any(item.get(_DIRECTIVE) == "replace" and key not in item for item in patch):
+        return [copy_json(item) for item in patch if item.get(_DIRECTIVE) != "replace"]
+    result = list(current)
+    for item in patch:
+        if key not in item:
+            raise ApiStatusError(422, "Invalid", f"map: {item} does not contain declared merge key: {key}")
+        place = next((i for i, found in enumerate(result) if found.get(key) == item[key]), None)
+        if item.get(_DIRECTIVE) == "delete":
+            result = [found for found in result if found.get(key) != item[key]]
+        elif place is None:
+            result.append(_merged({}, item))
+        else:
+            result[place] = _merged(result[place], item)
+    return result
+
+
+def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    for directive, value in patch.items():
+        if directive.startswith(_DELETE_ITEMS):
+            field = directive.removeprefix(_DELETE_ITEMS)
+            result[field] = [item for item in result.get(field) or [] if item not in value]
+    for directive, value in patch.items():
+        if directive.startswith(_ORDER):
+            field = directive.removeprefix(_ORDER)
+            if isinstance(result.get(field), list):
+                result[field] = _ordered(field, result[field], value)
+    return result
+
+
+def _ordered(field: str, items: list[Any], order: list[Any]) -> list[Any]:
+    """The items in the order that the patch asks for; those that it does not name stay at the end."""
+    key = merge_key(field, order) if order and isinstance(order[0], dict) else None
+    wanted = [item.get(key) if key else item for item in order]
+
+    def position(item: Any) -> int:
+        value = item.get(key) if key else item
+        return wanted.index(value) if value in wanted else len(wanted)
+
+    return sorted(items, key=position)
