@@ -15,7 +15,7 @@ class Problem:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
-class InvalidResource(Exception):  # noqa: N818 - the name says what it is; the suffix adds nothing
+class InvalidResource(Exception):
     """A document that is no valid resource; `problems` has at least one entry, in the document's order."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -1,0 +1,124 @@
+"""Reading pods, of whatever shape they arrive in: nothing here raises on a malformed document."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_EMPTY: Final[Mapping[str, object]] = {}
+
+
+@dataclass(frozen=True)
+class Container:
+    """What a pod's status says about one container.
+
+    `exit_code` is None while it has not terminated; `reason` and `message` are those of its current
+    state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`).
+    """
+
+    name: str
+    ready: bool
+    restart_count: int
+    waiting: bool
+    exit_code: int | None
+    reason: str
+    message: str
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """`value` where it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else _EMPTY
+
+
+def text(value: object) -> str:
+    """`value` where it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def entries(value: object) -> list[Mapping[str, object]]:
+    """The objects in `value` where it is a list, else none."""
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list | tuple) else []
+
+
+def status_of(pod: Mapping[str, object]) -> Mapping[str, object]:
+    """The pod's `status`, empty where it has none."""
+    return mapping(pod.get("status"))
+
+
+def phase(status: Mapping[str, object]) -> str:
+    """The phase in lower case: the word is compared without regard to case."""
+    return text(status.get("phase")).lower()
+
+
+def containers(status: Mapping[str, object], field: str = "containerStatuses") -> list[Container]:
+    """The containers in `status[field]`: `containerStatuses` or `initContainerStatuses`."""
+    return [_container(entry) for entry in entries(status.get(field))]
+
+
+def condition(status: Mapping[str, object], kind: str) -> Mapping[str, object]:
+    """The condition of type `kind`, empty where there is none."""
+    for entry in entries(status.get("conditions")):
+        if text(entry.get("type")).lower() == kind.lower():
+            return entry
+    return _EMPTY
+
+
+def is_ready(pod: Mapping[str, object]) -> bool:
+    """Whether the pod runs and its condition `Ready` is true."""
+    status = status_of(pod)
+    ready = condition(status, "Ready").get("status")
+    return phase(status) == "running" and text(ready).lower() == "true"
+
+
+def sidecar_names(pod: Mapping[str, object]) -> frozenset[str]:
+    """The names of init containers that run beside the main ones (`restartPolicy: Always`)."""
+    declared = entries(mapping(pod.get("spec")).get("initContainers"))
+    return frozenset(text(entry.get("name")) for entry in declared if entry.get("restartPolicy") == "Always")
+
+
+def deletion_began(pod: Mapping[str, object]) -> datetime | None:
+    """When the deletion of the pod was asked for; None where it was not.
+
+    The API server sets `deletionTimestamp` to the *end* of the grace period.
+    """
+    metadata = mapping(pod.get("metadata"))
+    ends = _time(metadata.get("deletionTimestamp"))
+    if ends is None:
+        return None
+    grace = metadata.get("deletionGracePeriodSeconds")
+    if isinstance(grace, bool) or not isinstance(grace, int) or not 0 < grace < _MAX_GRACE_SECONDS:
+        return ends
+    return ends - timedelta(seconds=grace)
+
+
+_MAX_GRACE_SECONDS = 10 * 365 * 24 * 3600
+
+
+def _container(entry: Mapping[str, object]) -> Container:
+    state = mapping(entry.get("state"))
+    terminated = mapping(state.get("terminated"))
+    waiting = mapping(state.get("waiting"))
+    said = terminated or waiting
+    return Container(
+        name=text(entry.get("name")),
+        ready=entry.get("ready") is True,
+        restart_count=_integer(entry.get("restartCount")) or 0,
+        waiting="waiting" in state,
+        exit_code=_integer(terminated.get("exitCode")) if terminated else None,
+        reason=text(said.get("reason")),
+        message=text(said.get("message")),
+    )
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _time(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

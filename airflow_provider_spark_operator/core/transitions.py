@@ -1,0 +1,146 @@
+"""Every legal move of a SparkApplication, as one table, and the one place that records a move."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from airflow_provider_spark_operator.core.models.status import (
+    ApplicationStatus,
+    AttemptInfo,
+    AttemptSummary,
+    StateRecord,
+)
+from airflow_provider_spark_operator.core.states import RUNNING, STOPPING, TERMINATED, ApplicationState
+
+_State = ApplicationState
+# What can happen to a driver in every state in which there is one: it ends, it goes away, it is deleted
+# with its application, or the application is suspended.
+_DRIVER_GOES: Final = frozenset(
+    {
+        _State.SUCCEEDED,
+        _State.FAILED,
+        _State.DRIVER_EVICTED,
+        _State.RESOURCE_RELEASED,
+        _State.SCHEDULED_TO_RESTART,
+    }
+)
+_BEGINS: Final = frozenset(
+    {_State.DRIVER_REQUESTED, _State.SCHEDULING_FAILURE, _State.FAILED, _State.RESOURCE_RELEASED}
+)
+
+MOVES: Final[Mapping[ApplicationState, frozenset[ApplicationState]]] = {
+    _State.SUBMITTED: _BEGINS,
+    _State.SCHEDULED_TO_RESTART: _BEGINS,
+    _State.DRIVER_REQUESTED: _DRIVER_GOES | {_State.DRIVER_STARTED, _State.DRIVER_START_TIMED_OUT},
+    _State.DRIVER_STARTED: _DRIVER_GOES | {_State.DRIVER_READY, _State.DRIVER_READY_TIMED_OUT},
+    _State.DRIVER_READY: _DRIVER_GOES
+    | {
+        _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
+        _State.RUNNING_HEALTHY,
+        _State.RUNNING_WITH_PARTIAL_CAPACITY,
+        _State.EXECUTORS_START_TIMED_OUT,
+    },
+    _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: _DRIVER_GOES
+    | {
+        _State.RUNNING_HEALTHY,
+        _State.RUNNING_WITH_PARTIAL_CAPACITY,
+        _State.EXECUTORS_START_TIMED_OUT,
+    },
+    **{state: _DRIVER_GOES | (RUNNING - {state}) for state in RUNNING},
+    **{state: TERMINATED | {_State.SCHEDULED_TO_RESTART} for state in STOPPING},
+    _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: frozenset({_State.RESOURCE_RELEASED}),
+    _State.RESOURCE_RELEASED: frozenset(),
+}
+
+
+class IllegalMove(Exception):
+    """A move that the table does not have; a defect of the caller."""
+
+    def __init__(self, origin: ApplicationState, target: ApplicationState) -> None:
+        super().__init__(f"a SparkApplication cannot move from {origin} to {target}")
+
+
+def initial_status(now: datetime) -> ApplicationStatus:
+    """The status of an application that nobody has touched: submitted at `now`, attempt 0."""
+    record = StateRecord(
+        current_state_summary=ApplicationState.SUBMITTED,
+        last_transition_time=now,
+        message="The application was submitted.",
+    )
+    return ApplicationStatus(current_state=record, state_transition_history={"0": record})
+
+
+def move(
+    status: ApplicationStatus,
+    to: ApplicationState,
+    now: datetime,
+    message: str,
+    driver_status: Mapping[str, object] | None = None,
+) -> ApplicationStatus:
+    """`status` after the move to `to`, which is appended to its history.
+
+    Raises:
+        IllegalMove: `MOVES` does not have it.
+    """
+    record = _record(status, to, now, message, driver_status)
+    history = {**status.state_transition_history, _next_key(status): record}
+    return status.model_copy(update={"current_state": record, "state_transition_history": history})
+
+
+def move_to_next_attempt(
+    status: ApplicationStatus, attempt: AttemptInfo, now: datetime, message: str, *, trim: bool
+) -> ApplicationStatus:
+    """`status` after the move to ScheduledToRestart, with `attempt` as the current one.
+
+    With `trim` the ended attempt's history moves into `previous_attempt_summary`; the keys go on.
+
+    Raises:
+        IllegalMove: there is no restart from the current state.
+    """
+    record = _record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None)
+    ended = status.current_attempt_summary
+    history = {_next_key(status): record}
+    if trim:
+        past = {"state_transition_history": status.state_transition_history}
+        ended = ended.model_copy(update=past)
+    else:
+        history = {**status.state_transition_history, **history}
+    return status.model_copy(
+        update={
+            "current_state": record,
+            "state_transition_history": history,
+            "current_attempt_summary": AttemptSummary(attempt_info=attempt),
+            "previous_attempt_summary": ended,
+        }
+    )
+
+
+def in_order(history: Mapping[str, StateRecord] | None) -> list[StateRecord]:
+    """The records of `history`, oldest first; foreign keys that are no numbers come first."""
+    return [(history or {})[key] for key in sorted(history or {}, key=_position)]
+
+
+def _record(
+    status: ApplicationStatus,
+    to: ApplicationState,
+    now: datetime,
+    message: str,
+    driver_status: Mapping[str, object] | None,
+) -> StateRecord:
+    origin = status.current_state.current_state_summary
+    if to not in MOVES[origin]:
+        raise IllegalMove(origin, to)
+    return StateRecord(
+        current_state_summary=to,
+        last_transition_time=now,
+        message=message,
+        last_observed_driver_status=dict(driver_status) if driver_status is not None else None,
+    )
+
+
+def _next_key(status: ApplicationStatus) -> str:
+    return str(max((_position(key) for key in status.state_transition_history), default=-1) + 1)
+
+
+def _position(key: str) -> int:
+    return int(key) if key.isascii() and key.isdecimal() and len(key) <= 18 else -1
