@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -11,10 +10,9 @@ from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.cli import arguments
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
-logger = logging.getLogger(__name__)
-
-# Beside each verb's words the module that acts them out: it has `run(options) -> ExitCode`.
+# Each verb's words name the module that acts them out: it has `run(options) -> ExitCode`.
 _VERBS = "airflow_provider_spark_operator.cli"
 
 
@@ -33,6 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print_error(str(error))
         return error.exit_code
+    except ConfigurationError as error:
+        print_error(str(error))
+        return ExitCode.INVALID
+    except KubeError as error:
+        print_error(str(error))
+        return ExitCode.API_FAILED
     except KeyboardInterrupt:
         print_error("interrupted")
         return ExitCode.INTERRUPTED

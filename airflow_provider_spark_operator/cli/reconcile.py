@@ -1,0 +1,94 @@
+"""`spark-operator reconcile`: run the controller."""
+
+import argparse
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from airflow_provider_spark_operator.cli.documents import read_text
+from airflow_provider_spark_operator.cli.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.logs import configure_logs
+from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.health import serve_health
+from airflow_provider_spark_operator.reconcile.scope import (
+    EveryNamespace,
+    NamedNamespaces,
+    Scope,
+    SelectedNamespaces,
+    describe,
+)
+from airflow_provider_spark_operator.reconcile.settings import (
+    ControllerSettings,
+    SettingsError,
+    settings_from_properties,
+    settings_from_yaml,
+)
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Run until a signal ends it.
+
+    Raises:
+        CommandError: the settings or the health port cannot be used.
+        ConfigurationError: no way to the cluster.
+        KubeError: what is to be watched cannot be listed.
+    """
+    settings = _settings(options)
+    scope = _scope(options)
+    configure_logs(options.log_format)
+    return run_until_signalled(lambda: _reconcile(options, settings, scope))
+
+
+async def _reconcile(options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
+    access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(await open_client(access))
+        scope = scope or settings.scope or NamedNamespaces((client.default_namespace,))
+        controller = Controller(client, scope, settings)
+        words = ["ready", f"namespaces={describe(scope)}", f"server={client.server}"]
+        if options.health_port is not None:
+            words.append(f"health-port={await _serve_health(stack, options.health_port, controller)}")
+        await controller.run(lambda: print(*words, flush=True))
+    return ExitCode.SUCCESS
+
+
+async def _serve_health(stack: AsyncExitStack, port: int, controller: Controller) -> int:
+    # Whoever answers has an event loop that turns: that is all there is to being alive.
+    alive = asyncio.get_running_loop().is_running
+    health = serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
+    try:
+        return await stack.enter_async_context(health)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(f"--health-port {port}: cannot be listened on: {reason}", ExitCode.INVALID) from None
+
+
+def _settings(options: argparse.Namespace) -> ControllerSettings:
+    settings = ControllerSettings()
+    if options.config:
+        text = read_text(options.config)
+        read = settings_from_properties if options.config.endswith(".properties") else settings_from_yaml
+        try:
+            settings = read(text)
+        except SettingsError as error:
+            raise CommandError(f"{options.config}: {error}", ExitCode.INVALID) from None
+    for key in settings.ignored:
+        print_note(f"{options.config}: {key} has no meaning here and is ignored")
+    return replace(settings, workers=options.workers) if options.workers else settings
+
+
+def _scope(options: argparse.Namespace) -> Scope | None:
+    """What the flags say to watch; None if they say nothing."""
+    if options.all_namespaces:
+        return EveryNamespace()
+    if options.namespace_selector:
+        return SelectedNamespaces(options.namespace_selector)
+    if options.namespaces is None:
+        return None
+    names = tuple(dict.fromkeys(name.strip() for name in options.namespaces.split(",") if name.strip()))
+    if not names:
+        raise CommandError("--namespaces: names no namespace", ExitCode.INVALID)
+    return NamedNamespaces(names)
