@@ -1,6 +1,6 @@
 """Creating what an attempt consists of, in an order and a way in which it can be broken off and repeated."""
 
-from collections.abc import Iterable
+import logging
 from dataclasses import dataclass, field
 
 from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
@@ -12,7 +12,9 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.observe import controller_uid
+from airflow_provider_spark_operator.reconcile.observe import owner_uids
+
+logger = logging.getLogger(__name__)
 
 # Answers of this kind would be the same next time; all others (401, 408, 409, 410, 429, 5xx) may pass.
 _REFUSALS = frozenset({400, 403, 404, 405, 406, 413, 415, 422})
@@ -50,6 +52,10 @@ async def create_attempt(
         resources = build_attempt(application, attempt_id, operator_name)
     except DriverBuildError as error:
         return Creation(Refused(str(error)))
+    for warning in resources.warnings:
+        logger.warning(
+            "attempt %d: %s", attempt_id, warning, extra={"application": f"{application.namespace}/{application.name}"}
+        )
     family = _Family(client, application, operator_name, resources)
     try:
         await _create(client, family, resources)
@@ -123,13 +129,13 @@ class _Family:
             return None
 
     async def has(self, existing: JsonObject) -> bool:
-        """Whether an object is this application's: owned by it or by its driver."""
-        owners = set(_owners(existing))
-        if self.application.uid in owners:
+        """Whether an object is this application's: owned by it, by its driver, or by nobody but labelled so."""
+        owners = owner_uids(existing)
+        if self.application.uid in owners or (not owners and self._is_labelled(existing)):
             return True
         if self.driver is None and existing["kind"] != PODS.kind:
             found = await self.find(self.resources.pod)
-            if found is not None and controller_uid(found) == self.application.uid:
+            if found is not None and self.application.uid in owner_uids(found):
                 self.driver = found
         return self.driver is not None and self.driver["metadata"]["uid"] in owners
 
@@ -137,18 +143,17 @@ class _Family:
         ours = await self.has(existing)
         if ours and "deletionTimestamp" not in existing["metadata"]:
             return
-        labels = existing["metadata"].get("labels") or {}
-        related = (
-            labels.get(LABEL_OPERATOR_NAME) == self.operator_name
-            and labels.get(LABEL_APPLICATION_NAME) == self.application.name
-        )
-        if related and not _owners(existing):
-            return  # made by an operator that gives these their owner only later
-        if ours or related:
+        if ours or self._is_labelled(existing):
             raise NotYet(f"{_named(existing)} of an earlier attempt is not gone yet")
         raise _NameTaken(
             f"{_named(existing)} exists and does not belong to this application: delete or rename one of the two"
         )
+
+    def _is_labelled(self, existing: JsonObject) -> bool:
+        # The Apache operator creates config maps without an owner, and gives them one when the driver exists.
+        labels = existing["metadata"].get("labels") or {}
+        mine = {LABEL_OPERATOR_NAME: self.operator_name, LABEL_APPLICATION_NAME: self.application.name}
+        return bool(mine.items() <= labels.items())
 
 
 async def _set_owners(client: KubeClient, document: JsonObject) -> None:
@@ -173,10 +178,6 @@ def _owned_by_application(document: JsonObject, application: SparkApplication) -
         "uid": application.uid,
     }
     return {**document, "metadata": {**document["metadata"], "ownerReferences": [reference]}}
-
-
-def _owners(document: JsonObject) -> Iterable[str]:
-    return [reference["uid"] for reference in document["metadata"].get("ownerReferences") or ()]
 
 
 def _named(document: JsonObject) -> str:

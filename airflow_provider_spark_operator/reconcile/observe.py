@@ -39,10 +39,9 @@ def driver_selector(operator_name: str, application_name: str) -> str:
     )
 
 
-def controller_uid(document: Mapping[str, Any]) -> str | None:
-    """The uid of the object that controls `document`, by its owner references."""
-    references = document["metadata"].get("ownerReferences") or ()
-    return next((reference.get("uid") for reference in references if reference.get("controller")), None)
+def owner_uids(document: Mapping[str, Any]) -> frozenset[str]:
+    """The uids of the objects that `document` belongs to, by its owner references."""
+    return frozenset(reference["uid"] for reference in document["metadata"].get("ownerReferences") or ())
 
 
 def current_attempt(application: SparkApplication) -> int:
@@ -53,7 +52,7 @@ def current_attempt(application: SparkApplication) -> int:
 def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[JsonObject]) -> JsonObject | None:
     """The driver pod of an attempt among `pods`, None if it is not there.
 
-    A pod is the application's by its controller's uid, not by its name: the pod of a former application of
+    A pod is the application's by its owner's uid, not by its name: the pod of a former application of
     the same name is none. Which attempt it is of shows in its selector label; where the user has fixed that,
     or changed it since, the one that is not being deleted and is the youngest is the current one.
     """
@@ -61,7 +60,7 @@ def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[Jso
         pod
         for pod in pods
         if _role(pod) == ROLE_DRIVER
-        and controller_uid(pod) == application.uid
+        and application.uid in owner_uids(pod)
         and not _is_of_earlier_attempt(application, attempt_id, pod)
     ]
     expected = application_id(application.namespace, application.name, attempt_id)
