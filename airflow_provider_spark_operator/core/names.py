@@ -22,6 +22,8 @@ ANNOTATION_RUN_ID = "airflow.spark-operator/run-id"
 ANNOTATION_MAP_INDEX = "airflow.spark-operator/map-index"
 ANNOTATION_TRY_NUMBER = "airflow.spark-operator/try-number"
 ANNOTATION_TASK_INSTANCE_ID = "airflow.spark-operator/task-instance-id"
+# The task instance that has taken a success as its own: a task that is cleared later must run again.
+ANNOTATION_RESULT_TAKEN_BY = "airflow.spark-operator/result-taken-by"
 
 _MAX_APPLICATION_ID_LENGTH = 46
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"

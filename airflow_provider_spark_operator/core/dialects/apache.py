@@ -1,0 +1,101 @@
+"""The progress of a `spark.apache.org` SparkApplication, whichever operator drives it.
+
+Anything can stand in a status: what is not understood is left out, never raised about.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
+from airflow_provider_spark_operator.core.names import application_id
+from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.states import (
+    RUNNING,
+    STOPPING,
+    TERMINATED,
+    ApplicationState,
+)
+
+_DRIVER_RUNS = RUNNING | {
+    ApplicationState.DRIVER_READY,
+    ApplicationState.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
+}
+
+
+def progress(resource: Mapping[str, object]) -> Progress:
+    """How far `resource`, a whole SparkApplication as the API returns it, is.
+
+    Without a status it is as good as submitted. A state word that is not known here counts as waiting.
+    """
+    status = mapping(resource.get("status"))
+    current = _entry(mapping(status.get("currentState")))
+    attempt = _attempt(status)
+    history = _history(mapping(status.get("stateTransitionHistory")))
+    stop = last_stop(history)
+    return Progress(
+        state=current.state,
+        phase=_phase(current.state),
+        since=current.time,
+        message=current.message,
+        attempt=attempt,
+        history=history,
+        driver_status=stop.driver_status if stop else current.driver_status,
+        application_id=_application_id(resource, attempt) if status else None,
+        restart_pending=_restart_pending(resource, current.state),
+    )
+
+
+def _phase(state: str) -> Phase:
+    if state in TERMINATED:
+        return Phase.ENDED
+    if state in STOPPING:
+        return Phase.STOPPING
+    return Phase.RUNNING if state in _DRIVER_RUNS else Phase.WAITING
+
+
+def _restart_pending(resource: Mapping[str, object], state: str) -> bool:
+    if state == ApplicationState.SCHEDULED_TO_RESTART:
+        return True
+    tolerations = mapping(mapping(resource.get("spec")).get("applicationTolerations"))
+    policy = text(mapping(tolerations.get("restartConfig")).get("restartPolicy"))
+    return state in STOPPING and policy not in ("", "Never")
+
+
+def _history(history: Mapping[str, object]) -> tuple[StateEntry, ...]:
+    numbered = {int(key): value for key, value in history.items() if _is_position(key)}
+    return tuple(_entry(mapping(numbered[key])) for key in sorted(numbered))
+
+
+def _is_position(key: object) -> bool:
+    return isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= 18
+
+
+def _entry(record: Mapping[str, object]) -> StateEntry:
+    driver_status = record.get("lastObservedDriverStatus")
+    return StateEntry(
+        state=text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED,
+        time=_time(text(record.get("lastTransitionTime"))),
+        message=text(record.get("message")) or None,
+        driver_status=driver_status if isinstance(driver_status, Mapping) else None,
+    )
+
+
+def _time(value: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _attempt(status: Mapping[str, object]) -> int:
+    info = mapping(mapping(status.get("currentAttemptSummary")).get("attemptInfo"))
+    number = info.get("id")
+    return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0
+
+
+def _application_id(resource: Mapping[str, object], attempt: int) -> str | None:
+    fixed = text(mapping(mapping(resource.get("spec")).get("sparkConf")).get("spark.app.id"))
+    metadata = mapping(resource.get("metadata"))
+    name, namespace = text(metadata.get("name")), text(metadata.get("namespace"))
+    return fixed or (application_id(namespace, name, attempt) if name else None)

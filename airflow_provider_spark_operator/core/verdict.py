@@ -1,0 +1,186 @@
+"""What a progress means to somebody who waits: how it ended, whose fault it was, what to do about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from airflow_provider_spark_operator.core import pods, reasons
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
+from airflow_provider_spark_operator.core.states import ApplicationState
+
+_State = ApplicationState
+
+
+class Outcome(StrEnum):
+    """Whether to go on waiting."""
+
+    WAITING = "Waiting"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+class FailureKind(StrEnum):
+    """Whose failure it is: the program's, the cluster's, or of the attempt to put one on the other."""
+
+    APPLICATION = "application"
+    INFRASTRUCTURE = "infrastructure"
+    SCHEDULING = "scheduling"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A judgement; `reason` is a constant of `core.reasons`, `sentence` is for a person.
+
+    `retry_worthy` is False where the same application would surely fail the same way again.
+    """
+
+    outcome: Outcome
+    failure_kind: FailureKind | None
+    retry_worthy: bool
+    reason: str
+    sentence: str
+
+
+def verdict(progress: Progress) -> Verdict:
+    """Judge `progress`. Only an ended application has succeeded or failed: until then a restart may follow.
+
+    Ended states do not say how it went; the last stopping state of the last attempt does, and where there
+    is none, the application was cancelled.
+    """
+    if progress.phase is not Phase.ENDED:
+        sentence = f"The application is in progress: {progress.state}."
+        return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
+    stop = last_stop(progress.history)
+    if stop is None:
+        sentence = "The application was cancelled: its resources were released before it had ended."
+        return Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
+    if stop.state == _State.SUCCEEDED:
+        return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
+    return _failure(stop, progress)
+
+
+@dataclass(frozen=True)
+class _Cause:
+    kind: FailureKind
+    retry_worthy: bool
+    reason: str
+    what: str
+    advice: str = ""
+
+
+_PULL_FAILURES: Final = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"}
+)
+_CREATION_FAILURES: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+# Pod reasons with which the node or the scheduler takes a pod away.
+_INTERRUPTIONS: Final = frozenset({"NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "NodeAffinity"})
+_TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
+    _State.DRIVER_START_TIMED_OUT: (
+        FailureKind.INFRASTRUCTURE,
+        reasons.DRIVER_START_TIMED_OUT,
+        "the driver did not start in time",
+        "see the driver pod's events, or raise driverStartTimeoutMillis",
+    ),
+    _State.DRIVER_READY_TIMED_OUT: (
+        FailureKind.INFRASTRUCTURE,
+        reasons.DRIVER_READY_TIMED_OUT,
+        "the driver started but was not ready in time",
+        "see the driver's log and readiness probe, or raise driverReadyTimeoutMillis",
+    ),
+    _State.EXECUTORS_START_TIMED_OUT: (
+        FailureKind.INFRASTRUCTURE,
+        reasons.EXECUTORS_START_TIMED_OUT,
+        "too few executors were ready in time",
+        "see the executor pods' events, lower initExecutors, or raise executorStartTimeoutMillis",
+    ),
+}
+
+
+def _failure(stop: StateEntry, progress: Progress) -> Verdict:
+    cause = _cause(stop)
+    attempts = f" in attempt {progress.attempt + 1}" if progress.attempt else ""
+    advice = f"; {cause.advice}" if cause.advice else ""
+    sentence = f"{stop.state}{attempts}: {cause.what.rstrip('.')}{advice}."
+    return Verdict(Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence)
+
+
+def _cause(stop: StateEntry) -> _Cause:
+    status = stop.driver_status or {}
+    if stop.state == _State.SCHEDULING_FAILURE:
+        what = stop.message or "the driver's resources could not be created"
+        return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
+    if stop.state == _State.DRIVER_EVICTED:
+        said = pods.text(status.get("message"))
+        what = "the driver pod was evicted from its node" + (f": {said}" if said else "")
+        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, "see the node's resources")
+    if stop.state in _TIMEOUTS:
+        return _obstacle(status) or _timeout(stop.state)
+    if not status:
+        return _unseen(stop)
+    return _terminated(status) or _Cause(
+        FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, stop.message or "the driver failed"
+    )
+
+
+def _timeout(state: str) -> _Cause:
+    kind, reason, what, advice = _TIMEOUTS[state]
+    return _Cause(kind, True, reason, what, advice)
+
+
+def _obstacle(status: Mapping[str, object]) -> _Cause | None:
+    """What kept a driver pod from running, as far as its status says so."""
+    scheduled = pods.condition(status, "PodScheduled")
+    if pods.text(scheduled.get("status")).lower() == "false":
+        what = f"no node could take the driver pod: {pods.text(scheduled.get('message')) or 'no reason given'}"
+        advice = "ask for less, or add nodes"
+        return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, advice)
+    waiting = [container for container in _all_containers(status) if container.waiting]
+    for container in waiting:
+        detail = ": ".join(part for part in (container.reason, container.message) if part)
+        if container.reason in _PULL_FAILURES:
+            what = f"the image of the driver's container {container.name} could not be pulled: {detail}"
+            advice = "check spark.kubernetes.container.image and the pull secrets"
+            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, what, advice)
+        if container.reason in _CREATION_FAILURES:
+            what = f"the driver's container {container.name} could not be created: {detail}"
+            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what)
+    return None
+
+
+def _unseen(stop: StateEntry) -> _Cause:
+    """A failure without the pod's status: the spec was refused, or the driver had gone before it was seen to end."""
+    message = stop.message or "the driver pod is gone, and nobody saw it end"
+    if message.startswith("spec.") or "client mode" in message.lower():
+        return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNSUPPORTED, message)
+    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first(message))
+
+
+def _terminated(status: Mapping[str, object]) -> _Cause | None:
+    word = pods.text(status.get("reason"))
+    if word in _INTERRUPTIONS or pods.condition(status, "DisruptionTarget").get("status") == "True":
+        said = ": ".join(part for part in (word, pods.text(status.get("message"))) if part)
+        what = "the driver pod was taken away" + (f" ({said})" if said else "")
+        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, what)
+    failed = next((container for container in _all_containers(status) if container.exit_code), None)
+    if failed is None:
+        said = ": ".join(part for part in (word, pods.text(status.get("message"))) if part)
+        what = "the driver pod failed" + (f" ({said})" if said else "")
+        return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what) if said else None
+    what = f"container {failed.name} of the driver ended with exit code {failed.exit_code}"
+    if failed.reason == reasons.OUT_OF_MEMORY:
+        advice = "raise spark.driver.memory or spark.driver.memoryOverhead"
+        return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, f"{what} (OOMKilled)", advice)
+    if failed.reason:
+        what = f"{what} ({failed.reason})"
+    init_names = {container.name for container in pods.containers(status, "initContainerStatuses")}
+    reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
+    return _Cause(FailureKind.APPLICATION, True, reason, what)
+
+
+def _all_containers(status: Mapping[str, object]) -> list[pods.Container]:
+    return [*pods.containers(status), *pods.containers(status, "initContainerStatuses")]
+
+
+def _lower_first(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
