@@ -1,0 +1,75 @@
+"""The pods of an application, found by the labels that every operator of this kind puts on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_spark_operator.core.names import (
+    LABEL_APPLICATION_NAME,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+)
+from airflow_provider_spark_operator.core.pods import containers, is_ready, status_of
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+# Spark's own name for the driver's container; a pod template may choose another.
+_DRIVER_CONTAINER = "spark-kubernetes-driver"
+
+
+@dataclass(frozen=True)
+class ExecutorCount:
+    """Executor pods that exist, and those of them that are ready."""
+
+    ready: int
+    present: int
+
+
+async def driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
+    """The driver pod of the latest attempt; None where there is none.
+
+    Raises:
+        KubeError: Pods cannot be listed.
+    """
+    pods = await _pods(client, reference, ROLE_DRIVER)
+    own = [pod for pod in pods if _is_owned_by(pod, reference.uid)]
+    return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
+
+
+async def count_executors(client: KubeClient, reference: ApplicationReference) -> ExecutorCount:
+    """How many executors the application has.
+
+    Raises:
+        KubeError: Pods cannot be listed.
+    """
+    driver = await driver_pod(client, reference)
+    if driver is None:
+        return ExecutorCount(0, 0)
+    pods = await _pods(client, reference, ROLE_EXECUTOR)
+    own = [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
+    return ExecutorCount(sum(is_ready(pod) for pod in own), len(own))
+
+
+def driver_container(pod: Mapping[str, Any]) -> str | None:
+    """The name of the container that runs the driver: Spark's name for it, else the pod's first one."""
+    names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
+    return _DRIVER_CONTAINER if _DRIVER_CONTAINER in names else next(iter(names), None)
+
+
+def has_ended(pod: Mapping[str, Any]) -> bool:
+    """Whether the driver's container has terminated, so that its log is complete."""
+    name = driver_container(pod)
+    ended = {container.name: container.exit_code is not None for container in containers(status_of(pod))}
+    return ended.get(name or "", False) or status_of(pod).get("phase") in ("Succeeded", "Failed")
+
+
+async def _pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:
+    selector = f"{LABEL_APPLICATION_NAME}={reference.name},{LABEL_ROLE}={role}"
+    return (await client.list(PODS, reference.namespace, label_selector=selector)).items
+
+
+def _is_owned_by(pod: Mapping[str, Any], uid: str) -> bool:
+    return any(owner.get("uid") == uid for owner in pod["metadata"].get("ownerReferences") or ())

@@ -1,0 +1,26 @@
+"""Which application is meant: its place, its name, and the uid that tells it from namesakes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+
+
+@dataclass(frozen=True)
+class ApplicationReference:
+    """One application, not its name: a later one of the same name has another uid."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource: ResourceType = SPARK_APPLICATIONS
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], resource: ResourceType = SPARK_APPLICATIONS) -> Self:
+        """The reference of an application as the API returned it."""
+        metadata = document["metadata"]
+        return cls(metadata["namespace"], metadata["name"], metadata["uid"], resource)
+
+    def __str__(self) -> str:
+        return f"{self.resource.kind} {self.namespace}/{self.name}"

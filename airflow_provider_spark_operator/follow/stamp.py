@@ -1,0 +1,104 @@
+"""The mark that ties an application to a task instance, and the rules of ownership that rest on it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_spark_operator.core.names import (
+    ANNOTATION_DAG_ID,
+    ANNOTATION_MAP_INDEX,
+    ANNOTATION_RUN_ID,
+    ANNOTATION_TASK_ID,
+    ANNOTATION_TASK_INSTANCE_ID,
+    ANNOTATION_TRY_NUMBER,
+    LABEL_TASK,
+    task_identity,
+)
+
+_MAX_NAME_LENGTH = 63
+
+
+@dataclass(frozen=True)
+class TaskStamp:
+    """Who submits: a task instance of Airflow, in one of its tries.
+
+    Dag, task, run and map index are the identity: every try of the task has the same. `task_instance_id`
+    is new with every try and decides who may delete the application.
+    """
+
+    dag_id: str
+    task_id: str
+    run_id: str
+    map_index: int
+    try_number: int
+    task_instance_id: str
+
+    @property
+    def identity(self) -> str:
+        """The label value that all tries of this task share."""
+        return task_identity(self.dag_id, self.task_id, self.run_id, self.map_index)
+
+    @property
+    def selector(self) -> str:
+        """The label selector of this task's applications."""
+        return f"{LABEL_TASK}={self.identity}"
+
+    def labels(self) -> dict[str, str]:
+        """The labels of an application submitted by this task."""
+        return {LABEL_TASK: self.identity}
+
+    def annotations(self) -> dict[str, str]:
+        """The annotations of an application submitted, or taken over, by this try."""
+        return {
+            ANNOTATION_DAG_ID: self.dag_id,
+            ANNOTATION_TASK_ID: self.task_id,
+            ANNOTATION_RUN_ID: self.run_id,
+            ANNOTATION_MAP_INDEX: str(self.map_index),
+            **self.try_annotations(),
+        }
+
+    def try_annotations(self) -> dict[str, str]:
+        """The part of the annotations that changes when another try takes the application over."""
+        return {
+            ANNOTATION_TRY_NUMBER: str(self.try_number),
+            ANNOTATION_TASK_INSTANCE_ID: self.task_instance_id,
+        }
+
+    def default_name(self) -> str:
+        """`<dag>-<task>-<hash>-<try>`, the same however often this try submits; at most 63 characters."""
+        suffix = f"-{self.identity[:8]}-{self.try_number}"
+        words = re.sub(r"[^a-z0-9]+", "-", f"{self.dag_id}-{self.task_id}".lower()).strip("-")
+        if not words[:1].isalpha():  # services are named after the application and begin with a letter
+            words = f"spark-{words}".rstrip("-")
+        return words[: _MAX_NAME_LENGTH - len(suffix)].rstrip("-") + suffix
+
+    def is_task_of(self, document: Mapping[str, Any]) -> bool:
+        """Whether any try of this task submitted the application."""
+        return labels(document).get(LABEL_TASK) == self.identity
+
+    def is_try_of(self, document: Mapping[str, Any]) -> bool:
+        """Whether this very try submitted the application or took it over: whether it may delete it."""
+        return (
+            self.is_task_of(document)
+            and annotations(document).get(ANNOTATION_TASK_INSTANCE_ID) == self.task_instance_id
+        )
+
+
+def owner_of(document: Mapping[str, Any]) -> str:
+    """Whose application this is, in words, as far as its annotations tell."""
+    notes = annotations(document)
+    if LABEL_TASK not in labels(document):
+        return "nobody that left a mark of an Airflow task on it"
+    dag, task, run = (notes.get(key, "?") for key in (ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, ANNOTATION_RUN_ID))
+    return f"task {task} of DAG {dag}, run {run}"
+
+
+def labels(document: Mapping[str, Any]) -> Mapping[str, str]:
+    """The labels of a resource."""
+    return document.get("metadata", {}).get("labels") or {}
+
+
+def annotations(document: Mapping[str, Any]) -> Mapping[str, str]:
+    """The annotations of a resource."""
+    return document.get("metadata", {}).get("annotations") or {}

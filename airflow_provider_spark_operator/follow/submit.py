@@ -1,0 +1,249 @@
+"""Bring an application into being exactly once, whatever became of earlier tries."""
+
+import asyncio
+import copy
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TASK_INSTANCE_ID
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
+from airflow_provider_spark_operator.follow.standing import Standing, standing
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import (
+    AlreadyExists,
+    Conflict,
+    KubeError,
+    NotFound,
+    ServerError,
+    Unreachable,
+)
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+__all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
+
+logger = logging.getLogger(__name__)
+
+DELETION_SECONDS = 300.0
+# Each round ends, or has learned something new about what is in the way; more rounds mean a fight.
+_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The application to follow.
+
+    Attributes:
+        reference: Which one it is.
+        adopted: An earlier try of this task submitted it, or this try before it was interrupted.
+        resource: Its content as the API returned it.
+        others: Names of further live applications of the same task; they should not exist.
+    """
+
+    reference: ApplicationReference
+    adopted: bool
+    resource: JsonObject
+    others: tuple[str, ...] = ()
+
+
+async def submit(
+    client: KubeClient,
+    document: Mapping[str, Any],
+    namespace: str | None = None,
+    stamp: TaskStamp | None = None,
+    *,
+    deletion_seconds: float = DELETION_SECONDS,
+) -> Submission:
+    """Create the application, or adopt the one that an earlier try of the same task left.
+
+    A live one is adopted, and so is one that has succeeded while nobody watched; its stamp becomes this
+    try's. One that failed, or whose result a try has taken (`acknowledge`), is not: a new one is created,
+    after the old one is deleted if it has the wanted name. Applications of others are never touched.
+
+    Args:
+        client: For the cluster.
+        document: A SparkApplication. Without a name it gets the stamp's default name.
+        namespace: Where; None for the document's own, else the client's default.
+        stamp: Whose it is. None for nobody's: it is created, never adopted.
+        deletion_seconds: How long to wait for the deletion of an old one of the same name.
+
+    Raises:
+        InvalidResource: The document is no valid application; nothing was sent.
+        NameTaken: The name belongs to an application that is not this task's.
+        DeletionStuck: The old one of that name does not go away.
+        KubeError: The API refused, or could not be reached.
+    """
+    resource, body = _prepared(client, document, namespace, stamp)
+    if stamp is None:
+        return await _create_unowned(client, resource, body)
+    problem: KubeError | None = None
+    backoff = Backoff()
+    for _ in range(_ROUNDS):
+        own = await _applications_of(client, resource, body["metadata"]["namespace"], stamp)
+        try:
+            adopted = await _adopt(client, resource, own, stamp)
+            if adopted is not None:
+                return adopted
+            await _make_room(client, resource, own, body["metadata"]["name"], deletion_seconds)
+            return await _create(client, resource, body)
+        except AlreadyExists as error:
+            await _check_owner(client, resource, body, stamp)
+            problem = error
+        except (Conflict, ServerError, Unreachable) as error:
+            # Adopting: it changed meanwhile. Creating: it may exist none the less, and the next list
+            # shows it with our stamp. That is how a lost answer does not become a second application.
+            problem = error
+            await asyncio.sleep(backoff.next())
+    assert problem is not None  # noqa: S101 - every round that does not return sets it
+    raise problem
+
+
+async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp: TaskStamp) -> bool:
+    """Note on a succeeded application that its task has taken the result; False if that was not possible.
+
+    Without the note, a task that is cleared to run again would adopt the old success.
+
+    Raises:
+        KubeError: The API refused, or could not be reached.
+    """
+    note = {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id}
+    patch = {"metadata": {"uid": reference.uid, "annotations": note}}
+    try:
+        await client.patch(reference.resource, reference.name, reference.namespace, patch)
+    except (NotFound, Conflict):  # gone, or replaced: nobody can adopt it any more
+        return False
+    return True
+
+
+def _prepared(
+    client: KubeClient, document: Mapping[str, Any], namespace: str | None, stamp: TaskStamp | None
+) -> tuple[ResourceType, JsonObject]:
+    """The kind and the complete document to send.
+
+    Raises:
+        InvalidResource: It is not valid.
+    """
+    body = copy.deepcopy(dict(document))
+    metadata = body.setdefault("metadata", {})
+    if stamp is not None and isinstance(metadata, dict):
+        if not metadata.get("name"):
+            metadata["name"] = stamp.default_name()
+        metadata["labels"] = {**(metadata.get("labels") or {}), **stamp.labels()}
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **stamp.annotations()}
+    problems = list(validate_document(body))
+    if not problems and namespace and metadata.get("namespace", namespace) != namespace:
+        problems.append(
+            Problem(
+                "metadata.namespace",
+                f"is {metadata['namespace']!r}, but the application is submitted to {namespace!r}: "
+                "leave one of them out",
+            )
+        )
+    if problems:
+        raise InvalidResource(problems)
+    metadata["namespace"] = namespace or metadata.get("namespace") or client.default_namespace
+    body.pop("status", None)
+    return replace(SPARK_APPLICATIONS, version=body["apiVersion"].partition("/")[2]), body
+
+
+async def _applications_of(
+    client: KubeClient, resource: ResourceType, namespace: str, stamp: TaskStamp
+) -> list[JsonObject]:
+    """This task's applications, the newest first."""
+    found = await client.list(resource, namespace, label_selector=stamp.selector)
+    return sorted(found.items, key=_age, reverse=True)
+
+
+def _age(document: JsonObject) -> tuple[str, str]:
+    metadata = document["metadata"]
+    return metadata.get("creationTimestamp", ""), metadata["name"]  # the name, so that ties are stable
+
+
+async def _adopt(
+    client: KubeClient, resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
+) -> Submission | None:
+    """Take over the newest live application, else the newest that succeeded; None if there is none."""
+    live = [item for item in own if standing(item) is Standing.LIVE]
+    candidates = live or [item for item in own if standing(item) is Standing.SUCCEEDED]
+    if not candidates:
+        return None
+    chosen, others = candidates[0], tuple(item["metadata"]["name"] for item in live[1:])
+    reference = ApplicationReference.of(chosen, resource)
+    if others:
+        logger.warning("%s is adopted, but this task has further live applications: %s", reference, ", ".join(others))
+    if annotations(chosen).get(ANNOTATION_TASK_INSTANCE_ID) != stamp.task_instance_id:
+        # The uid is a precondition: a namesake that came in between must not get our stamp.
+        patch = {"metadata": {"uid": reference.uid, "annotations": stamp.try_annotations()}}
+        try:
+            chosen = await client.patch(resource, reference.name, reference.namespace, patch)
+        except NotFound:  # it went away in between
+            return None
+    return Submission(reference, adopted=True, resource=chosen, others=others)
+
+
+async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
+    created = await client.create(resource, body, body["metadata"]["namespace"])
+    return Submission(ApplicationReference.of(created, resource), adopted=False, resource=created)
+
+
+async def _create_unowned(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
+    try:
+        return await _create(client, resource, body)
+    except AlreadyExists:
+        await _check_owner(client, resource, body, None)
+        raise
+
+
+async def _check_owner(client: KubeClient, resource: ResourceType, body: JsonObject, stamp: TaskStamp | None) -> None:
+    """Look at the application that has the wanted name.
+
+    Raises:
+        NameTaken: It is not the stamp's; whose it is, it may itself tell.
+    """
+    metadata = body["metadata"]
+    try:
+        present = await client.get(resource, metadata["name"], metadata["namespace"])
+    except NotFound:  # it went away in between
+        return
+    if stamp is None or not stamp.is_task_of(present):
+        raise NameTaken(ApplicationReference.of(present, resource), owner_of(present))
+
+
+async def _make_room(
+    client: KubeClient, resource: ResourceType, own: list[JsonObject], name: str, seconds: float
+) -> None:
+    """Delete this task's old application of the wanted name, if there is one, and wait until it is gone.
+
+    Raises:
+        DeletionStuck: It is still there after `seconds`.
+    """
+    old = next((item for item in own if item["metadata"]["name"] == name), None)
+    if old is None:
+        return
+    reference = ApplicationReference.of(old, resource)
+    if standing(old) is not Standing.LEAVING:
+        logger.info("%s of an earlier try has ended and is deleted to make room", reference)
+        with suppress(NotFound):
+            await client.delete(resource, name, reference.namespace, uid=reference.uid)
+    deadline, backoff = time.monotonic() + seconds, Backoff(first=0.2, longest=5.0)
+    while (present := await _present(client, reference)) is not None:
+        if time.monotonic() >= deadline:
+            raise DeletionStuck(reference, present["metadata"].get("finalizers") or [], seconds)
+        await asyncio.sleep(backoff.next())
+
+
+async def _present(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
+    try:
+        found = await client.get(reference.resource, reference.name, reference.namespace)
+    except NotFound:
+        return None
+    return found if found["metadata"]["uid"] == reference.uid else None
