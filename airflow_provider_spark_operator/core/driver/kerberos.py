@@ -36,8 +36,9 @@ def kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
     if path is not None:
         name, key = f"{submission.naming.prefix}-krb5-file", path.rsplit("/", 1)[-1]
         content = decoded(_KRB5_PATH_KEY, file_content(submission, _KRB5_PATH_KEY, path))
-        return _krb5_mounted(name, key, (config_map(name, {key: content}),))
-    return _krb5_mounted(existing, _KRB5_FILE, ()) if existing is not None else Changes()
+        source = {"name": name, "items": [{"key": key, "path": key}]}
+        return _krb5_mounted(source, (config_map(name, {key: content}),))
+    return _krb5_mounted({"name": existing}, ()) if existing is not None else Changes()
 
 
 def kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
@@ -69,9 +70,9 @@ def kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
     return Changes(pod=added.pod, container={**added.container, "env": [location]})
 
 
-def _krb5_mounted(name: str, key: str, resources: tuple[JsonObject, ...]) -> Changes:
+def _krb5_mounted(source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:
     added = mounted_volume(
-        {"name": "krb5-file", "configMap": {"name": name, "items": [{"key": key, "path": key}]}},
+        {"name": "krb5-file", "configMap": source},
         {"name": "krb5-file", "mountPath": f"/etc/{_KRB5_FILE}", "subPath": _KRB5_FILE},
     )
     return Changes(pod=added.pod, container=added.container, resources=resources)

@@ -89,7 +89,7 @@ def submit_naming(name: str, conf: Mapping[str, str], seed: str, *, testing: boo
 
     `testing` stands for the variable SPARK_TESTING, which alone lets the configuration fix the prefix.
     """
-    prefix = f"{resource_name_prefix(name)}-{_unique_id(seed, 'resources')}"
+    prefix = _resource_name_prefix(f"{name}-{_unique_id(seed, 'resources')}")
     if testing and _PREFIX_KEY in conf:
         prefix = conf[_PREFIX_KEY]
     service_name = f"{prefix}-driver-svc"
@@ -106,12 +106,6 @@ def submit_naming(name: str, conf: Mapping[str, str], seed: str, *, testing: boo
     )
 
 
-def resource_name_prefix(name: str) -> str:
-    """An application's name as the beginning of resource names: no length limit, as spark-submit has it."""
-    collapsed = _dashed(name).removeprefix("-")
-    return f"x{collapsed[1:]}" if collapsed[:1].isdigit() else collapsed
-
-
 def application_name_label(name: str) -> str:
     """An application's name as the value of the label `spark-app-name`: at most 63 characters."""
     return _dashed(name)[:_MAX_LABEL_LENGTH].removeprefix("-").removesuffix("-")
@@ -125,6 +119,12 @@ def check_label_value(field: str, value: str) -> None:
             f"{value!r} is put into a label: use at most {_MAX_LABEL_LENGTH} letters, digits, '-', '_' and '.', "
             "with a letter or digit at both ends",
         )
+
+
+def _resource_name_prefix(name: str) -> str:
+    """A name as the beginning of resource names; no length limit."""
+    dashed = _dashed(name).removeprefix("-")
+    return f"x{dashed[1:]}" if dashed[:1].isdigit() else dashed
 
 
 def _dashed(name: str) -> str:

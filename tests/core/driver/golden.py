@@ -1,0 +1,200 @@
+"""Recorded runs of the real spark-submit: their inputs as ours, and both results in one form."""
+
+import glob
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
+from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
+from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
+from airflow_provider_spark_operator.core.driver.naming import submit_naming
+from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+
+FOLDER = Path(__file__).parents[2] / "golden" / "spark_submit"
+CASES = sorted(path.parent.name for path in FOLDER.glob("*/args.json"))
+REFUSED_BY_THE_API = frozenset(
+    {
+        "bad-api-unreachable",
+        "bad-limit-below-request",
+        "bad-namespace",
+        "bad-pod-exists",
+        "bad-port-zero",
+        "bad-service-account",
+        "bad-token",
+    }
+)
+"""Runs that failed only when the API server answered: an offline build has nothing to refuse."""
+
+_FAMILIES = ("driverEnv.", "secretKeyRef.", "secrets.", "volumes.")
+_RANDOM = (
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "@UUID@"),
+    (re.compile(r"spark-[0-9a-f]{32}"), "@APPID@"),
+    (re.compile(r"spark-drv-[0-9a-f]{16}-conf-map"), "spark-drv-@CMID@-conf-map"),
+    (re.compile(r"(?<=-)[0-9a-f]{16}(?=-|\.)"), "@ID@"),
+)
+_CLAIM = re.compile(r"(.*-driver-pvc-)\d+(.*)")
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+
+    @cached_property
+    def recorded(self) -> dict[str, Any]:
+        return json.loads((FOLDER / self.name / "args.json").read_text())
+
+    @property
+    def is_refused(self) -> bool:
+        return self.recorded["expect"] == "error" or self.recorded["exitCode"] != 0
+
+    def expected(self) -> list[dict[str, Any]]:
+        documents = list(yaml.safe_load_all((FOLDER / self.name / "normal.yaml").read_text()))
+        for document in documents:
+            document["metadata"].pop("ownerReferences", None)
+        return in_comparable_form(documents, self._conf)
+
+    def built(self) -> list[dict[str, Any]]:
+        resources = self.build()
+        documents = json.loads(json.dumps([*resources.pre_resources, resources.pod, *resources.resources]))
+        for document in documents:
+            text = document.get("data", {}).get("spark.properties")
+            if text is not None:
+                document["data"]["spark.properties"] = read_properties(text) | {"spark.app.submitTime": "@MS@"}
+        return in_comparable_form(documents, self._conf)
+
+    def build(self) -> DriverResources:
+        inputs = self.inputs()
+        naming = submit_naming(
+            inputs.conf["spark.app.name"],
+            inputs.conf,
+            seed=self.name,
+            testing="SPARK_TESTING" in inputs.environment,
+        )
+        return build_driver(inputs, naming)
+
+    def inputs(self) -> SubmissionInputs:
+        environment = self.recorded["env"]
+        conf_files = _directory(environment.get("SPARK_CONF_DIR"))
+        defaults = conf_files.get("spark-defaults.conf", b"").decode()
+        surroundings = Surroundings(
+            user="root",
+            submit_time=0,
+            environment=environment,
+            properties=read_properties(defaults),
+            expand=_matches,
+        )
+        inputs = submission_inputs(parse_command_line(self.recorded["argv"]), surroundings)
+        hadoop = environment.get("HADOOP_CONF_DIR")
+        return replace(
+            inputs,
+            conf_files=conf_files,
+            hadoop_files=None if hadoop is None else _directory(hadoop),
+            files=_named_files(inputs.conf),
+            driver_template=_parsed(inputs.conf.get("spark.kubernetes.driver.podTemplateFile")),
+            executor_template=_text(inputs.conf.get("spark.kubernetes.executor.podTemplateFile")),
+            pod_group_template=_parsed(inputs.conf.get("spark.kubernetes.scheduler.volcano.podGroupTemplateFile")),
+        )
+
+    @property
+    def _conf(self) -> dict[str, str]:
+        return read_properties((FOLDER / self.name / "conf.properties").read_text())
+
+
+def in_comparable_form(documents: list[dict[str, Any]], conf: dict[str, str]) -> list[dict[str, Any]]:
+    """Random parts replaced, and sorted where spark-submit's order is that of a hash table."""
+    text = json.dumps(documents)
+    for pattern, placeholder in _RANDOM:
+        text = pattern.sub(placeholder, text)
+    comparable = json.loads(text)
+    claims = _claim_names(comparable)
+    comparable = json.loads(_renamed(json.dumps(comparable), claims))
+    for document in comparable:
+        if document["kind"] == "Pod":
+            _sort_families(document["spec"], conf)
+    return sorted(comparable, key=_claims_by_name)
+
+
+def _claims_by_name(document: dict[str, Any]) -> tuple[int, str]:
+    order = ("PodGroup", "Pod", "Secret", "Service", "NetworkPolicy", "PersistentVolumeClaim", "ConfigMap")
+    name = document["metadata"]["name"] if document["kind"] == "PersistentVolumeClaim" else ""
+    return order.index(document["kind"]), name
+
+
+def _claim_names(documents: list[dict[str, Any]]) -> dict[str, str]:
+    volumes = [volume for each in documents if each["kind"] == "Pod" for volume in each["spec"]["volumes"]]
+    names = {}
+    for volume in volumes:
+        claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
+        if match := _CLAIM.fullmatch(claim):
+            names[claim] = f"{match[1]}@{volume['name']}@{match[2]}"
+    return names
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    for name, replacement in names.items():
+        text = text.replace(json.dumps(name), json.dumps(replacement))
+    return text
+
+
+def _sort_families(spec: dict[str, Any], conf: dict[str, str]) -> None:
+    names: set[str] = set()
+    for key in conf:
+        for family in _FAMILIES:
+            rest = key.removeprefix(f"spark.kubernetes.driver.{family}").removeprefix(f"spark.kubernetes.{family}")
+            if rest != key:
+                names |= {rest, f"{rest}-volume", rest.split(".")[1] if family == "volumes." else rest}
+    spec["volumes"] = _family_sorted(spec["volumes"], names)
+    container = spec["containers"][-1]
+    container["volumeMounts"] = _family_sorted(container["volumeMounts"], names)
+    container["env"] = _family_sorted(container["env"], names)
+
+
+def _family_sorted(entries: list[dict[str, Any]], names: set[str]) -> list[dict[str, Any]]:
+    """The entries with each run of neighbours of one family sorted by name; all others stay in their places."""
+    result: list[dict[str, Any]] = []
+    run: list[dict[str, Any]] = []
+    for entry in entries:
+        if entry["name"] in names:
+            run.append(entry)
+            continue
+        result += [*sorted(run, key=lambda each: each["name"]), entry]
+        run = []
+    return result + sorted(run, key=lambda each: each["name"])
+
+
+def _local(path: str) -> Path:
+    return FOLDER / path.removeprefix("/golden/")
+
+
+def _matches(pattern: str) -> list[str]:
+    found = glob.glob(str(_local(pattern)))  # noqa: PTH207 - an absolute pattern
+    return sorted(f"/golden/{Path(each).relative_to(FOLDER)}" for each in found)
+
+
+def _directory(path: str | None) -> dict[str, bytes]:
+    if path is None:
+        return {}
+    return {each.name: each.read_bytes() for each in _local(path).iterdir() if each.is_file()}
+
+
+def _named_files(conf: dict[str, str]) -> dict[str, bytes]:
+    return {
+        value: _local(value).read_bytes()
+        for value in conf.values()
+        if value.startswith("/golden/") and _local(value).is_file()
+    }
+
+
+def _text(path: str | None) -> str | None:
+    return None if path is None else _local(path).read_text()
+
+
+def _parsed(path: str | None) -> dict[str, Any] | None:
+    return None if path is None else yaml.safe_load(_local(path).read_text())
