@@ -2,24 +2,31 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 
-_ENDINGS = {signal.SIGTERM: ExitCode.SUCCESS, signal.SIGINT: ExitCode.INTERRUPTED}
 
-
-def run_until_signalled(main: Callable[[], Coroutine[Any, Any, ExitCode]]) -> ExitCode:
+def run_until_signalled(
+    main: Callable[[], Coroutine[Any, Any, ExitCode]], *, after_sigterm: ExitCode = ExitCode.SUCCESS
+) -> ExitCode:
     """Run `main` in an event loop; SIGTERM and SIGINT cancel it and let it clean up.
 
+    Args:
+        main: makes what is run.
+        after_sigterm: for a service, being told to end is success; a job that is told so has not been done.
+
     Returns:
-        What `main` returns; SUCCESS after SIGTERM, INTERRUPTED after SIGINT.
+        What `main` returns; INTERRUPTED after SIGINT.
     """
-    return asyncio.run(_guarded(main))
+    endings = {signal.SIGTERM: after_sigterm, signal.SIGINT: ExitCode.INTERRUPTED}
+    return asyncio.run(_guarded(main, endings))
 
 
-async def _guarded(main: Callable[[], Coroutine[Any, Any, ExitCode]]) -> ExitCode:
+async def _guarded(
+    main: Callable[[], Coroutine[Any, Any, ExitCode]], endings: Mapping[signal.Signals, ExitCode]
+) -> ExitCode:
     task = asyncio.create_task(main())
     received: list[signal.Signals] = []
 
@@ -30,14 +37,14 @@ async def _guarded(main: Callable[[], Coroutine[Any, Any, ExitCode]]) -> ExitCod
         received.append(which)
 
     loop = asyncio.get_running_loop()
-    for which in _ENDINGS:
+    for which in endings:
         loop.add_signal_handler(which, stop, which)
     try:
         return await task
     except asyncio.CancelledError:
         if not received:
             raise
-        return _ENDINGS[received[0]]
+        return endings[received[0]]
     finally:
-        for which in _ENDINGS:
+        for which in endings:
             loop.remove_signal_handler(which)

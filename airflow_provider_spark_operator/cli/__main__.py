@@ -1,0 +1,7 @@
+"""`python -m airflow_provider_spark_operator.cli`: the same as `spark-operator`."""
+
+import sys
+
+from airflow_provider_spark_operator.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,77 @@
+"""A local cluster with the controller on it, as `local up` and `local run` need it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.local.cluster import LocalCluster, LocalClusterError
+from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
+from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class RunningCluster:
+    """A local cluster that is ready: its kubeconfig, a client, and the controller at work."""
+
+    kubeconfig: Path
+    client: KubeClient
+    controller: "asyncio.Task[None]"
+
+    async def beside(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run `work` for as long as the controller lives; what ends the controller ends the work."""
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait({task, self.controller}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                await self.controller
+                raise CommandError("the controller has stopped", ExitCode.INFRASTRUCTURE_FAILED)
+            return await task
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+
+@asynccontextmanager
+async def running_cluster(home: Path) -> AsyncIterator[RunningCluster]:
+    """Start a cluster in the folder `home`, and take it down at the end, with every process in it.
+
+    Raises:
+        CommandError: it cannot be started.
+    """
+    try:
+        async with (
+            LocalCluster(home, custom_resource_definitions()) as cluster,
+            await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
+            _running_controller(client) as controller,
+        ):
+            yield RunningCluster(cluster.kubeconfig, client, controller)
+    except LocalClusterError as error:
+        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
+
+
+@asynccontextmanager
+async def _running_controller(client: KubeClient) -> AsyncIterator["asyncio.Task[None]"]:
+    ready = asyncio.Event()
+    controller = Controller(client, EveryNamespace(), ControllerSettings())
+    task = asyncio.create_task(controller.run(ready.set))
+    became_ready = asyncio.create_task(ready.wait())
+    try:
+        await asyncio.wait({task, became_ready}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+        yield task
+    finally:
+        for each in (task, became_ready):
+            each.cancel()
+        await asyncio.wait({task, became_ready})
