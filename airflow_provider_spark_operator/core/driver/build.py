@@ -32,7 +32,6 @@ from airflow_provider_spark_operator.core.driver.volumes import check_executor_v
 
 _EXCLUDED_STEPS_KEY = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 _PACKAGE = "org.apache.spark.deploy.k8s.features."
-_NO_CLASS = ""
 
 STEPS: tuple[tuple[str, Step], ...] = (
     ("BasicDriverFeatureStep", basic),
@@ -48,7 +47,7 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("KerberosConfDriverFeatureStep", kerberos_tokens),
     ("PodTemplateConfigMapStep", executor_template),
     ("LocalDirsFeatureStep", local_directories),
-    (_NO_CLASS, user_steps),
+    ("VolcanoFeatureStep", user_steps),
 )
 """The steps in order, each with the class of Spark's by which the configuration can exclude it."""
 

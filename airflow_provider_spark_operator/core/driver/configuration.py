@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import memory_mib
 
 _REFERENCE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
+_INTEGER_RANGE = 1 << 31
 _DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
 
 
@@ -53,7 +54,10 @@ class Configuration:
             return default
         if not re.fullmatch(r"[+-]?\d+", found[1].strip(), re.ASCII):
             raise DriverBuildError(found[0], f"must be a whole number, but is {found[1]!r}")
-        return int(found[1])
+        number = int(found[1])
+        if not -_INTEGER_RANGE <= number < _INTEGER_RANGE:
+            raise DriverBuildError(found[0], f"must fit into 32 bits, but is {number}")
+        return number
 
     def double(self, key: str) -> float | None:
         """A floating-point number as Java reads it; raise DriverBuildError for anything else."""

@@ -4,6 +4,7 @@ from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     SparkPod,
     Submission,
+    check_no_file_is_named,
     config_map,
     mounted_volume,
 )
@@ -16,9 +17,14 @@ EXECUTOR_TEMPLATE_KEY = "spark.kubernetes.executor.podTemplateFile"
 
 
 def executor_template(submission: Submission, _: SparkPod) -> Changes:
-    """Hand the template's text to the driver as it is."""
+    """Hand the template's text to the driver as it is.
+
+    Raises:
+        DriverBuildError: the configuration names a file that was not there.
+    """
     text = submission.inputs.executor_template
     if text is None:
+        check_no_file_is_named(submission, EXECUTOR_TEMPLATE_KEY)
         return Changes()
     name = f"{submission.naming.prefix}-driver-podspec-conf-map"
     added = mounted_volume(

@@ -109,9 +109,20 @@ def secret(name: str, data: Mapping[str, bytes]) -> JsonObject:
     }
 
 
+def check_no_file_is_named(submission: Submission, key: str) -> None:
+    """Raise DriverBuildError if the configuration names a file of which the inputs hold nothing."""
+    path = submission.conf.text(key)
+    if path is not None:
+        raise DriverBuildError(key, _missing(path))
+
+
 def file_content(submission: Submission, key: str, path: str) -> bytes:
     """The content of a file that the configuration names; raise DriverBuildError if it was not there."""
     try:
         return submission.inputs.files[path]
     except KeyError:
-        raise DriverBuildError(key, f"the file {path} does not exist or cannot be read") from None
+        raise DriverBuildError(key, _missing(path)) from None
+
+
+def _missing(path: str) -> str:
+    return f"the file {path} does not exist or cannot be read"

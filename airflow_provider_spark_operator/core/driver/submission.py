@@ -109,7 +109,7 @@ def _expanded(entry: str, surroundings: Surroundings) -> list[str]:
     path = resolved.removeprefix("file:")
     if path == resolved or not re.search(r"[*?\[{]", path):
         return [resolved]
-    return [f"file:{match}" for match in surroundings.expand(path)]
+    return [f"file:{match}" for match in surroundings.expand("/" + path.lstrip("/"))]
 
 
 def _resolved(entry: str, surroundings: Surroundings) -> str:

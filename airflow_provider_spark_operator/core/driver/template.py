@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod import SparkPod, Submission
+from airflow_provider_spark_operator.core.driver.pod import SparkPod, Submission, check_no_file_is_named
 
 DRIVER_TEMPLATE_KEY = "spark.kubernetes.driver.podTemplateFile"
 _CONTAINER_KEY = "spark.kubernetes.driver.podTemplateContainerName"
@@ -16,10 +16,12 @@ def initial_pod(submission: Submission) -> tuple[SparkPod, tuple[str, ...]]:
     The Spark container is the one that the configuration names, else the first.
 
     Raises:
-        DriverBuildError: the template is not that of a pod.
+        DriverBuildError: the template is not that of a pod, or the configuration names a file that was
+            not there.
     """
     template = submission.inputs.driver_template
     if template is None:
+        check_no_file_is_named(submission, DRIVER_TEMPLATE_KEY)
         return SparkPod({}, {}), ()
     spec, containers = _checked(template)
     named = submission.conf.text(_CONTAINER_KEY)

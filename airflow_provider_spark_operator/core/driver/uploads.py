@@ -63,8 +63,8 @@ def upload(submission: Submission, key: str, uri: str) -> Upload:
         )
     directory = submission.naming.upload_directory(f"{key}\0{uri}")
     target = f"{base.rstrip('/')}/{directory}/{source.rsplit('/', 1)[-1]}"
-    if hash_sign:
-        target = _single_slash(target) + "#" + alias
+    if key == _ARCHIVES_KEY:
+        target = f"{_single_slash(target)}{hash_sign}{alias}"
     return Upload(source, target)
 
 

@@ -1,9 +1,21 @@
 """Volcano's group of pods, the one user step that ships with Spark."""
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.pod import Changes, JsonObject, SparkPod, Submission
+from airflow_provider_spark_operator.core.driver.pod import (
+    Changes,
+    JsonObject,
+    SparkPod,
+    Submission,
+    check_no_file_is_named,
+)
 
 VOLCANO_STEP = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
+_FILE_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+_JSON_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 _STEPS_KEY = "spark.kubernetes.driver.pod.featureSteps"
 
 
@@ -11,7 +23,7 @@ def user_steps(submission: Submission, _: SparkPod) -> Changes:
     """Put the driver into a PodGroup of its own, if the configuration asks for Volcano's step.
 
     Raises:
-        DriverBuildError: any other class, which only a JVM can run.
+        DriverBuildError: any other class, which only a JVM can run, or a template that cannot be used.
     """
     steps = submission.conf.listed(_STEPS_KEY)
     for step in steps:
@@ -24,7 +36,7 @@ def user_steps(submission: Submission, _: SparkPod) -> Changes:
         return Changes()
     name = f"{submission.naming.application_id}-podgroup"
     group: JsonObject = {
-        **(submission.inputs.pod_group_template or {}),
+        **_template(submission),
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
     }
@@ -34,3 +46,19 @@ def user_steps(submission: Submission, _: SparkPod) -> Changes:
         "namespace": submission.inputs.namespace,
     }
     return Changes(pod={"metadata": {"annotations": {"scheduling.k8s.io/group-name": name}}}, pre_resources=(group,))
+
+
+def _template(submission: Submission) -> Mapping[str, Any]:
+    """The group's template: from the file, else from the configuration itself, else empty."""
+    template = submission.inputs.pod_group_template
+    if template is not None:
+        return template
+    check_no_file_is_named(submission, _FILE_KEY)
+    text = submission.conf.text(_JSON_KEY)
+    try:
+        template = {} if text is None else json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DriverBuildError(_JSON_KEY, f"is no JSON: {error}") from error
+    if not isinstance(template, dict):
+        raise DriverBuildError(_JSON_KEY, "must be a JSON object")
+    return template

@@ -193,8 +193,9 @@ def _named_files(conf: dict[str, str]) -> dict[str, bytes]:
 
 
 def _text(path: str | None) -> str | None:
-    return None if path is None else _local(path).read_text()
+    return _local(path).read_text() if path is not None and _local(path).is_file() else None
 
 
 def _parsed(path: str | None) -> dict[str, Any] | None:
-    return None if path is None else yaml.safe_load(_local(path).read_text())
+    text = _text(path)
+    return None if text is None else yaml.safe_load(text)
