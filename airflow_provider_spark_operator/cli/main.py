@@ -47,7 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
-    verb = importlib.import_module(f"{_VERBS}.{options.module}")
+    try:
+        verb = importlib.import_module(f"{_VERBS}.{options.module}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(__package__.partition(".")[0]):
+            raise
+        raise CommandError(
+            f"this needs the package {error.name}: pip install 'airflow-provider-spark-operator[local]'",
+            ExitCode.INVALID,
+        ) from None
     exit_code: ExitCode = verb.run(options)
     sys.stdout.flush()
     return exit_code

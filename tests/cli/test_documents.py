@@ -29,17 +29,13 @@ def test_documents_before_a_mistake_come_before_its_error(tmp_path: Path) -> Non
         pytest.param("", "holds no document", id="empty"),
         pytest.param("# nothing\n---\n", "holds no document", id="only a comment"),
         pytest.param(b"\xff\xfe\x00", "cannot be read: not UTF-8 text (byte 0)", id="binary"),
-        pytest.param(
-            "a: !!python/object:os.system {}", "not YAML: could not determine a constructor", id="tag"
-        ),
+        pytest.param("a: !!python/object:os.system {}", "not YAML: could not determine a constructor", id="tag"),
         pytest.param("day: 2026-02-31", "not usable YAML: day is out of range", id="impossible date"),
         pytest.param("a: 1\n\tb: 2", "not YAML: ", id="tab"),
         pytest.param("[" * 5000, "not ", id="nesting"),
     ],
 )
-def test_what_is_no_document_is_said_in_one_sentence(
-    tmp_path: Path, content: str | bytes, sentence: str
-) -> None:
+def test_what_is_no_document_is_said_in_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:
     path = write(tmp_path, content)
     with pytest.raises(DocumentError) as caught:
         list(read_documents(path))

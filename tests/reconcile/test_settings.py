@@ -99,9 +99,7 @@ def test_what_does_not_fit_is_refused_by_name(text: str, sentence: str) -> None:
 
 
 def test_a_property_that_does_not_fit_is_refused_by_its_full_key() -> None:
-    with pytest.raises(
-        SettingsError, match=r"^spark\.kubernetes\.operator\.reconciler\.parallelism: a number"
-    ):
+    with pytest.raises(SettingsError, match=r"^spark\.kubernetes\.operator\.reconciler\.parallelism: a number"):
         settings_from_properties("spark.kubernetes.operator.reconciler.parallelism=x")
 
 

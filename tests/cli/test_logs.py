@@ -1,0 +1,61 @@
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from airflow_provider_spark_operator.cli.logs import configure_logs
+
+
+@pytest.fixture
+def log() -> Iterator[logging.Logger]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield logging.getLogger("test.logs")
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def test_text_has_time_level_application_and_message(log: logging.Logger) -> None:
+    stream = io.StringIO()
+    configure_logs("text", stream=stream)
+    log.info("two\nlines", extra={"application": "jobs/pi"})
+    time, level, rest = stream.getvalue().split(maxsplit=2)
+    assert time.endswith("Z")
+    assert (level, rest) == ("INFO", "[jobs/pi] two lines\n")
+
+
+def test_json_is_one_object_a_line_with_its_traceback(log: logging.Logger) -> None:
+    stream = io.StringIO()
+    configure_logs("json", stream=stream)
+    try:
+        raise ValueError("bad")
+    except ValueError:
+        log.exception("failed", extra={"application": "jobs/pi"})
+    (line,) = stream.getvalue().splitlines()
+    entry = json.loads(line)
+    assert {key: entry[key] for key in ("level", "logger", "message", "application")} == {
+        "level": "error",
+        "logger": "test.logs",
+        "message": "failed",
+        "application": "jobs/pi",
+    }
+    assert entry["exception"].endswith("ValueError: bad")
+
+
+def test_text_ends_with_a_traceback_where_there_is_one(log: logging.Logger) -> None:
+    stream = io.StringIO()
+    configure_logs("text", stream=stream)
+    try:
+        raise ValueError("bad")
+    except ValueError:
+        log.exception("failed")
+    assert stream.getvalue().splitlines()[-1] == "ValueError: bad"
+
+
+def test_what_is_below_the_level_is_not_shown(log: logging.Logger) -> None:
+    stream = io.StringIO()
+    configure_logs("text", logging.WARNING, stream)
+    log.info("quiet")
+    assert stream.getvalue() == ""

@@ -1,0 +1,62 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from tests.cli.test_main import APPLICATION
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Path:
+    path = tmp_path / "app.yaml"
+    path.write_text(APPLICATION)
+    return path
+
+
+def test_valid_resources_are_counted(application: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(application)]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "1 resource valid\n"
+    assert main(["validate", str(application), str(application)]) == ExitCode.SUCCESS
+    assert capsys.readouterr().out == "2 resources valid\n"
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("kind: Spork"))
+    assert main(["validate", "-"]) == ExitCode.INVALID
+    assert capsys.readouterr().out.startswith("standard input:1: Spork: kind: 'Spork' is not known here")
+
+
+def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(f"{APPLICATION.replace('sparkVersion: 4.3.0', 'sparkVersion: 4.3')}---\nkind: Spork\n---\na: [")
+    missing = tmp_path / "none.yaml"
+    assert main(["validate", str(bad), str(missing)]) == ExitCode.INVALID
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" is ")[0].split(" must ")[0] for line in lines[:2]] == [
+        f"{bad}:2: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
+        f"{bad}:11: Spork: kind: 'Spork'",
+    ]
+    assert lines[2].startswith(f"{bad}: not YAML: ")
+    assert lines[3] == f"{missing}: cannot be read: no such file or directory"
+    assert len(lines) == 4
+
+
+def test_a_valid_file_does_not_excuse_another(application: Path, tmp_path: Path) -> None:
+    assert main(["validate", str(application), str(tmp_path / "none")]) == ExitCode.INVALID
+
+
+def test_json_has_the_same_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(APPLICATION.replace("mainClass", "mainKlass"))
+    assert main(["validate", str(bad), "-o", "json"]) == ExitCode.INVALID
+    result = json.loads(capsys.readouterr().out)
+    assert (result["valid"], result["documents"]) == (False, 1)
+    (problem,) = result["problems"]
+    assert problem["file"] == str(bad)
+    assert problem["line"] == 2
+    assert problem["resource"] == "SparkApplication pi"
+    assert problem["path"] == "spec.mainClass"
+    assert problem["message"].startswith("is required")

@@ -1,0 +1,97 @@
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.decision import Present, Unconfirmed
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.observe import application_of, driver_of, executors_of, observe
+from tests import builders
+
+APPLICATION = builders.application()
+
+
+def pod(
+    name: str,
+    *,
+    role: str = "driver",
+    selector: str = "pi-0",
+    owner: str = APPLICATION.uid,
+    created: str = "2026-01-01T12:00:00Z",
+    **modifiers: Any,
+) -> JsonObject:
+    document = builders.driver_pod(name=name, **modifiers)
+    document["metadata"] |= {
+        "labels": {
+            "spark-role": role,
+            "spark-app-selector": selector,
+            "spark.operator/spark-app-name": "pi",
+        },
+        "ownerReferences": [{"kind": "SparkApplication", "uid": owner}],
+        "creationTimestamp": created,
+    }
+    return document
+
+
+def name_of(found: JsonObject | None) -> str | None:
+    return found["metadata"]["name"] if found else None
+
+
+def test_a_pod_names_its_application() -> None:
+    assert application_of(pod("pi-0-driver")) == ObjectKey("jobs", "pi")
+
+
+@pytest.mark.parametrize("labels", [None, {}, {"spark-role": "driver"}])
+def test_a_pod_without_the_label_belongs_to_none(labels: dict[str, str] | None) -> None:
+    assert application_of({"metadata": {"name": "x", "namespace": "jobs", "labels": labels}}) is None
+
+
+@pytest.mark.parametrize(
+    ("attempt", "pods", "found"),
+    [
+        pytest.param(0, [], None, id="none"),
+        pytest.param(0, [pod("pi-0-driver")], "pi-0-driver", id="the one"),
+        pytest.param(0, [pod("x", role="executor")], None, id="only an executor"),
+        pytest.param(0, [pod("pi-0-driver", owner="former")], None, id="of a former application of that name"),
+        pytest.param(1, [pod("pi-0-driver")], None, id="of the attempt before"),
+        pytest.param(1, [pod("a"), pod("b", selector="pi-1")], "b", id="of both attempts"),
+        pytest.param(0, [pod("own", selector="mine")], "own", id="with an id of the user's"),
+        pytest.param(
+            0,
+            [pod("old", selector="mine", deletion=builders.NOW), pod("new", selector="mine")],
+            "new",
+            id="one of two is being deleted",
+        ),
+        pytest.param(
+            0,
+            [pod("old", selector="x", created="2026-01-01T11:00:00Z"), pod("new", selector="y")],
+            "new",
+            id="the youngest of two with unknown ids",
+        ),
+    ],
+)
+def test_the_driver_of_the_attempt_is_found(attempt: int, pods: list[JsonObject], found: str | None) -> None:
+    assert name_of(driver_of(APPLICATION, attempt, pods)) == found
+
+
+def test_a_driver_that_the_cache_lacks_is_unconfirmed() -> None:
+    assert observe(APPLICATION, []).driver == Unconfirmed()
+
+
+def test_the_driver_comes_with_its_own_executors() -> None:
+    driver = pod("pi-0-driver")
+    pods = [driver, pod("mine", role="executor"), pod("other", role="executor", selector="pi-1")]
+    observed = observe(APPLICATION, pods)
+    assert observed.driver == Present(driver)
+    assert [name_of(dict(executor)) for executor in observed.executors] == ["mine"]
+    assert executors_of(driver, pods) == observed.executors
+
+
+def test_the_status_says_which_attempt_is_the_current_one() -> None:
+    status = builders.status_at(ApplicationState.DRIVER_REQUESTED, attempt=AttemptInfo(id=3))
+    restarted = builders.application(status=status)
+    pods = [pod("pi-2-driver", selector="pi-2"), pod("pi-3-driver", selector="pi-3")]
+    observed = observe(restarted, pods)
+    assert isinstance(observed.driver, Present)
+    assert observed.driver.pod == pods[1]
