@@ -1,0 +1,167 @@
+"""A server that answers what it is told, to show the client every fault that a real one has only on bad days."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.transport import RetryPolicy
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+IMPATIENT = RetryPolicy(first=0.001)
+
+
+@dataclass
+class Seen:
+    """A request as it arrived."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class ScriptedApi:
+    """Answers requests with `answers` in order, and any beyond them with 500."""
+
+    answers: list[Answer] = field(default_factory=list)
+    requests: list[Seen] = field(default_factory=list)
+    url: str = ""
+
+    def script(self, *answers: Answer) -> None:
+        self.answers += answers
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        text = await request.text()
+        self.requests.append(
+            Seen(
+                request.method,
+                request.path,
+                dict(request.query),
+                dict(request.headers),
+                json.loads(text) if text else None,
+            )
+        )
+        if not self.answers:
+            return web.json_response(status_document(500, "the script is over"), status=500)
+        return await self.answers.pop(0)(request)
+
+
+@asynccontextmanager
+async def scripted_api(ssl_context: Any = None) -> AsyncIterator[ScriptedApi]:
+    api = ScriptedApi()
+    runner = web.ServerRunner(web.Server(api.handle), shutdown_timeout=0.01)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=ssl_context)
+    await site.start()
+    port = runner.addresses[0][1]
+    api.url = f"{'https' if ssl_context else 'http'}://127.0.0.1:{port}"
+    try:
+        yield api
+    finally:
+        await runner.cleanup()
+
+
+def kubeconfig(url: str, user: dict[str, Any] | None = None, **cluster: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "main",
+        "clusters": [{"name": "c", "cluster": {"server": url, **cluster}}],
+        "users": [{"name": "u", "user": {"token": "secret-token"} if user is None else user}],
+        "contexts": [{"name": "main", "context": {"cluster": "c", "user": "u", "namespace": "jobs"}}],
+    }
+
+
+async def client_of(api: ScriptedApi, user: dict[str, Any] | None = None) -> KubeClient:
+    return await open_client(ClusterAccess(kubeconfig_document=kubeconfig(api.url, user)), retry=IMPATIENT)
+
+
+def status_document(code: int, message: str = "", reason: str = "") -> dict[str, Any]:
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "code": code,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def answer(document: Any, status: int = 200, **headers: str) -> Answer:
+    async def respond(request: web.Request) -> web.StreamResponse:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.json_response(document, status=status, headers=named)
+
+    return respond
+
+
+def refuse(code: int, message: str = "", reason: str = "", **headers: str) -> Answer:
+    return answer(status_document(code, message, reason), code, **headers)
+
+
+def text_answer(text: str | bytes, status: int = 200) -> Answer:
+    async def respond(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=text if isinstance(text, bytes) else text.encode(), status=status)
+
+    return respond
+
+
+def page(*items: dict[str, Any], version: str = "10", token: str = "") -> Answer:
+    return answer({"kind": "List", "metadata": {"resourceVersion": version, "continue": token}, "items": items})
+
+
+def never() -> Answer:
+    async def respond(request: web.Request) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    return respond
+
+
+def hang_up() -> Answer:
+    """Drop the connection without an answer."""
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    return respond
+
+
+def stream(*lines: Any, cut: bool = False, hold: bool = False) -> Answer:
+    """Stream lines (JSON where they are no bytes), then end politely, cut the connection or stay."""
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for line in lines:
+            await response.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
+        if hold:
+            await asyncio.Event().wait()
+        if cut:
+            assert request.transport is not None
+            request.transport.close()
+        else:
+            await response.write_eof()
+        return response
+
+    return respond
+
+
+def event(kind: str, name: str = "", version: str = "1", **metadata: Any) -> dict[str, Any]:
+    item = {"metadata": {"name": name, "namespace": "jobs", "resourceVersion": version, **metadata}}
+    return {"type": kind, "object": item}
+
+
+def error_event(code: int, reason: str) -> dict[str, Any]:
+    return {"type": "ERROR", "object": status_document(code, f"{reason} happened", reason)}

@@ -1,0 +1,264 @@
+import asyncio
+from contextlib import aclosing
+from datetime import UTC, datetime
+
+import pytest
+
+from airflow_provider_spark_operator.kube import transport
+from airflow_provider_spark_operator.kube.client import KubeClient, PatchType, WatchEvent
+from airflow_provider_spark_operator.kube.errors import (
+    BadRequest,
+    Gone,
+    KubeError,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
+from tests.kube.scripted import (
+    ScriptedApi,
+    answer,
+    error_event,
+    event,
+    hang_up,
+    never,
+    page,
+    refuse,
+    stream,
+    text_answer,
+)
+
+POD = {"metadata": {"name": "a"}}
+
+
+async def watched(client: KubeClient) -> list[WatchEvent]:
+    async with aclosing(client.watch(PODS, "jobs", resource_version="5")) as events:
+        return [one async for one in events]
+
+
+async def logged(client: KubeClient, **options: object) -> list[str]:
+    async with aclosing(client.logs("jobs", "a", **options)) as lines:  # type: ignore[arg-type]
+        return [line async for line in lines]
+
+
+async def test_a_request_carries_its_credentials_and_asks_for_json(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer(POD))
+    assert await client.get(PODS, "a", "jobs") == POD
+    (seen,) = api.requests
+    assert (seen.method, seen.path) == ("GET", "/api/v1/namespaces/jobs/pods/a")
+    assert seen.headers["Authorization"] == "Bearer secret-token"
+    assert seen.headers["Accept"].startswith("application/json")
+    assert seen.headers["User-Agent"].startswith("airflow-provider-spark-operator/")
+
+
+async def test_kinds_without_a_namespace_have_none_in_their_path(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer(POD))
+    await client.get(NAMESPACES, "jobs", None)
+    assert api.requests[0].path == "/api/v1/namespaces/jobs"
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a?x=y", "%2e%2e"])
+async def test_a_name_that_would_address_something_else_is_not_sent(
+    api: ScriptedApi, client: KubeClient, name: str
+) -> None:
+    with pytest.raises(BadRequest, match="no valid name"):
+        await client.delete(PODS, name, "jobs")
+    assert api.requests == []
+
+
+async def test_a_list_is_read_page_by_page(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(page({"metadata": {"name": "a"}}, token="more"), page({"metadata": {"name": "b"}}))
+    found = await client.list(PODS, "jobs", label_selector="x=y")
+    assert [item["metadata"]["name"] for item in found.items] == ["a", "b"]
+    assert found.resource_version == "10"
+    assert [item["kind"] for item in found.items] == ["Pod", "Pod"]
+    assert [seen.query for seen in api.requests] == [
+        {"limit": "500", "labelSelector": "x=y"},
+        {"limit": "500", "labelSelector": "x=y", "continue": "more"},
+    ]
+
+
+async def test_a_list_that_lost_its_place_is_gone(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(page(token="more"), refuse(410, "too old", "Expired"))
+    with pytest.raises(Gone):
+        await client.list(PODS)
+
+
+async def test_a_patch_says_how_it_is_meant(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer(POD), answer(POD), answer(POD))
+    await client.patch(SPARK_APPLICATIONS, "a", "jobs", {"status": {}}, subresource="status")
+    await client.patch(PODS, "a", "jobs", [{"op": "remove"}], patch_type=PatchType.JSON)
+    await client.patch(PODS, "a", "jobs", {}, patch_type=PatchType.APPLY, field_manager="me", force=True)
+    merge, json_patch, apply = api.requests
+    assert merge.path == "/apis/spark.apache.org/v1/namespaces/jobs/sparkapplications/a/status"
+    assert merge.headers["Content-Type"] == "application/merge-patch+json"
+    assert json_patch.headers["Content-Type"] == "application/json-patch+json"
+    assert json_patch.body == [{"op": "remove"}]
+    assert apply.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert apply.query == {"fieldManager": "me", "force": "true"}
+
+
+async def test_a_deletion_carries_its_preconditions(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer({}), answer({}))
+    await client.delete(PODS, "a", "jobs")
+    await client.delete(PODS, "a", "jobs", propagation="Background", grace_seconds=0, uid="u", resource_version="7")
+    options = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    assert [seen.body for seen in api.requests] == [
+        options,
+        {
+            **options,
+            "propagationPolicy": "Background",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": "u", "resourceVersion": "7"},
+        },
+    ]
+
+
+async def test_a_dry_run_is_asked_for(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer(POD))
+    await client.create(PODS, POD, "jobs", dry_run=True)
+    assert api.requests[0].query == {"dryRun": "All"}
+
+
+@pytest.mark.parametrize("fault", [refuse(503), refuse(500), refuse(429, Retry_After="0"), hang_up()])
+async def test_a_read_is_repeated_after_a_passing_fault(api: ScriptedApi, client: KubeClient, fault: object) -> None:
+    api.script(fault, fault, answer(POD))  # type: ignore[arg-type]
+    assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_a_read_is_given_up_after_a_few_attempts(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(*[refuse(503, "overloaded")] * 9)
+    with pytest.raises(ServerError, match="overloaded"):
+        await client.get(PODS, "a", "jobs")
+    assert len(api.requests) == 4
+
+
+@pytest.mark.parametrize("fault", [refuse(503), hang_up()])
+async def test_a_creation_that_may_have_happened_is_not_repeated(
+    api: ScriptedApi, client: KubeClient, fault: object
+) -> None:
+    api.script(fault, answer(POD))  # type: ignore[arg-type]
+    with pytest.raises((ServerError, Unreachable)):
+        await client.create(PODS, POD, "jobs")
+    assert len(api.requests) == 1
+
+
+async def test_a_creation_that_was_turned_away_is_repeated(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(refuse(429, Retry_After="0"), answer(POD, 201))
+    assert await client.create(PODS, POD, "jobs") == POD
+
+
+async def test_a_server_that_wants_a_long_rest_is_left_in_peace(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(refuse(429, "come back later", Retry_After="3600"))
+    with pytest.raises(TooManyRequests) as caught:
+        await client.get(PODS, "a", "jobs")
+    assert caught.value.retry_after == 3600
+    assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize("text", ["<html>Login</html>", "", "[]", '{"cut": '])
+async def test_an_answer_that_is_no_object_is_no_answer(api: ScriptedApi, client: KubeClient, text: str) -> None:
+    api.script(*[text_answer(text)] * 4)
+    with pytest.raises(ServerError, match="did not answer with a JSON object"):
+        await client.get(PODS, "a", "jobs")
+
+
+async def test_a_redirect_is_not_followed(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(*[answer({}, 302, Location="/login")] * 4)
+    with pytest.raises(ServerError, match="it is no Kubernetes API"):
+        await client.create(PODS, POD, "jobs")
+    assert len(api.requests) == 1
+
+
+async def test_an_error_page_is_told_in_short(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(text_answer("proxy\n  says no" + "x" * 5000, 403))
+    with pytest.raises(KubeError, match="proxy says no") as caught:
+        await client.get(PODS, "a", "jobs")
+    assert len(str(caught.value)) < 500
+
+
+async def test_a_slow_server_is_not_waited_for(
+    api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "REQUEST_SECONDS", 0.05)
+    api.script(never())
+    with pytest.raises(Unreachable, match=f"{api.url} did not answer within"):
+        await client.get(PODS, "a", "jobs")
+
+
+async def test_a_refused_token_is_an_error_with_advice(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(refuse(401, "Unauthorized", "Unauthorized"))
+    with pytest.raises(Unauthorized, match="check the token") as caught:
+        await client.get(PODS, "a", "jobs")
+    assert "secret-token" not in str(caught.value)
+
+
+async def test_a_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeClient) -> None:
+    large = event("MODIFIED", "b", "7", annotations={"x": "y" * 3_000_000})
+    api.script(stream(event("ADDED", "a", "6"), large, event("BOOKMARK", version="9")))
+    events = await watched(client)
+    assert [(one.type, one.object["metadata"]["resourceVersion"]) for one in events] == [
+        ("ADDED", "6"),
+        ("MODIFIED", "7"),
+        ("BOOKMARK", "9"),
+    ]
+    query = api.requests[0].query
+    assert (query["watch"], query["allowWatchBookmarks"], query["resourceVersion"]) == ("true", "true", "5")
+    assert int(query["timeoutSeconds"]) > 0
+
+
+async def test_a_watch_that_is_too_old_is_gone(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(stream(error_event(410, "Expired")))
+    with pytest.raises(Gone, match="cannot watch pods in namespace jobs"):
+        await watched(client)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        stream(event("ADDED", "a"), cut=True),
+        stream(b'{"type": "ADDED", "obj'),
+        stream(b"[]\n"),
+        hang_up(),
+    ],
+)
+async def test_a_watch_that_is_cut_is_unreachable(api: ScriptedApi, client: KubeClient, broken: object) -> None:
+    api.script(broken, broken)  # type: ignore[arg-type]  # a request without any answer is sent twice
+    with pytest.raises(Unreachable):
+        await watched(client)
+
+
+async def test_a_watch_gives_its_connection_back(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(stream(event("ADDED", "a"), hold=True), answer(POD))
+    async with aclosing(client.watch(PODS, "jobs", resource_version="5")) as events:
+        assert (await anext(events)).type == "ADDED"
+    assert await asyncio.wait_for(client.get(PODS, "a", "jobs"), 10) == POD
+
+
+async def test_log_lines_come_as_they_are_written(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(stream(b"one\r\ntw", "ö".encode()[:1], "ö".encode()[1:] + b"\n\xff\nlast"))
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    lines = await logged(client, container="c", follow=True, since_time=since, timestamps=True, tail_lines=3)
+    assert lines == ["one", "twö", "\ufffd", "last"]
+    (seen,) = api.requests
+    assert seen.path == "/api/v1/namespaces/jobs/pods/a/log"
+    assert seen.query == {
+        "container": "c",
+        "follow": "true",
+        "sinceTime": "2026-01-01T00:00:00Z",
+        "timestamps": "true",
+        "tailLines": "3",
+    }
+
+
+async def test_a_log_line_without_end_does_not_fill_the_memory(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(stream(b"x" * 1_000_000, b"\nnext\n"))
+    lines = await logged(client)
+    assert [len(line) for line in lines] == [64 * 1024, 4]
+
+
+async def test_a_refused_log_names_the_subresource(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(refuse(403, "no", "Forbidden"))
+    with pytest.raises(KubeError, match="on pods/log in namespace jobs"):
+        await logged(client)
