@@ -1,0 +1,257 @@
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp.test_utils import unused_port
+
+from airflow_provider_spark_operator.kube import connection, credentials
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized, Unreachable
+from airflow_provider_spark_operator.kube.resources import PODS
+from tests.kube.certificates import self_signed
+from tests.kube.scripted import ScriptedApi, answer, client_of, kubeconfig, refuse, scripted_api
+
+POD = {"metadata": {"name": "a"}}
+
+
+@pytest.fixture(autouse=True)
+def no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def eager_reload(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials may be read again at once."""
+    monkeypatch.setattr(credentials, "SHORTEST_RELOAD_SECONDS", 0.0)
+
+
+def written(path: Path, document: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(document if isinstance(document, str) else yaml.safe_dump(document))
+    return path
+
+
+def plugin(path: Path, script: str) -> dict[str, Any]:
+    """The user of a kubeconfig whose token a shell script prints."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(path)}}
+
+
+def printed_token(token: str, **status: str) -> str:
+    fields = "".join(f', "{key}": "{value}"' for key, value in status.items())
+    return (
+        'echo \'{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", '
+        f'"status": {{"token": "\'{token}\'"{fields}}}}}\''
+    )
+
+
+async def server_of(access: ClusterAccess) -> tuple[str, str]:
+    async with await open_client(access) as client:
+        return client.server, client.default_namespace
+
+
+async def test_a_kubeconfig_file_names_server_and_namespace(tmp_path: Path) -> None:
+    file = written(tmp_path / "config", kubeconfig("https://k:6443/prefix/"))
+    assert await server_of(ClusterAccess(kubeconfig=file)) == ("https://k:6443/prefix", "jobs")
+
+
+async def test_the_namespace_of_the_connection_wins() -> None:
+    access = ClusterAccess(kubeconfig_document=kubeconfig("https://k"), namespace="mine")
+    assert await server_of(access) == ("https://k", "mine")
+
+
+async def test_without_any_namespace_it_is_default() -> None:
+    document = kubeconfig("https://k")
+    del document["contexts"][0]["context"]["namespace"]
+    assert await server_of(ClusterAccess(kubeconfig_document=document)) == ("https://k", "default")
+
+
+async def test_the_usual_file_is_found(tmp_path: Path) -> None:
+    written(tmp_path / "home" / ".kube" / "config", kubeconfig("https://usual"))
+    assert (await server_of(ClusterAccess()))[0] == "https://usual"
+
+
+async def test_the_variable_may_name_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(tmp_path / "one", kubeconfig("https://one"))
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'absent'}:{file}")
+    assert (await server_of(ClusterAccess()))[0] == "https://one"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a: [", "is no YAML at line"),
+        ("just words", "is not usable"),
+        ("", "is not usable"),
+        ({"current-context": "x", "contexts": [], "clusters": [], "users": []}, "is not usable"),
+        ({**kubeconfig("https://k"), "clusters": []}, "is not usable"),
+    ],
+)
+async def test_a_broken_file_is_named(tmp_path: Path, content: Any, message: str) -> None:
+    file = written(tmp_path / "config", content)
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        await open_client(ClusterAccess(kubeconfig=file))
+    assert str(file) in str(caught.value)
+
+
+async def test_an_absent_file_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="kubeconfig /no/such/file does not exist"):
+        await open_client(ClusterAccess(kubeconfig="/no/such/file"))
+
+
+async def test_an_absent_file_of_the_variable_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/no/such/file")
+    with pytest.raises(ConfigurationError, match=r"\(\$KUBECONFIG\) does not exist"):
+        await open_client(ClusterAccess())
+
+
+async def test_an_unknown_context_is_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"\(context other\)"):
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig("https://k"), context="other"))
+
+
+async def test_no_configuration_at_all_is_said() -> None:
+    with pytest.raises(ConfigurationError, match="no Kubernetes cluster is configured"):
+        await open_client(ClusterAccess())
+
+
+async def test_a_pod_without_a_service_account_is_told_so() -> None:
+    with pytest.raises(ConfigurationError, match="service account of this pod is not usable"):
+        await open_client(ClusterAccess(in_cluster=True))
+
+
+async def test_an_unreadable_certificate_authority_is_named(tmp_path: Path) -> None:
+    authority = written(tmp_path / "ca", "no certificate")
+    document = kubeconfig("https://k", **{"certificate-authority": str(authority)})
+    with pytest.raises(ConfigurationError, match="certificate authority or client certificate for https://k"):
+        await open_client(ClusterAccess(kubeconfig_document=document))
+
+
+async def test_a_server_that_is_down_is_named() -> None:
+    url = f"http://127.0.0.1:{unused_port()}"
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig(url))) as client:
+        with pytest.raises(Unreachable) as caught:
+            await client.get(PODS, "a", "jobs")
+    assert f"{url} cannot be reached" in str(caught.value)
+    assert "Connect call failed" in str(caught.value) or "refused" in str(caught.value)
+
+
+async def test_a_certificate_nobody_vouches_for_is_said(tmp_path: Path) -> None:
+    async with scripted_api(self_signed(tmp_path)) as api, await client_of(api) as client:
+        with pytest.raises(Unreachable, match=r"its certificate is not accepted: .*self-signed"):
+            await client.get(PODS, "a", "jobs")
+
+
+async def test_any_certificate_is_taken_where_that_was_asked_for(tmp_path: Path) -> None:
+    async with scripted_api(self_signed(tmp_path)) as api:
+        api.script(answer(POD))
+        access = ClusterAccess(kubeconfig_document=kubeconfig(api.url), verify_ssl=False)
+        async with await open_client(access) as client:
+            assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_the_authority_of_the_kubeconfig_is_enough(tmp_path: Path) -> None:
+    async with scripted_api(self_signed(tmp_path)) as api:
+        api.script(answer(POD))
+        document = kubeconfig(api.url, **{"certificate-authority": str(tmp_path / "certificate.pem")})
+        async with await open_client(ClusterAccess(kubeconfig_document=document)) as client:
+            assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
+    api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{unused_port()}")
+    api.script(answer(POD))
+    async with await client_of(api) as client:
+        assert await client.get(PODS, "a", "jobs") == POD
+
+
+@pytest.mark.usefixtures("eager_reload")
+async def test_a_token_file_is_read_again_when_its_token_is_refused(api: ScriptedApi, tmp_path: Path) -> None:
+    token = written(tmp_path / "token", "old")
+    api.script(refuse(401), answer(POD))
+    async with await client_of(api, {"tokenFile": str(token)}) as client:
+        token.write_text("new")
+        assert await client.get(PODS, "a", "jobs") == POD
+    assert [seen.headers["Authorization"] for seen in api.requests] == ["Bearer old", "Bearer new"]
+
+
+async def test_a_token_file_is_read_again_in_time(
+    api: ScriptedApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = written(tmp_path / "token", "old")
+    api.script(answer(POD), answer(POD))
+    async with await client_of(api, {"tokenFile": str(token)}) as client:
+        token.write_text("new")
+        await client.get(PODS, "a", "jobs")
+        monkeypatch.setattr(credentials, "RELOAD_SECONDS", 0.0)
+        monkeypatch.setattr(credentials, "SHORTEST_RELOAD_SECONDS", 0.0)
+        await client.get(PODS, "a", "jobs")
+    assert [seen.headers["Authorization"] for seen in api.requests] == ["Bearer old", "Bearer new"]
+
+
+async def test_a_credential_plugin_is_asked_once(api: ScriptedApi, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    user = plugin(tmp_path / "plugin", f"echo x >> {calls}; {printed_token('from-plugin')}")
+    api.script(answer(POD), answer(POD))
+    async with await client_of(api, user) as client:
+        await client.get(PODS, "a", "jobs")
+        await client.get(PODS, "a", "jobs")
+    assert api.requests[1].headers["Authorization"] == "Bearer from-plugin"
+    assert calls.read_text().split() == ["x"]
+
+
+@pytest.mark.usefixtures("eager_reload")
+async def test_a_credential_plugin_is_asked_again_when_its_token_is_refused(api: ScriptedApi, tmp_path: Path) -> None:
+    counter = tmp_path / "calls"
+    script = f"echo x >> {counter}; {printed_token(f'token-$(wc -l < {counter} | tr -d [:space:])')}"
+    user = plugin(tmp_path / "plugin", script)
+    api.script(refuse(401), answer(POD))
+    async with await client_of(api, user) as client:
+        await client.get(PODS, "a", "jobs")
+    assert [seen.headers["Authorization"] for seen in api.requests] == ["Bearer token-1", "Bearer token-2"]
+
+
+@pytest.mark.usefixtures("eager_reload")
+async def test_the_same_refused_token_is_not_sent_again(api: ScriptedApi) -> None:
+    api.script(refuse(401, "expired", "Unauthorized"))
+    async with await client_of(api) as client:
+        with pytest.raises(Unauthorized):
+            await client.get(PODS, "a", "jobs")
+    assert len(api.requests) == 1
+
+
+async def test_a_credential_plugin_that_fails_is_named(tmp_path: Path) -> None:
+    document = kubeconfig("https://k", plugin(tmp_path / "plugin", "exit 3"))
+    with pytest.raises(ConfigurationError, match=r"credential plugin '.*/plugin' gave no credentials"):
+        await open_client(ClusterAccess(kubeconfig_document=document))
+
+
+def test_equal_access_has_equal_keys_without_secrets() -> None:
+    one = ClusterAccess(kubeconfig_document=kubeconfig("https://k"))
+    same = ClusterAccess(kubeconfig_document=kubeconfig("https://k"))
+    other = ClusterAccess(kubeconfig_document=kubeconfig("https://k"), context="x")
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert "secret-token" not in one.key + repr(one)
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        ("https://127.0.0.1:6443", True),
+        ("https://[::1]:6443", True),
+        ("https://localhost", True),
+        ("https://10.0.0.1", False),
+        ("https://kubernetes.default.svc", False),
+    ],
+)
+def test_this_machine_is_recognised(server: str, *, expected: bool) -> None:
+    assert connection._is_loopback(server) is expected

@@ -1,0 +1,135 @@
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import pytest
+
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
+from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
+from airflow_provider_spark_operator.kube.resources import PODS
+from tests.kube.scripted import ScriptedApi, error_event, event, hang_up, page, refuse, stream
+
+POD = {"metadata": {"name": "a", "resourceVersion": "5"}}
+OTHER = {"metadata": {"name": "b", "resourceVersion": "20"}}
+
+
+def follow(client: KubeClient, errors: list[KubeError] | None = None) -> AsyncGenerator[Change, None]:
+    on_error = errors.append if errors is not None else None
+    backoff = Backoff(first=0.001, longest=0.01)
+    return list_and_watch(client, PODS, "jobs", label_selector="x=y", on_error=on_error, backoff=backoff)
+
+
+async def take(count: int, changes: AsyncGenerator[Change, None]) -> list[str]:
+    """The next changes in short: `list a b`, `changed a`, `removed a`."""
+    taken: list[str] = []
+    async with asyncio.timeout(30), aclosing(changes) as stream:
+        async for change in stream:
+            taken.append(shown(change))
+            if len(taken) == count:
+                break
+    return taken
+
+
+def shown(change: Change) -> str:
+    match change:
+        case Listed(items):
+            return " ".join(["list", *(item["metadata"]["name"] for item in items)])
+        case Changed(item):
+            return f"changed {item['metadata']['name']}"
+        case Removed(item):
+            return f"removed {item['metadata']['name']}"
+
+
+def watched_from(api: ScriptedApi) -> list[str]:
+    return [seen.query["resourceVersion"] for seen in api.requests if "watch" in seen.query]
+
+
+async def test_first_the_list_then_each_change(api: ScriptedApi, client: KubeClient) -> None:
+    events = [event("ADDED", "b", "11"), event("MODIFIED", "a", "12"), event("DELETED", "a", "13")]
+    api.script(page(POD), stream(*events, hold=True))
+    assert await take(4, follow(client)) == ["list a", "changed b", "changed a", "removed a"]
+    assert watched_from(api) == ["10"]
+    assert {seen.query["labelSelector"] for seen in api.requests} == {"x=y"}
+
+
+@pytest.mark.parametrize("cut", [True, False], ids=["cut", "ended"])
+async def test_a_stream_goes_on_where_it_stopped(api: ScriptedApi, client: KubeClient, *, cut: bool) -> None:
+    api.script(
+        page(POD),
+        stream(event("MODIFIED", "a", "12"), event("BOOKMARK", version="17"), cut=cut),
+        stream(event("MODIFIED", "a", "18"), hold=True),
+    )
+    assert await take(3, follow(client)) == ["list a", "changed a", "changed a"]
+    assert watched_from(api) == ["10", "17"]
+
+
+@pytest.mark.parametrize("gone", [stream(error_event(410, "Expired")), refuse(410, "old", "Expired")])
+async def test_what_is_too_old_is_listed_again(api: ScriptedApi, client: KubeClient, gone: object) -> None:
+    errors: list[KubeError] = []
+    api.script(page(POD), gone, page(OTHER, version="30"), stream(event("ADDED", "c", "31"), hold=True))  # type: ignore[arg-type]
+    assert await take(3, follow(client, errors)) == ["list a", "list b", "changed c"]
+    assert watched_from(api) == ["10", "30"]
+    assert errors == []
+
+
+async def test_a_server_that_was_away_is_listed_again(api: ScriptedApi, client: KubeClient) -> None:
+    errors: list[KubeError] = []
+    api.script(
+        page(POD),
+        stream(event("MODIFIED", "a", "12"), cut=True),
+        hang_up(),
+        hang_up(),  # a request without any answer is sent twice
+        page(OTHER, version="3"),
+        stream(event("MODIFIED", "b", "4"), hold=True),
+    )
+    assert await take(4, follow(client, errors)) == ["list a", "changed a", "list b", "changed b"]
+    assert watched_from(api)[-1] == "3"
+    assert [type(error) for error in errors] == [Unreachable, Unreachable]
+
+
+async def test_a_first_list_that_is_refused_is_raised(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(refuse(403, "no", "Forbidden"))
+    with pytest.raises(Forbidden, match='grant the verb "list" on pods in namespace jobs'):
+        await take(1, follow(client, []))
+
+
+async def test_rights_that_come_back_are_used_again(api: ScriptedApi, client: KubeClient) -> None:
+    errors: list[KubeError] = []
+    api.script(
+        page(POD),
+        refuse(403, "no", "Forbidden"),
+        refuse(403, "no", "Forbidden"),
+        page(OTHER),
+        stream(event("MODIFIED", "b", "12"), hold=True),
+    )
+    assert await take(3, follow(client, errors)) == ["list a", "list b", "changed b"]
+    assert [(type(error), error.verb) for error in errors] == [(Forbidden, "watch"), (Forbidden, "list")]
+
+
+async def test_a_server_that_sheds_load_keeps_its_place(api: ScriptedApi, client: KubeClient) -> None:
+    errors: list[KubeError] = []
+    busy = refuse(429, "busy", "TooManyRequests", Retry_After="0")
+    api.script(page(POD), busy, busy, stream(event("MODIFIED", "a", "12"), hold=True))
+    assert await take(2, follow(client, errors)) == ["list a", "changed a"]
+    assert watched_from(api) == ["10", "10", "10"]
+    assert len(errors) == 2
+
+
+async def test_who_hears_of_an_error_may_give_up(api: ScriptedApi, client: KubeClient) -> None:
+    def give_up(error: KubeError) -> None:
+        raise error
+
+    api.script(page(POD), refuse(500, "broken"))
+    with pytest.raises(ServerError, match="broken"):
+        await take(2, list_and_watch(client, PODS, on_error=give_up))
+
+
+def test_pauses_grow_up_to_a_limit_and_begin_anew_after_a_success() -> None:
+    backoff = Backoff(first=1.0, longest=8.0)
+    pauses = [backoff.next() for _ in range(2000)]
+    assert 0.5 <= pauses[0] <= 1.0
+    assert all(4.0 <= pause <= 8.0 for pause in pauses[3:])
+    backoff.reset()
+    assert backoff.next() <= 1.0
