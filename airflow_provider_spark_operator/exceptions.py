@@ -39,7 +39,7 @@ class SparkApplicationDeleted(SparkApplicationError):
 
 
 class SparkApplicationTimedOut(SparkApplicationError):
-    """The task's time was over before the application ended; the application has been cancelled."""
+    """The task's time was over before the application ended; unless told otherwise it is cancelled."""
 
 
 # The keys are the words of `core.verdict.FailureKind`; they are spelled out, so that a DAG file that

@@ -1,0 +1,38 @@
+"""Delete what one try of a task has submitted, for those who know the task but not the application."""
+
+import dataclasses
+
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+
+
+async def cancel_try(
+    client: KubeClient,
+    stamp: TaskStamp,
+    namespace: str | None = None,
+    resource: ResourceType = SPARK_APPLICATIONS,
+) -> dict[ApplicationReference, CancelOutcome]:
+    """Cancel every application of this try: normally one, or none where nothing was submitted yet.
+
+    Args:
+        client: For the cluster.
+        stamp: The try; what another try has taken over is not in the result and is left alone.
+        namespace: None for the client's default.
+        resource: The kind.
+
+    Raises:
+        KubeError: The API refused, or could not be reached.
+    """
+    place = namespace or client.default_namespace
+    found = await client.list(resource, place, label_selector=stamp.selector)
+    own = [ApplicationReference.of(item, resource) for item in found.items if stamp.is_try_of(item)]
+    return {reference: await cancel(client, reference, stamp) for reference in own}
+
+
+def resource_of(api_version: str) -> ResourceType:
+    """The SparkApplication's kind in the version that an `apiVersion` names; v1 where it names none."""
+    version = api_version.partition("/")[2]
+    return dataclasses.replace(SPARK_APPLICATIONS, version=version) if version else SPARK_APPLICATIONS

@@ -1,0 +1,99 @@
+"""Cancel what a task has submitted when its worker is told to stop: only if a person killed the task."""
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from airflow_provider_spark_operator.follow.cancel import CancelOutcome
+    from airflow_provider_spark_operator.follow.reference import ApplicationReference
+    from airflow_provider_spark_operator.follow.stamp import TaskStamp
+    from airflow_provider_spark_operator.kube.connection import ClusterAccess
+    from airflow_provider_spark_operator.kube.resources import ResourceType
+
+logger = logging.getLogger(__name__)
+
+# Airflow kills a task for good 5 s after the signal; a drained worker has longer.
+_FATE_SECONDS = 3.0
+_CANCEL_SECONDS = 20.0
+
+
+@dataclass
+class Engagement:
+    """What a worker has on its hands: whatever bears the stamp, whether its name is known yet or not.
+
+    Attributes:
+        access: To the cluster; read beforehand, as Airflow may not answer in a signal handler.
+        stamp: The try that submits.
+        namespace: None for the connection's.
+        resource: The kind.
+        stop_requested: A signal has come; what is submitted after it must be cancelled as well.
+    """
+
+    access: "ClusterAccess"
+    stamp: "TaskStamp"
+    namespace: str | None
+    resource: "ResourceType"
+    stop_requested: bool = False
+
+    def stop(self) -> None:
+        """Cancel, unless the task only moves to another worker. Never raises; returns within 25 s.
+
+        Runs in a signal handler: the main thread may be anywhere, so all is done on other threads.
+        """
+        self.stop_requested = True
+        try:
+            if not _is_killed(self.stamp):
+                logger.info("the worker stops, but the task goes on: its next try takes the application over")
+                return
+            self.cancel()
+        except Exception as error:
+            # Airflow would lose it, and with it the reason why something still runs.
+            logger.warning("what this task has submitted could not be cancelled and may still run: %s", error)
+
+    def cancel(self) -> None:
+        """Delete what this try has submitted and what has not ended.
+
+        Raises:
+            KubeError: The API refused, or could not be reached.
+            ConfigurationError: No client can be made.
+            TimeoutError: It took too long.
+        """
+        with LoopThread() as loop:
+            outcomes = loop.run(self._cancel(), timeout=_CANCEL_SECONDS)
+        for reference, outcome in outcomes.items():
+            logger.info("%s is cancelled: %s", reference, outcome)
+
+    async def _cancel(self) -> "Mapping[ApplicationReference, CancelOutcome]":
+        from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+        from airflow_provider_spark_operator.kube.connection import open_client
+
+        async with await open_client(self.access) as client:
+            return await cancel_try(client, self.stamp, self.namespace, self.resource)
+
+
+def _is_killed(stamp: "TaskStamp") -> bool:
+    """Ask Airflow on a thread of its own: the interrupted main thread may hold the lock of that connection."""
+    from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
+
+    answer: list[Fate | BaseException] = []
+
+    def ask() -> None:
+        try:
+            answer.append(fate(stamp))
+        except BaseException as error:  # Airflow's DeadlockImminentError is no Exception
+            answer.append(error)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(_FATE_SECONDS)
+    if not answer:
+        raise TimeoutError(f"Airflow did not tell the task's state within {_FATE_SECONDS:.0f} s")
+    if isinstance(answer[0], BaseException):
+        raise RuntimeError(f"Airflow did not tell the task's state: {answer[0]}")
+    return answer[0] is Fate.KILLED

@@ -1,0 +1,281 @@
+"""Run a Spark application on Kubernetes, as a SparkApplication resource that an operator in the cluster drives."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator, XComArg, conf
+from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralTimeout
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationTimedOut,
+    failure,
+)
+from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators.kill import Engagement
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+
+if TYPE_CHECKING:
+    import jinja2
+    from airflow.sdk import Context
+
+    from airflow_provider_spark_operator.follow.submit import Submission
+    from airflow_provider_spark_operator.operators.document import JsonObject, Model
+    from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+
+# The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
+_DEFERRAL_SLACK = timedelta(seconds=60)
+
+
+class SparkApplicationOperator(BaseOperator):
+    """Submit a SparkApplication, wait for its end, and end as it did.
+
+    An application that an earlier try of the same task left running is taken over instead of started again.
+    The task's XComs: the name (as return value), `namespace`, `uid`, `application_id`, `state`, `attempts`
+    and `seconds_per_state`.
+
+    Args:
+        application: The resource: an object, a model, its YAML or JSON text, or the path of a file with it
+            (absolute, or relative to the DAG's folder). Templates are rendered, in a file too.
+        name: Over the document's. With neither, a name is made of the DAG's, the task's and the run's.
+        namespace: Over the document's. With neither, that of the connection.
+        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
+        deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
+        wait_for_completion: False ends the task as soon as the application is submitted.
+        delete_on_kill: Delete the application when the task is killed or its time is over.
+        get_logs: Show the driver's log in the task's log while it runs.
+        **kwargs: Airflow's own arguments for every task.
+
+    Raises:
+        TypeError: `application` is of no type that can be one.
+        ValueError: A name is no Kubernetes name.
+    """
+
+    template_fields: Sequence[str] = ("application", "name", "namespace", "kubernetes_conn_id")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"application": "yaml"}
+    # Airflow would take every string inside the document that ends in .yaml for a file: see `render_template`.
+    template_ext: Sequence[str] = ()
+    ui_color = "#fbe2d3"
+
+    def __init__(
+        self,
+        *,
+        application: "JsonObject | str | os.PathLike[str] | Model | XComArg",
+        name: str | None = None,
+        namespace: str | None = None,
+        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        wait_for_completion: bool = True,
+        delete_on_kill: bool = True,
+        get_logs: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.application = _checked(application)
+        self.name = name
+        self.namespace = namespace
+        self.kubernetes_conn_id = kubernetes_conn_id
+        self.deferrable = deferrable
+        self.wait_for_completion = wait_for_completion
+        self.delete_on_kill = delete_on_kill
+        self.get_logs = get_logs
+        _check_unless_template(name, documents.name_problem)
+        _check_unless_template(namespace, documents.namespace_problem)
+        self._engagement: Engagement | None = None
+
+    def render_template(
+        self,
+        content: Any,
+        context: "Context",
+        jinja_env: "jinja2.Environment | None" = None,
+        seen_oids: set[int] | None = None,
+    ) -> Any:
+        """Render `content`; where it is the path of the application's file, the file.
+
+        Only here can the path be told from a string inside the document that merely looks like one.
+        """
+        if isinstance(content, str) and content is self.application and "\n" not in content:
+            environment = jinja_env or self.get_template_env()
+            path = super().render_template(content, context, environment, set())
+            if isinstance(path, str) and documents.is_file_name(path):
+                content = documents.read_source(path, environment)
+        return super().render_template(content, context, jinja_env, seen_oids)
+
+    def execute(self, context: "Context") -> str:
+        """Submit, or take over, and wait; see the class."""
+        deadline = datetime.now(UTC) + self.execution_timeout if self.execution_timeout else None
+        document = documents.parse(self.application)
+        document = documents.overlay(document, name=self.name, namespace=self.namespace)
+        engagement = self._engage(context, document)
+        try:
+            with LoopThread() as loop:
+                submission = self._submit(loop, engagement, document)
+                self._push(context, namespace=submission.reference.namespace, uid=submission.reference.uid)
+                if not self.wait_for_completion:
+                    return submission.reference.name
+                trigger = self._trigger(submission, engagement, deadline)
+                if self.deferrable:
+                    timeout = self.execution_timeout + _DEFERRAL_SLACK if self.execution_timeout else None
+                    self.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
+                event = loop.run(trigger.wait(engagement.access))
+        except AirflowTaskTimeout as error:
+            raise self._timed_out(engagement, "the application had not ended") from error
+        return self._conclude(context, engagement, event)
+
+    def execute_complete(self, context: "Context", event: Mapping[str, Any] | None = None) -> str:
+        """End as the application did, once the trigger has fired."""
+        return self._conclude(context, self._engage(context), ApplicationEvent.from_payload(event or {}))
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
+        """Resume after the deferral; where Airflow itself has ended it, because no trigger did, cancel."""
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except TaskDeferralTimeout as error:
+            raise self._timed_out(self._engage(context), "the trigger had not fired") from error
+
+    def on_kill(self) -> None:
+        """Delete the application if a person has killed the task; leave it if the worker is only drained."""
+        if self._engagement is not None and self.delete_on_kill:
+            self._engagement.stop()
+
+    def _engage(self, context: "Context", document: "JsonObject | None" = None) -> Engagement:
+        from airflow_provider_spark_operator.follow.cancel_try import resource_of
+        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+        if document is None:
+            document = documents.parse(self.application)
+            document = documents.overlay(document, name=self.name, namespace=self.namespace)
+        self._engagement = Engagement(
+            access=access_from_connection(self.kubernetes_conn_id),
+            stamp=stamp_of(context["ti"]),
+            namespace=document["metadata"].get("namespace"),
+            resource=resource_of(str(document.get("apiVersion") or "")),
+        )
+        return self._engagement
+
+    def _submit(self, loop: LoopThread, engagement: Engagement, document: "JsonObject") -> "Submission":
+        from airflow_provider_spark_operator.core.problems import InvalidResource
+        from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+        from airflow_provider_spark_operator.follow.submit import submit
+        from airflow_provider_spark_operator.kube.connection import open_client
+        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+
+        async def send() -> "Submission":
+            async with await open_client(engagement.access) as client:
+                return await submit(client, document, engagement.namespace, engagement.stamp)
+
+        try:
+            submission = loop.run(send())
+        except InvalidResource as error:
+            raise AirflowFailException(f"the application is not valid: {error}") from error
+        except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
+            raise SparkApplicationError(f"the application was not submitted: {error}") from error
+        done = "taken over from an earlier try" if submission.adopted else "submitted"
+        self.log.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
+        if engagement.stop_requested:  # the signal came before there was anything to delete
+            self.on_kill()
+        return submission
+
+    def _trigger(
+        self, submission: "Submission", engagement: Engagement, deadline: datetime | None
+    ) -> "SparkApplicationTrigger":
+        from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+
+        return SparkApplicationTrigger(
+            namespace=submission.reference.namespace,
+            name=submission.reference.name,
+            uid=submission.reference.uid,
+            kubernetes_conn_id=self.kubernetes_conn_id,
+            api_version=submission.reference.resource.api_version,
+            stamp=asdict(engagement.stamp),
+            deadline=deadline.isoformat() if deadline else None,
+            delete_on_kill=self.delete_on_kill,
+            driver_log=self.get_logs,
+        )
+
+    def _conclude(self, context: "Context", engagement: Engagement, event: ApplicationEvent) -> str:
+        """Make of the event the task's end: its XComs, and its name or an exception."""
+        if event.kind is EventKind.TIMED_OUT:
+            raise self._timed_out(engagement, event.sentence)
+        if event.kind is EventKind.DELETED:
+            raise SparkApplicationDeleted(event.sentence)
+        if event.kind is not EventKind.ENDED:
+            raise SparkApplicationError(f"{event.sentence}; it may still run, and a retry takes it over")
+        self._push(
+            context,
+            application_id=event.application_id,
+            state=event.state,
+            attempts=event.attempts,
+            seconds_per_state=dict(event.seconds_per_state),
+        )
+        if event.outcome != "Succeeded":
+            raise failure(event.failure_kind, event.sentence, state=event.state, reason=event.reason)
+        self.log.info("%s", event.sentence)
+        self._acknowledge(engagement, event)
+        return event.name
+
+    def _acknowledge(self, engagement: Engagement, event: ApplicationEvent) -> None:
+        """Have the success count once: a task that is cleared later runs anew instead of finding it."""
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.follow.submit import acknowledge
+        from airflow_provider_spark_operator.kube.connection import open_client
+        from airflow_provider_spark_operator.kube.errors import KubeError
+
+        async def send() -> bool:
+            async with await open_client(engagement.access) as client:
+                reference = ApplicationReference(event.namespace, event.name, event.uid, engagement.resource)
+                return await acknowledge(client, reference, engagement.stamp)
+
+        try:
+            with LoopThread() as loop:
+                loop.run(send())
+        except KubeError as error:
+            self.log.warning("the success is not marked as taken; the task, if cleared, would find it: %s", error)
+
+    def _timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
+        """Cancel, since nobody waits any more, and say so."""
+        message = f"{sentence} within the task's execution_timeout of {self.execution_timeout}"
+        if not self.delete_on_kill:
+            return SparkApplicationTimedOut(f"{message}; it is left running, as delete_on_kill is off")
+        try:
+            engagement.cancel()
+        except Exception as error:
+            # Whatever it is, the task fails for the time that is over; what still runs must be said with it.
+            return SparkApplicationTimedOut(f"{message}; cancelling it failed, it may still run: {error}")
+        return SparkApplicationTimedOut(f"{message}; it is cancelled")
+
+    def _push(self, context: "Context", **values: Any) -> None:
+        if self.do_xcom_push:
+            for key, value in values.items():
+                context["ti"].xcom_push(key=key, value=value)
+
+
+def _checked(application: Any) -> Any:
+    """`application` as Airflow can store and render it; a wrong type is refused while the DAG is parsed.
+
+    Raises:
+        TypeError: It can be no application.
+    """
+    if documents.is_model(application):
+        return application.to_document()
+    if isinstance(application, os.PathLike):
+        return os.fspath(application)
+    if isinstance(application, (str, Mapping, XComArg)):
+        return application
+    raise TypeError(
+        "application must be an object (dict), a model, YAML text or the path of a file, "
+        f"not {type(application).__name__}"
+    )
+
+
+def _check_unless_template(value: object, problem_of: Callable[[object], str | None]) -> None:
+    if isinstance(value, str) and "{{" not in value and "{%" not in value:
+        problem = problem_of(value)
+        if problem:
+            raise ValueError(problem)

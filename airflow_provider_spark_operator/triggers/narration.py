@@ -1,0 +1,186 @@
+"""Tell the log what happens to an application: its states with their times, executors, the driver's log."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.follow.logs import follow_driver_log
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, count_executors
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
+
+TAIL_LINES = 10
+# A task's log is read by people: more than this is looked up where the cluster keeps its logs.
+LONGEST_LOG = 4 * 1024 * 1024
+# Each stream is a connection of its own. Who comes later gets the last lines only, at the end.
+MOST_STREAMS = 200
+_LAST_LINES_SECONDS = 5.0
+# What Spark asks for if nobody says how many.
+_DEFAULT_EXECUTORS = 2
+
+_streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+
+
+class Narrator:
+    """Tells one application's story to a log, and keeps the driver's last lines.
+
+    Used as an asynchronous context manager: what it has started ends with it.
+
+    Args:
+        client: For executors and the driver's log; what it may not read is left out of the story.
+        reference: The application.
+        log: Where to tell it.
+        with_driver_log: Whether the driver's log is told as it is written.
+    """
+
+    def __init__(
+        self, client: KubeClient, reference: ApplicationReference, log: logging.Logger, *, with_driver_log: bool
+    ) -> None:
+        self._client = client
+        self._reference = reference
+        self._log = log
+        self._with_driver_log = with_driver_log
+        self._told: set[tuple[str, datetime | None]] = set()
+        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._attempt = -1
+        self._driver: asyncio.Task[None] | None = None
+        self._executors: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Narrator":
+        """Nothing runs before the first `tell`."""
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """End the streams."""
+        await _stopped(self._driver)
+        await _stopped(self._executors)
+
+    @property
+    def last_lines(self) -> tuple[str, ...]:
+        """The driver's last log lines, as far as they were streamed."""
+        return tuple(self._tail)
+
+    async def tell(self, seen: Progress, resource: Mapping[str, Any]) -> None:
+        """Tell what is new in `seen`, the progress of `resource`: each state once, with the time it began."""
+        new = [entry for entry in _entries(seen) if (entry.state, entry.time) not in self._told]
+        self._told |= {(entry.state, entry.time) for entry in new}
+        await self._keep_up_with_driver(seen)
+        if new and seen.phase is not Phase.RUNNING:
+            await _stopped(self._executors)
+        for entry in new[:-1]:
+            self._say(entry)
+        if new:
+            await self._tell_present(new[-1], seen, _wanted_executors(resource))
+
+    def tell_last_lines(self, lines: Iterable[str]) -> None:
+        """Tell the end of a driver's log that was not streamed."""
+        for line in lines:
+            self._log.info("driver | %s", line)
+
+    async def finish(self) -> None:
+        """Give the driver's last lines the time to arrive: its container has ended."""
+        if self._driver is not None:
+            await asyncio.wait([self._driver], timeout=_LAST_LINES_SECONDS)
+
+    async def _tell_present(self, entry: StateEntry, seen: Progress, wanted: int) -> None:
+        if seen.phase is not Phase.RUNNING:
+            self._say(entry)
+            return
+        count = await self._count()
+        self._say(entry, f", executors {_shown(count, wanted)}" if count else "")
+        await _stopped(self._executors)
+        if count and count.ready < wanted:
+            self._executors = asyncio.create_task(self._await_executors(count, wanted))
+
+    def _say(self, entry: StateEntry, more: str = "") -> None:
+        since = f" since {entry.time.astimezone(UTC):%H:%M:%S} UTC" if entry.time else ""
+        message = f": {entry.message}" if entry.message else ""
+        self._log.info("%s: %s%s%s%s", self._reference, entry.state, more, since, message)
+
+    async def _await_executors(self, last: ExecutorCount, wanted: int) -> None:
+        backoff = Backoff(first=1.0, longest=30.0)
+        while last.ready < wanted:
+            await asyncio.sleep(backoff.next())
+            count = await self._count()
+            if count and count != last:
+                self._log.info("%s: executors %s", self._reference, _shown(count, wanted))
+                last = count
+
+    async def _count(self) -> ExecutorCount | None:
+        try:
+            return await count_executors(self._client, self._reference)
+        except KubeError as error:
+            self._log.debug("executors cannot be counted: %s", error)
+            return None
+
+    async def _keep_up_with_driver(self, seen: Progress) -> None:
+        if seen.attempt != self._attempt:
+            await _stopped(self._driver)
+            self._attempt, self._driver = seen.attempt, None
+            self._tail.clear()
+        # Not before it has started: a queue of waiting applications would ask for its drivers all the time.
+        started = seen.phase is Phase.RUNNING or seen.state == ApplicationState.DRIVER_STARTED
+        if self._with_driver_log and self._driver is None and started:
+            self._driver = asyncio.create_task(self._tell_driver_log())
+
+    async def _tell_driver_log(self) -> None:
+        loop = asyncio.get_running_loop()
+        if _streams.get(loop, 0) >= MOST_STREAMS:
+            self._log.info("%d driver logs are being read: this one's last lines are shown at the end", MOST_STREAMS)
+            return
+        _streams[loop] = _streams.get(loop, 0) + 1
+        try:
+            lines = follow_driver_log(self._client, self._reference, longest=LONGEST_LOG)
+            async with aclosing(lines) as stream:
+                async for line in stream:
+                    self._tail.append(line)
+                    self._log.info("driver | %s", line)
+        except KubeError as error:
+            self._log.warning("the driver's log cannot be read: %s", error)
+        finally:
+            _streams[loop] -= 1
+
+
+def seconds_per_state(seen: Progress) -> dict[str, float]:
+    """How long each state of the recorded history lasted; the last one has no end and is left out."""
+    seconds: dict[str, float] = {}
+    for entry, following in zip(seen.history, seen.history[1:], strict=False):
+        if entry.time and following.time:
+            lasted = max(0.0, (following.time - entry.time).total_seconds())
+            seconds[entry.state] = round(seconds.get(entry.state, 0.0) + lasted, 3)
+    return seconds
+
+
+def _entries(seen: Progress) -> list[StateEntry]:
+    present = StateEntry(seen.state, seen.since, seen.message)
+    known = [*seen.history]
+    if not any((entry.state, entry.time) == (present.state, present.time) for entry in known):
+        known.append(present)
+    return known
+
+
+def _wanted_executors(resource: Mapping[str, Any]) -> int:
+    conf = (resource.get("spec") or {}).get("sparkConf") or {}
+    dynamic = str(conf.get("spark.dynamicAllocation.enabled", "")).lower() == "true"
+    key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
+    value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
+    return int(value) if value.isdecimal() else _DEFAULT_EXECUTORS
+
+
+def _shown(count: ExecutorCount, wanted: int) -> str:
+    return f"{count.ready}/{max(wanted, count.present)}"
+
+
+async def _stopped(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

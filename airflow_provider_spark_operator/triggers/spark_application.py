@@ -1,0 +1,273 @@
+"""Wait for a Spark application in the triggerer; a worker that does not defer waits by the same code."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
+
+if TYPE_CHECKING:
+    from airflow_provider_spark_operator.follow.reference import ApplicationReference
+    from airflow_provider_spark_operator.follow.watch import WatchHub
+    from airflow_provider_spark_operator.kube.connection import ClusterAccess
+
+logger = logging.getLogger(__name__)
+
+_PATH = "airflow_provider_spark_operator.triggers.spark_application"
+FORMAT_VERSION = 1
+
+# Airflow cancels a trigger's on_kill after a second (it repeats the cancellation each time round its
+# loop). The deletion goes on in a task of its own; this set keeps the tasks from being collected.
+_cancellations: set[asyncio.Task[None]] = set()
+
+
+class SparkApplicationTrigger(BaseTrigger):
+    """Fires once, when an application has ended, is gone, or the task's time is over.
+
+    The arguments are stored in Airflow's database in clear, and hold no secret.
+
+    Args:
+        namespace: Of the application; with `name` and `uid` says which one it is.
+        name: See `namespace`.
+        uid: See `namespace`.
+        kubernetes_conn_id: The connection to read where it runs.
+        api_version: Of the resource.
+        stamp: The fields of a `TaskStamp`: whose the application is. Without it a kill deletes nothing.
+        deadline: ISO 8601 time after which to stop waiting; None for no end.
+        delete_on_kill: Delete the application when a person kills the task.
+        driver_log: Tell the driver's log to the task's log.
+        version: Of these arguments.
+        **later: Arguments that a later release added; an older one that finds them does without.
+    """
+
+    def __init__(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        kubernetes_conn_id: str | None = None,
+        api_version: str = "spark.apache.org/v1",
+        stamp: Mapping[str, Any] | None = None,
+        deadline: str | None = None,
+        delete_on_kill: bool = True,
+        driver_log: bool = True,
+        version: int = FORMAT_VERSION,
+        **later: Any,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.namespace = namespace
+        self.name = name
+        self.uid = uid
+        self.kubernetes_conn_id = kubernetes_conn_id
+        self.api_version = api_version
+        self.stamp = dict(stamp) if stamp else None
+        self.deadline = deadline
+        self.delete_on_kill = delete_on_kill
+        self.driver_log = driver_log
+        self.version = version
+        self._later = later
+        self._fired = False
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """The class and its arguments, as Airflow stores them."""
+        arguments = {
+            "namespace": self.namespace,
+            "name": self.name,
+            "uid": self.uid,
+            "kubernetes_conn_id": self.kubernetes_conn_id,
+            "api_version": self.api_version,
+            "stamp": self.stamp,
+            "deadline": self.deadline,
+            "delete_on_kill": self.delete_on_kill,
+            "driver_log": self.driver_log,
+            "version": self.version,
+        }
+        return f"{_PATH}.{type(self).__name__}", self._later | arguments
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Wait, and fire the one event."""
+        event = await self._event_of_connection()
+        self._fired = True
+        yield TriggerEvent(event.to_payload())  # type: ignore[no-untyped-call]
+
+    async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
+        """Wait for the application; nothing that can happen to it or to the API is raised.
+
+        Args:
+            access: To the cluster, as the connection says.
+        """
+        from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+        from airflow_provider_spark_operator.triggers.waiting import wait_for_end
+
+        reference = self._reference()
+        try:
+            async with asyncio.timeout(_seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
+                return await wait_for_end(hub, reference, logger, with_driver_log=self.driver_log)
+        except ApplicationDeleted as error:
+            return self._event(EventKind.DELETED, str(error))
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return self._event(EventKind.TIMED_OUT, f"{reference} had not ended when the task's time was over")
+        except (KubeError, ConfigurationError) as error:
+            return self._event(EventKind.LOST, f"{reference} cannot be followed any more: {error}")
+
+    async def on_kill(self) -> None:
+        """Delete the application if a person has killed the task, and if it is still this try's."""
+        if self._fired or not self.delete_on_kill or self.stamp is None:
+            return
+        task = asyncio.create_task(self._delete_if_killed())
+        _cancellations.add(task)
+        task.add_done_callback(_cancellations.discard)
+        await asyncio.shield(task)
+
+    async def _event_of_connection(self) -> ApplicationEvent:
+        from airflow.sdk.exceptions import AirflowException
+
+        try:
+            access = await async_access_from_connection(self.kubernetes_conn_id)
+        except AirflowException as error:
+            return self._event(EventKind.LOST, f"{self._reference()} cannot be followed: {error}")
+        return await self.wait(access)
+
+    async def _delete_if_killed(self) -> None:
+        from asgiref.sync import sync_to_async
+
+        from airflow_provider_spark_operator.follow.cancel import cancel
+        from airflow_provider_spark_operator.follow.stamp import TaskStamp
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+
+        reference = self._reference()
+        try:
+            stamp = TaskStamp(**self.stamp or {})
+            if await sync_to_async(fate)(stamp) is Fate.MOVED:
+                logger.info("%s is left running: its task was not killed, but goes on elsewhere", reference)
+                return
+            access = await async_access_from_connection(self.kubernetes_conn_id)
+            async with shared_hub(access) as hub:
+                outcome = await cancel(hub.client, reference, stamp)
+        except Exception as error:
+            # Nobody waits for this task any more: what is not logged here is lost.
+            logger.warning("%s is left running, as the task's end could not be dealt with: %s", reference, error)
+        else:
+            logger.info("the task was killed; %s: %s", reference, outcome)
+
+    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+        return ApplicationEvent(kind, self.namespace, self.name, self.uid, sentence=sentence)
+
+    def _reference(self) -> "ApplicationReference":
+        from airflow_provider_spark_operator.follow.cancel_try import resource_of
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+
+        return ApplicationReference(self.namespace, self.name, self.uid, resource_of(self.api_version))
+
+
+class SparkApplicationStateTrigger(BaseTrigger):
+    """Fires once, when an application of that name has reached one of some states, has ended, or is gone.
+
+    Args:
+        name: Of the application, which need not exist yet.
+        expects: State words.
+        namespace: None for the connection's.
+        kubernetes_conn_id: The connection to read where it runs.
+        api_version: Of the resource.
+        poke_interval: Seconds between two looks for an application that does not exist yet.
+        version: Of these arguments.
+        **later: Arguments that a later release added; an older one that finds them does without.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        expects: Iterable[str],
+        namespace: str | None = None,
+        kubernetes_conn_id: str | None = None,
+        api_version: str = "spark.apache.org/v1",
+        poke_interval: float = 60.0,
+        version: int = FORMAT_VERSION,
+        **later: Any,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.name = name
+        self.expects = sorted(expects)
+        self.namespace = namespace
+        self.kubernetes_conn_id = kubernetes_conn_id
+        self.api_version = api_version
+        self.poke_interval = poke_interval
+        self.version = version
+        self._later = later
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """The class and its arguments, as Airflow stores them."""
+        arguments = {
+            "name": self.name,
+            "expects": self.expects,
+            "namespace": self.namespace,
+            "kubernetes_conn_id": self.kubernetes_conn_id,
+            "api_version": self.api_version,
+            "poke_interval": self.poke_interval,
+            "version": self.version,
+        }
+        return f"{_PATH}.{type(self).__name__}", self._later | arguments
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Wait, and fire the one event."""
+        from airflow.sdk.exceptions import AirflowException
+
+        try:
+            event = await self.wait(await async_access_from_connection(self.kubernetes_conn_id))
+        except AirflowException as error:
+            event = self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+        yield TriggerEvent(event.to_payload())  # type: ignore[no-untyped-call]
+
+    async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
+        """Wait for the state; nothing that can happen to the application or to the API is raised.
+
+        Args:
+            access: To the cluster, as the connection says.
+        """
+        from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+        from airflow_provider_spark_operator.triggers.waiting import wait_for_state
+
+        try:
+            async with shared_hub(access) as hub:
+                return await wait_for_state(hub, await self._appearance(hub), self.expects, logger)
+        except ApplicationDeleted as error:
+            return self._event(EventKind.DELETED, str(error))
+        except (KubeError, ConfigurationError) as error:
+            return self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+
+    async def _appearance(self, hub: "WatchHub") -> "ApplicationReference":
+        from airflow_provider_spark_operator.follow.cancel_try import resource_of
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.kube.errors import NotFound
+
+        resource, namespace = resource_of(self.api_version), self.namespace or hub.client.default_namespace
+        said = False
+        while True:
+            try:
+                return ApplicationReference.of(await hub.client.get(resource, self.name, namespace), resource)
+            except NotFound:
+                if not said:
+                    logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
+                said = True
+            await asyncio.sleep(self.poke_interval)
+
+    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+        return ApplicationEvent(kind, self.namespace or "", self.name, "", sentence=sentence)
+
+
+def _seconds_until(deadline: str | None) -> float | None:
+    if deadline is None:
+        return None
+    return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,140 @@
+"""Wait for an application and make of it the event that its task gets: the part that needs the cluster."""
+
+import dataclasses
+import logging
+from collections.abc import Collection
+from contextlib import aclosing
+
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
+from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.await_end import Ending, judge
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.narration import Narrator, seconds_per_state
+
+_LINE_LENGTH = 400
+
+
+async def wait_for_end(
+    hub: WatchHub, reference: ApplicationReference, log: logging.Logger, *, with_driver_log: bool
+) -> ApplicationEvent:
+    """Follow the application to its end, and tell the log about it on the way.
+
+    Args:
+        hub: Of the cluster.
+        reference: The application.
+        log: The task's.
+        with_driver_log: Whether the driver's log belongs into it.
+
+    Raises:
+        ApplicationDeleted: It was deleted before its end.
+        KubeError: It cannot be followed any longer.
+    """
+    async with Narrator(hub.client, reference, log, with_driver_log=with_driver_log) as narrator:
+        evidence: dict[int, Evidence] = {}
+        async with aclosing(hub.follow(reference)) as contents:
+            async for resource in contents:
+                seen = progress(resource)
+                await narrator.tell(seen, resource)
+                # The operator deletes the driver and its log right after the end: now or never.
+                if seen.phase in (Phase.STOPPING, Phase.ENDED) and seen.attempt not in evidence:
+                    await narrator.finish()
+                    evidence[seen.attempt] = await _evidence(hub, narrator, reference, seen)
+                ending = judge(resource)
+                if ending is not None:
+                    return _event(ending, evidence[seen.attempt])
+    raise ApplicationDeleted(reference)
+
+
+async def wait_for_state(
+    hub: WatchHub, reference: ApplicationReference, expected: Collection[str], log: logging.Logger
+) -> ApplicationEvent:
+    """Follow the application until it is, or has been, in one of the states `expected`, or has ended.
+
+    Args:
+        hub: Of the cluster.
+        reference: The application.
+        expected: State words. A state that was passed through quickly counts, as the history has it.
+        log: The task's.
+
+    Raises:
+        ApplicationDeleted: It was deleted before.
+        KubeError: It cannot be followed any longer.
+    """
+    async with (
+        Narrator(hub.client, reference, log, with_driver_log=False) as narrator,
+        aclosing(hub.follow(reference)) as contents,
+    ):
+        async for resource in contents:
+            seen = progress(resource)
+            await narrator.tell(seen, resource)
+            reached = [word for word in _states(seen) if word in expected]
+            if reached:
+                return _reached(reference, seen, reached[-1])
+            ending = judge(resource)
+            if ending is not None:
+                return _event(ending, await gather_evidence(hub.client, reference, seen))
+    raise ApplicationDeleted(reference)
+
+
+async def _evidence(hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress) -> Evidence:
+    found = await gather_evidence(hub.client, reference, seen)
+    if not found.log_lines and narrator.last_lines:
+        lines = tuple(line for line in map(_printable, narrator.last_lines) if line)
+        return dataclasses.replace(found, log_lines=lines, log_problem=None)
+    if found.log_lines and not narrator.last_lines:
+        narrator.tell_last_lines(found.log_lines)
+    return found
+
+
+def _event(ending: Ending, evidence: Evidence) -> ApplicationEvent:
+    verdict, seen, reference = ending.verdict, ending.progress, evidence.reference
+    failed = verdict.outcome is Outcome.FAILED
+    return ApplicationEvent(
+        kind=EventKind.ENDED,
+        namespace=reference.namespace,
+        name=reference.name,
+        uid=reference.uid,
+        state=_decisive_state(seen),
+        outcome=verdict.outcome.value,
+        failure_kind=verdict.failure_kind.value if verdict.failure_kind else None,
+        reason=verdict.reason,
+        sentence=failure_sentence(verdict, evidence) if failed else f"{reference}: {verdict.sentence}",
+        application_id=seen.application_id,
+        attempts=seen.attempt + 1,
+        log_lines=evidence.log_lines,
+        seconds_per_state=seconds_per_state(seen),
+    )
+
+
+def _reached(reference: ApplicationReference, seen: Progress, state: str) -> ApplicationEvent:
+    return ApplicationEvent(
+        kind=EventKind.REACHED,
+        namespace=reference.namespace,
+        name=reference.name,
+        uid=reference.uid,
+        state=state,
+        sentence=f"{reference} has reached {state}",
+        application_id=seen.application_id,
+        attempts=seen.attempt + 1,
+        seconds_per_state=seconds_per_state(seen),
+    )
+
+
+def _states(seen: Progress) -> list[str]:
+    return [*(entry.state for entry in seen.history), seen.state]
+
+
+def _decisive_state(seen: Progress) -> str:
+    # ResourceReleased does not say how it went; the state before it does.
+    stop = last_stop(seen.history)
+    return stop.state if stop else seen.state
+
+
+def _printable(line: str) -> str:
+    shown = "".join(character for character in line if character.isprintable()).strip()
+    return shown if len(shown) <= _LINE_LENGTH else shown[: _LINE_LENGTH - 1] + "…"

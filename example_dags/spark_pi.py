@@ -1,0 +1,71 @@
+"""Two Spark applications: one computes Pi, one fails on purpose to show what a failure looks like.
+
+They run wherever the connection `kubernetes_default` points: at a real cluster or at a local one.
+Two Airflow variables adapt them: `spark_image` and `spark_service_account` (the account of the driver
+pods, which needs the right to create executor pods).
+"""
+
+from airflow.sdk import DAG
+
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+SPARK_CONF = {
+    "spark.kubernetes.container.image": "{{ var.value.get('spark_image', 'spark:4.3.0') }}",
+    "spark.kubernetes.authenticate.driver.serviceAccountName": (
+        "{{ var.value.get('spark_service_account', 'spark') }}"
+    ),
+    "spark.driver.memory": "512m",
+    "spark.executor.memory": "512m",
+    "spark.executor.cores": "1",
+    "spark.executor.instances": "2",
+}
+
+COMPUTE_PI = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "spec": {
+        "pyFiles": "local:///opt/spark/examples/src/main/python/pi.py",
+        "driverArgs": ["20"],
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": SPARK_CONF,
+        "applicationTolerations": {
+            "instanceConfig": {"initExecutors": 2, "minExecutors": 1, "maxExecutors": 2},
+        },
+    },
+}
+
+FAIL = """\
+import sys
+
+print("this application fails on purpose")
+sys.exit(3)
+"""
+
+# The script comes in a config map of its own: every try of every run makes one, and the driver owns it.
+FAIL_ON_PURPOSE = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "spec": {
+        "pyFiles": "local:///opt/job/fail.py",
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": SPARK_CONF,
+        "configMapSpecs": [{"name": "fail-on-purpose-{{ ti.id }}", "data": {"fail.py": FAIL}}],
+        "driverSpec": {
+            "podTemplateSpec": {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "spark-kubernetes-driver",
+                            "volumeMounts": [{"name": "job", "mountPath": "/opt/job", "readOnly": True}],
+                        }
+                    ],
+                    "volumes": [{"name": "job", "configMap": {"name": "fail-on-purpose-{{ ti.id }}"}}],
+                }
+            }
+        },
+    },
+}
+
+with DAG("spark_pi", schedule=None, catchup=False, tags=["spark", "example"], doc_md=__doc__):
+    SparkApplicationOperator(task_id="compute_pi", application=COMPUTE_PI, deferrable=True, retries=1)
+    SparkApplicationOperator(task_id="fail_on_purpose", application=FAIL_ON_PURPOSE, deferrable=True, retries=0)

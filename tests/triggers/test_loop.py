@@ -1,0 +1,75 @@
+import asyncio
+import signal
+import threading
+
+import pytest
+
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+
+
+class Interrupted(BaseException):
+    pass
+
+
+async def identify():
+    return threading.current_thread()
+
+
+async def forever(left):
+    try:
+        await asyncio.Event().wait()
+    finally:
+        left.set()
+
+
+def test_a_coroutine_runs_beside_the_main_thread():
+    with LoopThread() as loop:
+        assert loop.run(identify()) is not threading.current_thread()
+
+
+def test_an_exception_reaches_the_caller():
+    async def fail():
+        raise LookupError("no such thing")
+
+    with LoopThread() as loop, pytest.raises(LookupError, match="no such thing"):
+        loop.run(fail())
+
+
+def test_time_over_cancels_the_coroutine():
+    left = threading.Event()
+    with LoopThread() as loop:
+        with pytest.raises(TimeoutError):
+            loop.run(forever(left), timeout=0.01)
+        assert left.wait(10)
+
+
+def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_coroutine():
+    def interrupt(signal_number, frame):
+        raise Interrupted
+
+    previous = signal.signal(signal.SIGUSR1, interrupt)
+    left = threading.Event()
+    try:
+        with LoopThread() as loop:
+            timer = threading.Timer(0.05, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1))
+            timer.start()
+            with pytest.raises(Interrupted):
+                loop.run(forever(left))
+            assert left.wait(10)
+            timer.join()
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+
+
+def test_what_still_runs_is_cancelled_at_the_end():
+    left = threading.Event()
+
+    async def leave_a_task_behind():
+        task = asyncio.create_task(forever(left))
+        await asyncio.sleep(0)
+        return task
+
+    with LoopThread() as loop:
+        task = loop.run(leave_a_task_behind())
+    assert left.is_set()
+    assert task.cancelled()
