@@ -25,7 +25,7 @@ def hadoop(submission: Submission, _: SparkPod) -> Changes:
     files = submission.inputs.hadoop_files
     existing = submission.conf.text(_CONFIG_MAP_KEY)
     if files is not None and existing is not None:
-        raise DriverBuildError(_CONFIG_MAP_KEY, "and the variable HADOOP_CONF_DIR exclude each other: unset one")
+        raise DriverBuildError(_CONFIG_MAP_KEY, "excludes the variable HADOOP_CONF_DIR: unset one of them")
     if existing is not None:
         return _mounted(existing, {"name": existing}, ())
     if files is None:

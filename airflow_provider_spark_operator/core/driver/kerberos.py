@@ -32,7 +32,7 @@ def kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
     """
     path, existing = submission.conf.text(_KRB5_PATH_KEY), submission.conf.text(_KRB5_MAP_KEY)
     if path is not None and existing is not None:
-        raise DriverBuildError(_KRB5_MAP_KEY, f"and {_KRB5_PATH_KEY} exclude each other: remove one")
+        raise DriverBuildError(_KRB5_MAP_KEY, f"excludes {_KRB5_PATH_KEY}: remove one of them")
     if path is not None:
         name, key = f"{submission.naming.prefix}-krb5-file", path.rsplit("/", 1)[-1]
         content = decoded(_KRB5_PATH_KEY, file_content(submission, _KRB5_PATH_KEY, path))

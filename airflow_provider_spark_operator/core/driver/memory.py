@@ -1,6 +1,7 @@
 """Byte strings and numbers as Spark reads and writes them."""
 
 import re
+from decimal import Decimal
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 
@@ -27,7 +28,7 @@ def memory_mib(key: str, value: str) -> int:
     """A size such as `512`, `2g` or `1500MB` in whole MiB, rounded down; without a unit it is MiB.
 
     Raises:
-        DriverBuildError: a fraction, a sign, an unknown unit, or a size over 64 bits; `key` is named.
+        DriverBuildError: a fraction, a sign, an unknown unit, or a number over 64 bits; `key` is named.
     """
     match = _BYTE_STRING.fullmatch(value.strip().lower())
     unit = match and _UNITS.get(match[2] or "m")
@@ -35,26 +36,16 @@ def memory_mib(key: str, value: str) -> int:
         raise DriverBuildError(
             key, f"{value!r} is no memory size: give a whole number with a unit b, k, m, g, t or p, as in 2g"
         )
-    size = int(match[1]) * unit
-    if size > _LARGEST_LONG:
-        raise DriverBuildError(key, f"{value!r} is larger than 64 bits of bytes can say")
-    return size // _MIB
+    size = int(match[1]) * unit // _MIB
+    if max(size, int(match[1])) > _LARGEST_LONG:
+        raise DriverBuildError(key, f"{value!r} is larger than Spark can count")
+    return size
 
 
 def java_double(value: float) -> str:
-    """The number as Java's `Double.toString` writes it: `0.1`, `0.0`, `1.0E-5`."""
+    """A finite number as Java's `Double.toString` writes it: `0.1`, `0.0`, `1.0E-5`."""
     if value == 0 or _POSITIONAL_FROM <= abs(value) < _POSITIONAL_BELOW:
         return repr(float(value))
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    if not exponent:  # Python writes positionally up to 1e16
-        digits = mantissa.removesuffix(".0").lstrip("-")
-        exponent = str(len(digits.split(".")[0]) - 1)
-        mantissa = ("-" if value < 0 else "") + _scientific_mantissa(digits)
-    if "." not in mantissa:
-        mantissa += ".0"
-    return f"{mantissa}E{int(exponent)}"
-
-
-def _scientific_mantissa(digits: str) -> str:
-    significant = digits.replace(".", "")
-    return f"{significant[0]}.{significant[1:].rstrip('0') or '0'}"
+    number = Decimal(repr(value)).normalize()
+    digits = "".join(map(str, number.as_tuple().digits))
+    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{number.adjusted()}"

@@ -33,7 +33,5 @@ def secret_environment(submission: Submission, _: SparkPod) -> Changes:
 def _variable(name: str, value: str) -> JsonObject:
     parts = value.split(":")
     if len(parts) != _REFERENCE_PARTS or not all(parts):
-        raise DriverBuildError(
-            f"{_REFERENCE_PREFIX}{name}", f"must be the secret's name and its key, as in name:key, but is {value!r}"
-        )
+        raise DriverBuildError(f"{_REFERENCE_PREFIX}{name}", "must be a secret's name and a key in it, as in name:key")
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": parts[0], "key": parts[1]}}}

@@ -71,7 +71,7 @@ def submission_inputs(command: CommandLine, surroundings: Surroundings) -> Submi
     conf.pop("spark.driver.host", None)
     proxy_user = command.options.get("--proxy-user")
     if proxy_user and "spark.kerberos.principal" in conf:
-        raise DriverBuildError("--proxy-user", "and spark.kerberos.principal exclude each other: remove one")
+        raise DriverBuildError("--proxy-user", "excludes spark.kerberos.principal: remove one of them")
     inputs = SubmissionInputs(
         kind=kind,
         namespace="default",

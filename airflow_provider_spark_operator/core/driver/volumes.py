@@ -89,7 +89,7 @@ def _parse(settings: Mapping[str, str], prefix: str) -> list[_Volume]:
 def _check(volume: _Volume) -> None:
     volume.required("mount.path")
     if "mount.subPath" in volume.settings and "mount.subPathExpr" in volume.settings:
-        raise DriverBuildError(f"{volume.prefix}mount.subPath", "and mount.subPathExpr exclude each other")
+        raise DriverBuildError(f"{volume.prefix}mount.subPath", "excludes mount.subPathExpr: remove one of them")
     size = volume.settings.get("options.sizeLimit")
     if size and re.fullmatch(r"[0-9]+", size, re.ASCII) and int(size) < _SMALLEST_PLAIN_SIZE:
         raise DriverBuildError(

@@ -1,0 +1,286 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.core.driver.attempt import (
+    build_attempt,
+    driver_pod_name,
+    owned_by_driver,
+)
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.inputs import R_RUNNER
+from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.models.parse import parse_application
+
+RECORDED = sorted((Path(__file__).parents[2] / "golden" / "apache_operator").glob("*.yaml"))
+IMAGE = {"spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
+OPERATOR = "spark-kubernetes-operator"
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def application(conf=None, name="app", **spec):
+    return parse_application(
+        {
+            "apiVersion": "spark.apache.org/v1",
+            "kind": "SparkApplication",
+            "metadata": {"name": name, "namespace": "ns", "uid": "application-uid"},
+            "spec": {
+                "runtimeVersions": {"sparkVersion": "4.3.0"},
+                "sparkConf": IMAGE | (conf or {}),
+                **(spec or {"mainClass": "org.example.Main", "jars": "local:///app.jar"}),
+            },
+        }
+    )
+
+
+def attempt(*arguments, **spec):
+    return build_attempt(application(*arguments, **spec), 0, OPERATOR)
+
+
+def properties(resources):
+    config_map = next(each for each in resources.post_resources if "spark.properties" in each.get("data", {}))
+    return read_properties(config_map["data"]["spark.properties"])
+
+
+def arguments(resources):
+    return resources.pod["spec"]["containers"][-1]["args"]
+
+
+def without_defaults(value):
+    """What says the same as nothing is left out: the API server does not store it."""
+    if isinstance(value, dict):
+        kept = {key: without_defaults(each) for key, each in value.items()}
+        empty = ("publishNotReadyAddresses", "readOnly", "subPath", "subPathExpr", "priorityClassName")
+        return {key: each for key, each in kept.items() if each or key not in empty}
+    return [without_defaults(each) for each in value] if isinstance(value, list) else value
+
+
+def is_within(ours, recorded):
+    """Whether everything of ours was recorded, where the API server has added its defaults."""
+    if isinstance(ours, dict) and isinstance(recorded, dict):
+        return all(key in recorded and is_within(value, recorded[key]) for key, value in ours.items())
+    if isinstance(ours, list) and isinstance(recorded, list):
+        if ours and all(isinstance(each, dict) and "name" in each for each in ours):
+            ours, recorded = ({each["name"]: each for each in entries} for entries in (ours, recorded))
+            return ours.keys() == recorded.keys() and is_within(ours, recorded)
+        return len(ours) == len(recorded) and all(map(is_within, ours, recorded))
+    return ours == recorded
+
+
+def comparable(document):
+    spec = document.get("spec") or document["data"]
+    spec = without_defaults(json.loads(UUID.sub("<uuid>", json.dumps(spec))))
+    if "spark.properties" in spec:
+        spec["spark.properties"] = read_properties(spec["spark.properties"])
+    if "podspec-configmap-key" in spec:
+        spec["podspec-configmap-key"] = json.loads(spec["podspec-configmap-key"])
+    spec.pop("tolerations", None)
+    return spec
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_an_attempt_has_the_resources_that_the_apache_operator_creates(path):
+    case = yaml.safe_load(path.read_text())
+    recorded = {(each["kind"], each["name"]): each for each in case["objects"]}
+    resources = build_attempt(parse_application(case["application"]), 0, OPERATOR)
+    built = {
+        (each["kind"], each["metadata"]["name"]): each
+        for each in (*resources.pre_resources, resources.pod, *resources.post_resources)
+    }
+    assert built.keys() == recorded.keys()
+    for key, document in built.items():
+        assert document["metadata"]["labels"] == recorded[key]["labels"]
+        assert document["metadata"].get("annotations") == recorded[key].get("annotations")
+        assert is_within(comparable(document), recorded[key]["spec"]), key
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_a_drivers_configuration_is_the_recorded_one(path):
+    case = yaml.safe_load(path.read_text())
+    recorded = next(each["spec"]["spark.properties"] for each in case["objects"] if "spark.properties" in each["spec"])
+    # The Apache operator leaves the name of its temporary file there.
+    recorded.pop("spark.kubernetes.driver.podTemplateFile", None)
+    assert properties(build_attempt(parse_application(case["application"]), 0, OPERATOR)) == recorded
+
+
+def test_the_application_owns_the_pod_and_the_pod_all_else():
+    resources = attempt(configMapSpecs=[{"name": "extra", "data": {"a": "1"}}], mainClass="m")
+    (owner,) = resources.pod["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"], owner["blockOwnerDeletion"]) == ("SparkApplication", "application-uid", True)
+    rest = owned_by_driver([*resources.pre_resources, *resources.post_resources], "app-0-driver", "pod-uid")
+    assert {each["metadata"]["ownerReferences"][0]["uid"] for each in rest} == {"pod-uid"}
+    assert rest[0]["data"] == {"a": "1"}
+    assert "ownerReferences" not in resources.pre_resources[0]["metadata"]
+
+
+def test_every_document_names_its_namespace_and_carries_the_drivers_labels():
+    resources = attempt()
+    for document in (resources.pod, *resources.post_resources):
+        assert document["metadata"]["namespace"] == "ns"
+        assert document["metadata"]["labels"]["spark.operator/spark-app-name"] == "app"
+        assert document["metadata"]["labels"]["spark-app-selector"] == "app-0"
+
+
+def test_the_pods_name_is_known_before_anything_is_built():
+    broken = application({"spark.driver.memory": "lots"})
+    assert driver_pod_name(broken, 2) == "app-2-driver"
+
+
+@pytest.mark.parametrize(
+    ("spec", "tail", "py_files"),
+    [
+        ({"pyFiles": "local:///a.py"}, ["org.apache.spark.deploy.PythonRunner", "local:///a.py"], None),
+        (
+            {"pyFiles": "local:///a.py,local:///b.py,local:///c.zip"},
+            ["org.apache.spark.deploy.PythonRunner", "local:///a.py"],
+            "local:///b.py,local:///c.zip",
+        ),
+        (
+            {"mainClass": "org.apache.spark.deploy.PythonRunner", "pyFiles": "local:///a.py", "jars": "local:///j.jar"},
+            ["org.apache.spark.deploy.PythonRunner", "local:///a.py"],
+            None,
+        ),
+        ({"sparkRFiles": "local:///a.R"}, ["org.apache.spark.deploy.RRunner", "local:///a.R"], None),
+        (
+            {"mainClass": "Main", "jars": "local:///a.jar,local:///b.jar"},
+            ["Main", "local:///a.jar,local:///b.jar"],
+            None,
+        ),
+        ({"mainClass": "Main"}, ["Main", "spark-internal"], None),
+    ],
+    ids=["python", "python-files", "python-with-jars", "r", "jars", "class-only"],
+)
+def test_the_main_resource_follows_from_the_fields(spec, tail, py_files):
+    resources = attempt(**spec)
+    assert arguments(resources)[-2:] == tail
+    assert properties(resources).get("spark.submit.pyFiles") == py_files
+
+
+def test_arguments_and_proxy_user_reach_the_driver():
+    resources = attempt(mainClass="Main", proxyUser="alice", driverArgs=["a b", "", "$HOME"])
+    assert arguments(resources)[1:3] == ["--proxy-user", "alice"]
+    assert arguments(resources)[-3:] == ["a b", "", "$HOME"]
+    assert {"name": "SPARK_USER", "value": "alice"} in resources.pod["spec"]["containers"][-1]["env"]
+
+
+def test_files_and_jars_become_dependencies_that_the_configuration_may_replace():
+    resources = attempt(sparkRFiles="local:///a.R", jars="local:///j.jar", files="local:///f", mainClass=R_RUNNER)
+    assert properties(resources)["spark.jars"] == "local:///j.jar"
+    assert properties(resources)["spark.files"] == "local:///f"
+    replaced = attempt({"spark.files": "local:///g"}, pyFiles="local:///a.py", files="local:///f")
+    assert properties(replaced)["spark.files"] == "local:///g"
+
+
+def test_executors_stay_after_their_end_only_where_nothing_restarts_or_scales():
+    key = "spark.kubernetes.executor.deleteOnTermination"
+    restarting = {"restartConfig": {"restartPolicy": "Always"}}
+    assert properties(attempt())[key] == "false"
+    assert key not in properties(attempt({"spark.dynamicAllocation.enabled": "true"}))
+    assert key not in properties(attempt(mainClass="Main", applicationTolerations=restarting))
+
+
+def test_the_address_of_the_api_may_be_given():
+    resources = build_attempt(application(), 0, OPERATOR, api_address="https://127.0.0.1:6443")
+    assert properties(resources)["spark.master"] == "k8s://https://127.0.0.1:6443"
+
+
+def test_a_template_in_the_resource_wins_over_a_named_file():
+    key = "spark.kubernetes.driver.podTemplateFile"
+    template = {"spec": {"containers": [{"name": "side", "image": "s"}, {"name": "main"}], "priorityClassName": "high"}}
+    conf = {key: "/no/such/file", "spark.kubernetes.driver.podTemplateContainerName": "main"}
+    resources = attempt(conf, mainClass="Main", driverSpec={"podTemplateSpec": template})
+    assert [each["name"] for each in resources.pod["spec"]["containers"]] == ["side", "main"]
+    assert resources.pod["spec"]["priorityClassName"] == "high"
+    assert key not in properties(resources)
+
+
+def test_only_containers_that_may_do_without_escalation_are_hardened():
+    containers = [
+        {"name": "main"},
+        {"name": "plain"},
+        {"name": "set", "securityContext": {"allowPrivilegeEscalation": True}},
+        {"name": "privileged", "securityContext": {"privileged": True}},
+    ]
+    resources = attempt(mainClass="Main", driverSpec={"podTemplateSpec": {"spec": {"containers": containers}}})
+    contexts = {each["name"]: each["securityContext"] for each in resources.pod["spec"]["containers"]}
+    assert contexts["plain"] == contexts["main"] == {"allowPrivilegeEscalation": False}
+    assert contexts["set"] == {"allowPrivilegeEscalation": True}
+    assert contexts["privileged"] == {"privileged": True}
+
+
+def test_an_ingress_without_rules_gets_one_and_keeps_the_rest():
+    entry = {
+        "serviceMetadata": {"name": "ui"},
+        "serviceSpec": {"ports": [{"port": 80, "targetPort": 4040}]},
+        "ingressMetadata": {"name": "ui-in"},
+        "ingressSpec": {"ingressClassName": "nginx"},
+    }
+    service, ingress = attempt(mainClass="Main", driverServiceIngressList=[entry]).post_resources[-2:]
+    assert service["spec"]["selector"]["spark-role"] == "driver"
+    assert ingress["spec"]["ingressClassName"] == "nginx"
+    assert ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"] == "ui"
+
+
+def test_a_route_without_rules_leads_to_its_service():
+    entry = {
+        "serviceMetadata": {"name": "ui"},
+        "serviceSpec": {"ports": [{"port": 80}], "selector": {"a": "b"}},
+        "httpRouteMetadata": {"name": "route", "namespace": "gateways"},
+        "httpRouteSpec": {"parentRefs": [{"name": "gateway"}]},
+    }
+    service, route = attempt(mainClass="Main", driverHttpRouteList=[entry]).post_resources[-2:]
+    assert service["spec"]["selector"] == {"a": "b"}
+    assert route["spec"]["rules"][0]["backendRefs"][0]["name"] == "ui"
+    assert route["metadata"]["namespace"] == "gateways"
+
+
+@pytest.mark.parametrize(
+    ("conf", "spec", "field"),
+    [
+        ({}, {"jars": "local:///a.jar"}, "spec.mainClass"),
+        ({}, {"mainClass": "org.apache.spark.deploy.PythonRunner"}, "spec.pyFiles"),
+        ({}, {"pyFiles": "/on/my/disk.py"}, "spec.pyFiles"),
+        ({}, {"pyFiles": "local:///a.py,/b.py"}, "spec.pyFiles"),
+        ({}, {"mainClass": "Main", "jars": "/on/my/disk.jar"}, "spec.jars"),
+        ({"spark.files": "file:/f"}, {"mainClass": "Main"}, "spec.sparkConf['spark.files']"),
+        ({"spark.driver.host": "h"}, {"mainClass": "Main"}, "spark.driver.host"),
+        (
+            {"spark.kubernetes.driver.podTemplateFile": "/t"},
+            {"mainClass": "Main"},
+            "spec.sparkConf['spark.kubernetes.driver.podTemplateFile']",
+        ),
+        ({}, {"mainClass": "Main", "driverSpec": {"podTemplateSpec": {}}}, "spec.driverSpec.podTemplateSpec.spec"),
+        (
+            {},
+            {"mainClass": "Main", "driverHttpRouteList": [{"serviceMetadata": {"name": "s"}}]},
+            "spec.driverHttpRouteList[0].serviceSpec",
+        ),
+        (
+            {},
+            {
+                "mainClass": "Main",
+                "driverGrpcRouteList": [
+                    {
+                        "serviceMetadata": {"name": "s"},
+                        "serviceSpec": {"ports": [{"port": 1}]},
+                        "grpcRouteMetadata": {"name": "r"},
+                    }
+                ],
+            },
+            "spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_refused_and_the_field_named(conf, spec, field):
+    with pytest.raises(DriverBuildError) as refused:
+        attempt(conf, **spec)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("name", ["1st", "app.v2"])
+def test_a_name_that_makes_no_service_is_refused_before_anything_is_created(name):
+    with pytest.raises(DriverBuildError, match=r"metadata\.name"):
+        build_attempt(application(name=name), 0, OPERATOR)

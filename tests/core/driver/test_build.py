@@ -1,0 +1,185 @@
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.inputs import ApplicationKind, SubmissionInputs
+from airflow_provider_spark_operator.core.driver.naming import submit_naming
+from airflow_provider_spark_operator.core.driver.pod import Upload, merge
+
+K = "spark.kubernetes."
+INPUTS = SubmissionInputs(
+    kind=ApplicationKind.JAVA,
+    namespace="facts",
+    conf={},
+    main_class="org.example.Main",
+    main_resource="local:///app.jar",
+)
+
+
+def build(conf=None, **changes):
+    conf = {"spark.app.name": "app", f"{K}container.image": "spark:4", **(conf or {})}
+    return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, seed="seed"))
+
+
+def container(resources):
+    return resources.pod["spec"]["containers"][-1]
+
+
+def environment(resources):
+    return {each["name"]: each.get("value") for each in container(resources)["env"]}
+
+
+def of_kind(resources, kind):
+    return next(each for each in resources.resources if each["kind"] == kind)
+
+
+def test_the_same_inputs_give_the_same_resources():
+    conf = {f"{K}driver.secrets.s": "/s", f"{K}driverEnv.A": "1"}
+    assert build(conf) == build(dict(reversed(conf.items())))
+
+
+def test_the_given_configuration_and_template_stay_as_they_were():
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "env": []}]}}
+    conf = {f"{K}container.image": "spark:4", "spark.app.name": "app"}
+    inputs = replace(INPUTS, conf=conf, driver_template=template)
+    build_driver(inputs, submit_naming("app", conf, seed="seed"))
+    assert template == {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "env": []}]}}
+    assert conf == {f"{K}container.image": "spark:4", "spark.app.name": "app"}
+
+
+def test_the_container_but_not_the_service_obeys_the_common_block_manager_port():
+    resources = build({"spark.blockManager.port": "9000"})
+    assert container(resources)["ports"][1]["containerPort"] == 9000
+    assert of_kind(resources, "Service")["spec"]["ports"][1]["port"] == 7079
+
+
+def test_scratch_directories_are_numbered_as_configured():
+    resources = build({"spark.local.dir": "/a,/b", f"{K}local.dirs.tmpfs": "true"})
+    assert environment(resources)["SPARK_LOCAL_DIRS"] == "/a,/b"
+    assert resources.pod["spec"]["volumes"][:2] == [
+        {"name": "spark-local-dir-1", "emptyDir": {"medium": "Memory"}},
+        {"name": "spark-local-dir-2", "emptyDir": {"medium": "Memory"}},
+    ]
+
+
+def test_hadoop_files_travel_in_a_config_map():
+    resources = build(hadoop_files={"core-site.xml": b"<a/>", "b.xml": b"<b/>"})
+    name = of_kind(resources, "ConfigMap")["metadata"]["name"]
+    assert name.endswith("-hadoop-config")
+    assert resources.properties[f"{K}executor.hadoopConfigMapName"] == name
+    assert environment(resources)["HADOOP_CONF_DIR"] == "/opt/hadoop/conf"
+    assert resources.pod["spec"]["volumes"][0]["configMap"]["items"] == [
+        {"key": "b.xml", "path": "b.xml"},
+        {"key": "core-site.xml", "path": "core-site.xml"},
+    ]
+
+
+def test_nfs_volumes_are_never_read_only_but_their_mounts_may_be():
+    prefix = f"{K}driver.volumes.nfs.data."
+    resources = build(
+        {
+            f"{prefix}mount.path": "/data",
+            f"{prefix}mount.readOnly": "true",
+            f"{prefix}options.server": "host",
+            f"{prefix}options.path": "/export",
+        }
+    )
+    assert resources.pod["spec"]["volumes"][0] == {"name": "data", "nfs": {"server": "host", "path": "/export"}}
+    assert container(resources)["volumeMounts"][0]["readOnly"] is True
+
+
+def test_archives_are_uploaded_under_their_alias():
+    resources = build({"spark.archives": "file:/a/b.zip#env,local:///c.zip", f"{K}file.upload.path": "file:///up"})
+    (upload,) = resources.uploads
+    assert upload.source == "/a/b.zip"
+    assert upload.target.startswith("file:///up/spark-upload-") or upload.target.startswith("file:/up/spark-upload-")
+    value = resources.properties["spark.archives"]
+    assert value.startswith("file:/up/spark-upload-")
+    assert value.endswith("/b.zip#env,local:///c.zip")
+
+
+def test_a_local_main_jar_comes_by_the_list_of_jars():
+    conf = {"spark.jars": "file:/a.jar", f"{K}file.upload.path": "s3a://b/up/"}
+    resources = build(conf, main_resource="file:/a.jar")
+    target = resources.properties["spark.jars"]
+    assert resources.uploads == (Upload("/a.jar", target),)
+    assert target.startswith("s3a://b/up/spark-upload-")
+    assert container(resources)["args"][-1] == "spark-internal"
+
+
+def test_a_local_r_script_stays_as_it_is():
+    resources = build(kind=ApplicationKind.R, main_resource="file:/job.R")
+    assert container(resources)["args"][-1] == "file:/job.R"
+    assert resources.uploads == ()
+
+
+def test_credentials_keep_the_service_account_out_and_say_so():
+    prefix = f"{K}authenticate.driver."
+    resources = build({f"{prefix}oauthToken": "secret", f"{prefix}serviceAccountName": "sa"})
+    assert "serviceAccountName" not in resources.pod["spec"]
+    assert resources.properties[f"{prefix}oauthToken"] == "<present_but_redacted>"
+    assert "serviceAccountName is not applied" in resources.warnings[0]
+
+
+def test_configuration_files_that_are_left_out_are_named():
+    resources = build({f"{K}configMap.maxSize": "10"}, conf_files={"a": b"12345", "b": b"12345", "c": b"\xff"})
+    assert of_kind(resources, "ConfigMap")["data"]["a"] == "12345"
+    assert any("c is left out" in warning for warning in resources.warnings)
+    assert any("b are left out" in warning for warning in resources.warnings)
+
+
+def test_a_volcano_group_may_be_written_into_the_configuration():
+    conf = {
+        f"{K}driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep",
+        f"{K}scheduler.volcano.podGroupTemplateJson": '{"spec": {"queue": "q"}}',
+    }
+    (group,) = build(conf).pre_resources
+    assert group["spec"] == {"queue": "q"}
+    assert group["metadata"]["namespace"] == "facts"
+
+
+def test_merging_joins_objects_appends_lists_and_replaces_the_rest():
+    base = {"a": {"x": 1, "y": [1]}, "b": [1], "c": None}
+    assert merge(base, {"a": {"y": [2]}, "b": "2", "c": {"z": 3}}) == {
+        "a": {"x": 1, "y": [1, 2]},
+        "b": "2",
+        "c": {"z": 3},
+    }
+
+
+@pytest.mark.parametrize(
+    ("conf", "field"),
+    [
+        ({f"{K}driver.pod.featureSteps": "org.example.Step"}, f"{K}driver.pod.featureSteps"),
+        ({"spark.driver.host": "h"}, "spark.driver.host"),
+        ({"spark.driver.bindAddress": "h"}, "spark.driver.bindAddress"),
+        ({"spark.driver.memoryOverheadFactor": "0"}, "spark.driver.memoryOverheadFactor"),
+        ({"spark.driver.resource.gpu.vendor": "v"}, "spark.driver.resource.gpu.amount"),
+        ({"spark.kerberos.principal": "u"}, "spark.kerberos.keytab"),
+        ({"spark.kerberos.principal": "u", "spark.kerberos.keytab": "/k"}, "spark.kerberos.keytab"),
+        ({f"{K}driver.podTemplateFile": "/no"}, f"{K}driver.podTemplateFile"),
+        ({f"{K}kerberos.krb5.path": "/no"}, f"{K}kerberos.krb5.path"),
+        (
+            {f"{K}driver.volumes.emptyDir.v.mount.path": "/v", f"{K}driver.volumes.emptyDir.v.options.sizeLimit": "5"},
+            f"{K}driver.volumes.emptyDir.v.options.sizeLimit",
+        ),
+        (
+            {f"{K}driver.volumes.emptyDir.a.mount.path": "/v", f"{K}driver.volumes.emptyDir.b.mount.path": "/v"},
+            f"{K}driver.volumes.emptyDir.b.mount.path",
+        ),
+        ({f"{K}driver.service.ipFamilies": "IPv5"}, f"{K}driver.service.ipFamilies"),
+        ({"spark.jars": "/on/my/disk.jar"}, "spark.jars"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_and_named(conf, field):
+    with pytest.raises(DriverBuildError) as refused:
+        build(conf)
+    assert refused.value.field == field
+
+
+def test_a_secret_never_stands_in_a_refusal():
+    with pytest.raises(DriverBuildError) as refused:
+        build({f"{K}driver.secretKeyRef.PASSWORD": "hunter2"})
+    assert "hunter2" not in str(refused.value)

@@ -1,0 +1,48 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.memory import java_double, memory_mib
+
+UNITS = {"": 20, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "p": 50}
+
+
+@given(st.integers(0, 10_000), st.sampled_from(sorted(UNITS)), st.booleans())
+def test_a_size_is_rounded_down_to_mebibytes(number, unit, upper):
+    text = f" {number}{unit.upper() if upper else unit} "
+    assert memory_mib("key", text) == number * 2 ** UNITS[unit] // 2**20
+
+
+@pytest.mark.parametrize(
+    "text", ["", "lots", "1.5g", "-1g", "+1g", "1 g", "1gib", "g", "9999999999p", "9999999999999999999b", "\u0661g"]
+)
+def test_anything_else_is_refused_and_the_key_named(text):
+    with pytest.raises(DriverBuildError, match=r"spark\.driver\.memory") as refused:
+        memory_mib("spark.driver.memory", text)
+    assert refused.value.field == "spark.driver.memory"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0.0"),
+        (0.1, "0.1"),
+        (1, "1.0"),
+        (0.001, "0.001"),
+        (0.0005, "5.0E-4"),
+        (1e-05, "1.0E-5"),
+        (1.5e-07, "1.5E-7"),
+        (9999999.0, "9999999.0"),
+        (1e7, "1.0E7"),
+        (12345678.5, "1.23456785E7"),
+        (2.5e20, "2.5E20"),
+    ],
+)
+def test_a_number_is_written_as_java_writes_it(number, text):
+    assert java_double(number) == text
+
+
+@given(st.floats(0, allow_infinity=False))
+def test_a_written_number_is_the_same_number(number):
+    assert float(java_double(number)) == number

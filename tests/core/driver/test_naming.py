@@ -1,0 +1,75 @@
+import pytest
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.naming import (
+    application_name_label,
+    attempt_naming,
+    submit_naming,
+)
+
+
+def test_an_attempt_names_its_resources_after_application_and_attempt():
+    naming = attempt_naming("ns", "app", 3, {})
+    assert (naming.application_id, naming.pod_name) == ("app-3", "app-3-driver")
+    assert (naming.service_name, naming.policy_name) == ("app-3-driver-svc", "app-3-policy")
+    assert naming.config_map_name == "app-3-spark-drv-conf-map"
+
+
+def test_a_long_name_is_shortened_as_the_apache_operator_does():
+    name = "a-very-long-application-name-that-exceeds-the-limit-x1"
+    assert attempt_naming("ns1", name, 0, {}).prefix == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
+
+
+def test_a_given_application_id_and_pod_name_win():
+    conf = {"spark.app.id": "fixed", "spark.kubernetes.driver.pod.name": "mine"}
+    naming = attempt_naming("ns", "app", 1, conf)
+    assert (naming.prefix, naming.pod_name) == ("fixed", "mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "conf", "field"),
+    [
+        ("1st", {}, "metadata.name"),
+        ("app.v2", {}, "metadata.name"),
+        ("app", {"spark.app.id": "x" * 53}, "spark.app.id"),
+        ("app", {"spark.app.id": "Upper"}, "spark.app.id"),
+    ],
+)
+def test_a_name_that_makes_no_service_name_is_refused(name, conf, field):
+    with pytest.raises(DriverBuildError) as refused:
+        attempt_naming("ns", name, 0, conf)
+    assert refused.value.field == field
+
+
+def test_attempts_have_scratch_directories_of_their_own_that_stay_the_same():
+    directories = [attempt_naming("ns", "app", attempt, {}).local_directory for attempt in (0, 0, 1)]
+    assert directories[0] == directories[1] != directories[2]
+
+
+@pytest.mark.parametrize(("length", "kept"), [(35, True), (36, False)])
+def test_a_service_name_over_63_characters_is_replaced(length, kept):
+    naming = submit_naming("a" * length, {}, seed="s")
+    assert naming.service_name.startswith("aaa") is kept
+    assert len(naming.service_name) <= 63
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "label"),
+    [
+        ("Simple", "simple-", "simple"),
+        ("__job__", "job-", "job"),
+        ("2 My App", "x-my-app-", "2-my-app"),
+        ("2x", "xx-", "2x"),
+        ("n" * 70, "n" * 70 + "-", "n" * 63),
+    ],
+)
+def test_an_application_name_becomes_a_prefix_and_a_label(name, prefix, label):
+    naming = submit_naming(name, {}, seed="s")
+    assert naming.prefix[:-16] == prefix
+    assert application_name_label(name) == label
+
+
+def test_only_a_tester_may_fix_the_prefix():
+    conf = {"spark.kubernetes.driver.resourceNamePrefix": "fixed"}
+    assert submit_naming("app", conf, seed="s", testing=True).prefix == "fixed"
+    assert submit_naming("app", conf, seed="s").prefix != "fixed"

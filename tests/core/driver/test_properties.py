@@ -1,0 +1,58 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_spark_operator.core.driver.properties import read_properties, write_properties
+
+# Surrogates are no text, and what Java writes they cannot be.
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+KEYS = TEXT.filter(bool)
+
+
+@given(st.dictionaries(KEYS, TEXT))
+def test_what_is_written_is_read_back(values):
+    assert read_properties(write_properties(values, "comment")) == values
+
+
+@given(st.dictionaries(KEYS, TEXT))
+def test_each_entry_takes_one_line_after_the_comment(values):
+    assert write_properties(values, "comment").count("\n") == len(values) + 1
+
+
+def test_entries_are_written_as_java_writes_them():
+    values = {
+        "spark.x.colon": "a:b=c#d!e",
+        "spark.x.lead": "  lead",
+        "spark.x.trail": "trail  ",
+        "spark.x.nl": "one\ntwo\ttab",
+        "spark.x.uni": "日本 é",
+        "spark.x.key with blank": "v",
+    }
+    assert write_properties(values, "made up").splitlines() == [
+        "#made up",
+        r"spark.x.colon=a\:b\=c\#d\!e",
+        r"spark.x.key\ with\ blank=v",
+        r"spark.x.lead=\  lead",
+        r"spark.x.nl=one\ntwo\ttab",
+        "spark.x.trail=trail  ",
+        "spark.x.uni=日本 é",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("a b", {"a": "b"}),
+        ("a : b", {"a": "b"}),
+        ("a=", {"a": ""}),
+        ("a", {"a": ""}),
+        ("  # no entry\n! nor this\n\n a=1", {"a": "1"}),
+        ("a=1,\\\n   2", {"a": "1,2"}),
+        ("a=ends with a backslash\\\\\nb=2", {"a": "ends with a backslash\\", "b": "2"}),
+        ("a=\\u0041\\q", {"a": "Aq"}),
+        ("a=1\r\na=2", {"a": "2"}),
+        ("=no key", {"": "no key"}),
+    ],
+)
+def test_properties_are_read_as_java_reads_them(text, entries):
+    assert read_properties(text) == entries
