@@ -37,7 +37,7 @@ def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" is ")[0].split(" must ")[0] for line in lines[:2]] == [
         f"{bad}:2: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
-        f"{bad}:11: Spork: kind: 'Spork'",
+        f"{bad}:10: Spork: kind: 'Spork'",
     ]
     assert lines[2].startswith(f"{bad}: not YAML: ")
     assert lines[3] == f"{missing}: cannot be read: no such file or directory"
