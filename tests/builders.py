@@ -1,0 +1,179 @@
+"""Small builders of the objects that tests are about; every argument is a deviation from the plainest case."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, AttemptSummary
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import MOVES, initial_status, move
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+DRIVER = "spark-kubernetes-driver"
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+def application_document(
+    *,
+    name: str = "pi",
+    namespace: str = "jobs",
+    finalizer: bool = True,
+    deleted: bool = False,
+    conf: Mapping[str, str] | None = None,
+    tolerations: Mapping[str, Any] | None = None,
+    restart: Mapping[str, Any] | None = None,
+    timeouts: Mapping[str, Any] | None = None,
+    instances: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """A SparkApplication as the API returns it; `spec` adds and replaces fields by their camelCase names."""
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": namespace,
+        "uid": "00000000-0000-4000-8000-000000000001",
+        "creationTimestamp": NOW.isoformat(),
+        "finalizers": [APPLICATION_FINALIZER] if finalizer else [],
+    }
+    if deleted:
+        metadata["deletionTimestamp"] = NOW.isoformat()
+    parts = {"restartConfig": restart, "applicationTimeoutConfig": timeouts, "instanceConfig": instances}
+    document: dict[str, Any] = {
+        "apiVersion": "spark.apache.org/v1",
+        "kind": "SparkApplication",
+        "metadata": metadata,
+        "spec": {
+            "mainClass": "org.apache.spark.examples.SparkPi",
+            "jars": "local:///opt/spark/examples/jars/spark-examples.jar",
+            "runtimeVersions": {"sparkVersion": "4.3.0"},
+            "sparkConf": dict(conf or {}),
+            "applicationTolerations": {
+                **(tolerations or {}),
+                **{key: dict(value) for key, value in parts.items() if value is not None},
+            },
+            **spec,
+        },
+    }
+    if status is not None:
+        document["status"] = dict(status)
+    return document
+
+
+def application(*, status: ApplicationStatus | None = None, **modifiers: Any) -> SparkApplication:
+    """The same as a model, with `status` as a model."""
+    document = status.to_document() if status else None
+    return parse_application(application_document(status=document, **modifiers))
+
+
+# One way to each state, to build a status that has a history.
+_PATHS: dict[ApplicationState, tuple[ApplicationState, ...]] = {ApplicationState.SUBMITTED: ()}
+for _state in (ApplicationState.SUBMITTED, *ApplicationState):
+    for _target in sorted(MOVES[_state]):
+        if _target is not ApplicationState.SCHEDULED_TO_RESTART:
+            _PATHS.setdefault(_target, (*_PATHS.get(_state, ()), _target))
+
+
+def status_in(
+    *path: ApplicationState,
+    since: datetime = NOW,
+    attempt: AttemptInfo | None = None,
+    previous: AttemptSummary | None = None,
+    message: str = "Built by a test.",
+) -> ApplicationStatus:
+    """A status whose history took `path` after Submitted, all at `since`."""
+    status = initial_status(since)
+    for state in path:
+        status = move(status, state, since, message)
+    if attempt is not None:
+        status = status.model_copy(update={"current_attempt_summary": AttemptSummary(attempt_info=attempt)})
+    return status.model_copy(update={"previous_attempt_summary": previous}) if previous else status
+
+
+def status_at(state: ApplicationState, **modifiers: Any) -> ApplicationStatus:
+    """A status in `state`, reached by some legal way; ScheduledToRestart is built by hand."""
+    return status_in(*_PATHS[state], **modifiers)
+
+
+def container(
+    name: str = DRIVER,
+    *,
+    exit_code: int | None = None,
+    reason: str | None = None,
+    message: str | None = None,
+    waiting: str | None = None,
+    ready: bool | None = None,
+    restarts: int = 0,
+) -> dict[str, Any]:
+    """A container status: terminated with an exit code, waiting with a reason, else running."""
+    detail = {key: value for key, value in (("reason", reason), ("message", message)) if value is not None}
+    if exit_code is not None:
+        state: dict[str, Any] = {"terminated": {"exitCode": exit_code, **detail}}
+    elif waiting is not None:
+        state = {"waiting": {**detail, "reason": waiting}}
+    else:
+        state = {"running": {"startedAt": NOW.isoformat()}}
+    is_ready = "running" in state if ready is None else ready
+    return {"name": name, "ready": is_ready, "restartCount": restarts, "state": state}
+
+
+def pod(
+    phase: str = "Running",
+    *containers: Mapping[str, Any],
+    ready: bool | None = None,
+    init: Sequence[Mapping[str, Any]] = (),
+    reason: str | None = None,
+    message: str | None = None,
+    conditions: Sequence[Mapping[str, Any]] = (),
+    deletion: datetime | None = None,
+    grace: int | None = 30,
+    spec: Mapping[str, Any] | None = None,
+    name: str = "pi-0-driver",
+) -> dict[str, Any]:
+    """A pod whose containers are `containers`; ready where it runs and they all are, unless told."""
+    is_ready = (phase == "Running" and all(each["ready"] for each in containers)) if ready is None else ready
+    metadata: dict[str, Any] = {"name": name, "namespace": "jobs", "uid": f"uid-of-{name}"}
+    if deletion is not None:
+        metadata |= {"deletionTimestamp": deletion.isoformat(), "deletionGracePeriodSeconds": grace}
+    status: dict[str, Any] = {
+        "phase": phase,
+        "conditions": [{"type": "Ready", "status": str(is_ready)}, *conditions],
+        "containerStatuses": list(containers),
+        "initContainerStatuses": list(init),
+        "reason": reason,
+        "message": message,
+    }
+    status = {key: value for key, value in status.items() if value not in (None, [])}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": dict(spec or {}), "status": status}
+
+
+def driver_pod(story: str = "ready", **modifiers: Any) -> dict[str, Any]:
+    """The driver pod in one of the situations that every driver knows."""
+    stories: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
+        "pending": ("Pending", ()),
+        "pulling": ("Pending", (container(waiting="ContainerCreating"),)),
+        "unready": ("Running", (container(ready=False),)),
+        "started": ("Running", (container(),)),
+        "ready": ("Running", (container(),)),
+        "succeeded": ("Succeeded", (container(exit_code=0, reason="Completed"),)),
+        "failed": ("Failed", (container(exit_code=1, reason="Error"),)),
+        "killed": ("Failed", (container(exit_code=137, reason="OOMKilled"),)),
+    }
+    phase, containers = stories[story]
+    if story == "started":
+        modifiers.setdefault("ready", False)
+    return pod(phase, *containers, **modifiers)
+
+
+def executors(ready: int, pending: int = 0) -> list[dict[str, Any]]:
+    """Executor pods."""
+    executor = container("spark-kubernetes-executor")
+    return [
+        *(pod("Running", executor, name=f"exec-{number}") for number in range(ready)),
+        *(pod("Pending", name=f"exec-{ready + number}") for number in range(pending)),
+    ]

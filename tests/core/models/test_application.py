@@ -1,0 +1,37 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from tests.builders import application
+
+
+def with_metadata(**metadata) -> SparkApplication:
+    return application().model_copy(update={"metadata": metadata})
+
+
+def test_metadata_is_read_as_it_stands():
+    resource = with_metadata(name="pi", namespace="jobs", uid="u", generation=3, finalizers=["a", "b"])
+    assert (resource.name, resource.namespace, resource.uid) == ("pi", "jobs", "u")
+    assert (resource.generation, resource.finalizers) == (3, ("a", "b"))
+
+
+def test_metadata_that_is_not_there_is_empty():
+    resource = with_metadata()
+    assert (resource.name, resource.namespace, resource.uid) == ("", "", "")
+    assert (resource.generation, resource.finalizers) == (0, ())
+    assert resource.deletion_timestamp is None
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        pytest.param("2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC), id="RFC 3339"),
+        pytest.param("2026-01-01T00:00:00", datetime(2026, 1, 1, tzinfo=UTC), id="without an offset"),
+        pytest.param(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC), id="read by YAML"),
+        pytest.param("soon", None, id="no time"),
+        pytest.param(5, None, id="a number"),
+    ],
+)
+def test_a_timestamp_is_a_time_or_nothing(written, read):
+    assert with_metadata(deletionTimestamp=written).deletion_timestamp == read

@@ -1,0 +1,180 @@
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.application import RestartPolicy
+from airflow_provider_spark_operator.core.models.parse import API_VERSIONS, parse_application, validate_document
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from tests.builders import application_document
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The plain document with `value` at `path`; ... takes the field out."""
+    document = deepcopy(application_document())
+    *parents, last = path.split("/")
+    inner: Any = document
+    for name in parents:
+        inner = inner.setdefault(name, {})
+    if value is ...:
+        inner.pop(last, None)
+    else:
+        inner[last] = value
+    return document
+
+
+def test_a_plain_document_has_no_problems():
+    assert validate_document(application_document()) == []
+
+
+@pytest.mark.parametrize("version", API_VERSIONS)
+def test_every_served_version_is_accepted(version):
+    assert validate_document(changed("apiVersion", version)) == []
+
+
+def test_a_minimal_document_has_the_defaults_of_the_apache_operator():
+    tolerations = parse_application(application_document()).spec.application_tolerations
+    timeouts, restart = tolerations.application_timeout_config, tolerations.restart_config
+    assert timeouts.driver_start_timeout_millis == 300_000
+    assert timeouts.termination_requeue_period_millis == 2_000
+    assert (restart.restart_policy, restart.max_restart_attempts) == (RestartPolicy.NEVER, 3)
+    assert (restart.restart_backoff_millis, restart.restart_counter_reset_millis) == (30_000, -1)
+    assert (tolerations.resource_retain_duration_millis, tolerations.ttl_after_stop_millis) == (-1, -1)
+
+
+def test_unknown_fields_survive_a_round_trip():
+    document = changed("spec/driverSpec", {"podTemplateSpec": {"spec": {"novelty": [1, {"a": None}]}}})
+    document["spec"]["futureField"] = {"deep": True}
+    again = parse_application(document).to_document()
+    assert again["spec"]["futureField"] == {"deep": True}
+    assert again["spec"]["driverSpec"]["podTemplateSpec"]["spec"]["novelty"][0] == 1
+
+
+def test_a_round_trip_adds_nothing():
+    document = application_document()
+    assert parse_application(document).to_document() == document
+
+
+def test_null_means_not_given():
+    document = changed("spec/applicationTolerations", {"restartConfig": None, "ttlAfterStopMillis": None})
+    document["spec"]["suspend"] = None
+    spec = parse_application(document).spec
+    assert spec.application_tolerations.restart_config.max_restart_attempts == 3
+    assert spec.application_tolerations.ttl_after_stop_millis == -1
+    assert spec.suspend is False
+
+
+@pytest.mark.parametrize("status", [{}, {"currentState": None}, {"currentAttemptSummary": {}}], ids=repr)
+def test_a_status_without_a_state_is_none(status):
+    assert parse_application(changed("status", status)).status is None
+
+
+TOLERATIONS = "spec/applicationTolerations"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "problem", "says"),
+    [
+        ("apiVersion", ..., "apiVersion", "is required"),
+        ("apiVersion", "spark.apache.org/v9", "apiVersion", "'spark.apache.org/v9' is not known here"),
+        ("kind", "SparkCluster", "kind", "give SparkApplication"),
+        ("metadata", "pi", "metadata", "must be an object"),
+        ("metadata/name", ..., "metadata.name", "is required"),
+        ("metadata/name", 7, "metadata.name", "put it in quotes"),
+        ("metadata/name", "x" * 64, "metadata.name", "has 64 characters"),
+        ("metadata/name", "1st.app", "metadata.name", "cannot name the driver's service"),
+        ("metadata/name", "pi\n", "metadata.name", "cannot name the driver's service"),
+        ("spec", ..., "spec", "is required"),
+        ("spec", [], "spec", "must be an object (key: value pairs), not a list"),
+        ("spec/runtimeVersions", ..., "spec.runtimeVersions", "sparkVersion"),
+        ("spec/runtimeVersions/sparkVersion", ..., "spec.runtimeVersions.sparkVersion", "is required"),
+        ("spec/runtimeVersions/sparkVersion", 4.3, "spec.runtimeVersions.sparkVersion", "put it in quotes"),
+        ("spec/mainClass", ..., "spec.mainClass", "is required where spec.jars is set"),
+        ("spec/sparkConf", {"spark.x": 2}, "spec.sparkConf['spark.x']", "must be a string, not a number"),
+        ("spec/driverArgs", ["a", True], "spec.driverArgs[1]", "must be a string, not true or false"),
+        ("spec/driverArgs", "a b", "spec.driverArgs", "must be a list, not a string"),
+        ("spec/configMapSpecs", [{"data": {}}], "spec.configMapSpecs[0].name", "is required"),
+        ("spec/deploymentMode", "Sideways", "spec.deploymentMode", "give one of ClusterMode, ClientMode"),
+        ("spec/suspend", "no", "spec.suspend", "must be true or false, not a string"),
+        (
+            f"{TOLERATIONS}/resourceRetainPolicy",
+            "Sometimes",
+            "spec.applicationTolerations.resourceRetainPolicy",
+            "give one of Always, OnFailure, Never",
+        ),
+        (f"{TOLERATIONS}/ttlAfterStopMillis", "5", "spec.applicationTolerations.ttlAfterStopMillis", "whole number"),
+        (f"{TOLERATIONS}/ttlAfterStopMillis", 1.5, "spec.applicationTolerations.ttlAfterStopMillis", "whole number"),
+        (f"{TOLERATIONS}/ttlAfterStopMillis", 2**63, "spec.applicationTolerations.ttlAfterStopMillis", "64 bits"),
+        (
+            f"{TOLERATIONS}/instanceConfig",
+            {"minExecutors": 3, "maxExecutors": 2},
+            "spec.applicationTolerations.instanceConfig.minExecutors",
+            "more than maxExecutors",
+        ),
+        (
+            f"{TOLERATIONS}/instanceConfig",
+            {"initExecutors": -1},
+            "spec.applicationTolerations.instanceConfig.initExecutors",
+            "must not be negative",
+        ),
+    ],
+)
+def test_a_problem_names_its_field_and_what_to_do(path, value, problem, says):
+    problems = validate_document(changed(path, value))
+    assert [each.path for each in problems] == [problem]
+    assert says in problems[0].message
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 3], ids=repr)
+def test_what_is_no_object_is_one_problem(document):
+    assert len(validate_document(document)) == 1
+
+
+def test_something_must_be_run():
+    document = application_document()
+    del document["spec"]["mainClass"], document["spec"]["jars"]
+    assert validate_document(document) == [
+        Problem("spec", "says nothing to run: set mainClass with jars, or pyFiles, or sparkRFiles")
+    ]
+
+
+def test_python_and_r_cannot_both_be_run():
+    document = application_document(pyFiles="local:///a.py", sparkRFiles="local:///a.R")
+    assert [problem.path for problem in validate_document(document)] == ["spec.sparkRFiles"]
+
+
+def test_a_generated_name_is_a_name():
+    document = changed("metadata/name", ...)
+    document["metadata"]["generateName"] = "pi-"
+    assert validate_document(document) == []
+
+
+def test_a_negative_duration_is_no_problem():
+    assert validate_document(application_document(timeouts={"driverStartTimeoutMillis": -1})) == []
+
+
+def test_the_error_says_one_sentence_a_line():
+    document = changed("spec/runtimeVersions", ...)
+    document["spec"]["suspend"] = 1
+    with pytest.raises(InvalidResource) as raised:
+        parse_application(document)
+    lines = str(raised.value).splitlines()
+    assert len(lines) == len(raised.value.problems) == 2
+    assert lines[0].startswith("spec.runtimeVersions: is required: ")
+
+
+def test_a_value_that_may_be_secret_is_not_repeated():
+    problems = validate_document(application_document(conf={"spark.password": 987654321}))  # type: ignore[dict-item]
+    assert "987654321" not in "".join(map(str, problems))
+
+
+def test_an_unknown_state_is_a_problem_of_the_status():
+    record = {"currentStateSummary": "Dreaming", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    with pytest.raises(InvalidResource, match=r"status\.currentState\.currentStateSummary: 'Dreaming' is not known"):
+        parse_application(changed("status", {"currentState": record}))
+
+
+def test_a_time_that_is_none_is_a_problem():
+    record = {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}
+    with pytest.raises(InvalidResource, match="lastTransitionTime: must be a time in RFC 3339"):
+        parse_application(changed("status", {"currentState": record}))

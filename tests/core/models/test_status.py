@@ -1,0 +1,43 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+
+RECORD = {"currentStateSummary": "Submitted", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
+def test_a_status_is_written_without_nulls_and_with_times_in_utc():
+    status = ApplicationStatus.model_validate({"currentState": RECORD, "stateTransitionHistory": {"0": RECORD}})
+    assert status.to_document() == {
+        "currentState": RECORD,
+        "stateTransitionHistory": {"0": RECORD},
+        "currentAttemptSummary": {
+            "attemptInfo": {
+                "id": 0,
+                "restartCounter": 0,
+                "failureRestartCounter": 0,
+                "schedulingFailureRestartCounter": 0,
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        pytest.param("2026-01-01T02:00:00+02:00", datetime(2026, 1, 1, tzinfo=UTC), id="another offset"),
+        pytest.param("2026-01-01T00:00:00", datetime(2026, 1, 1, tzinfo=UTC), id="no offset"),
+        pytest.param(
+            "2026-01-01T00:00:00.123456789Z", datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC), id="nanoseconds"
+        ),
+    ],
+)
+def test_times_of_other_writers_are_read(written, read):
+    status = ApplicationStatus.model_validate({"currentState": {**RECORD, "lastTransitionTime": written}})
+    assert status.current_state.last_transition_time == read
+
+
+def test_what_a_newer_version_has_written_is_kept():
+    status = ApplicationStatus.model_validate({"currentState": RECORD, "futureSummary": {"a": 1}})
+    assert status.to_document()["futureSummary"] == {"a": 1}

@@ -1,0 +1,266 @@
+from datetime import timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core import policy
+from airflow_provider_spark_operator.core.models.application import (
+    ApplicationTimeoutConfig,
+    ApplicationTolerations,
+    InstanceConfig,
+    RestartConfig,
+)
+from airflow_provider_spark_operator.core.models.status import AttemptInfo, AttemptSummary
+from airflow_provider_spark_operator.core.states import STOPPING, ApplicationState
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from tests.builders import NOW, application, seconds, status_at, status_in
+
+S = ApplicationState
+
+
+@pytest.mark.parametrize(
+    ("millis", "expected"),
+    [(-5, 0), (0, 0), (1500, 1.5), (2**63 - 1, 100 * 365 * 24 * 3600)],
+    ids=["negative", "zero", "plain", "absurd"],
+)
+def test_durations_are_bounded(millis, expected):
+    assert policy.duration(millis) == timedelta(seconds=expected)
+
+
+def test_no_time_has_elapsed_when_the_clock_ran_backwards():
+    assert policy.elapsed(NOW, NOW - seconds(10)) == seconds(0)
+    assert policy.elapsed(NOW, NOW + seconds(10)) == seconds(10)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        (S.DRIVER_REQUESTED, 1),
+        (S.DRIVER_STARTED, 2),
+        (S.DRIVER_READY, 3),
+        (S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS, 3),
+        (S.RUNNING_HEALTHY, None),
+        (S.SUBMITTED, None),
+    ],
+)
+def test_each_starting_state_has_its_timeout(state, expected):
+    config = ApplicationTimeoutConfig(
+        driver_start_timeout_millis=1000, driver_ready_timeout_millis=2000, executor_start_timeout_millis=3000
+    )
+    assert policy.timeout(config, state) == (None if expected is None else seconds(expected))
+
+
+@pytest.mark.parametrize("millis", [0, -1])
+def test_a_timeout_of_nothing_is_off(millis):
+    config = ApplicationTimeoutConfig(driver_start_timeout_millis=millis)
+    assert policy.timeout(config, S.DRIVER_REQUESTED) is None
+
+
+STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("state", "init", "minimum", "maximum", "ready", "dynamic", "expected"),
+    [
+        pytest.param(STARTING, 0, 5, 9, 0, False, S.RUNNING_HEALTHY, id="no init: minimum does not matter"),
+        pytest.param(STARTING, -1, 0, 0, 0, False, S.RUNNING_HEALTHY, id="negative init is none"),
+        pytest.param(STARTING, 2, 0, 0, 0, False, S.DRIVER_READY, id="none yet: stay"),
+        pytest.param(STARTING, 2, 0, 0, 1, False, S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS, id="some"),
+        pytest.param(STARTING, 2, 0, 0, 2, False, S.RUNNING_HEALTHY, id="enough"),
+        pytest.param(STARTING, 1, 0, 3, 2, False, S.RUNNING_WITH_PARTIAL_CAPACITY, id="enough, fewer than maximum"),
+        pytest.param(STARTING, 1, 0, 3, 3, False, S.RUNNING_HEALTHY, id="maximum"),
+        pytest.param(STARTING, 1, 0, 3, 2, True, S.RUNNING_HEALTHY, id="Spark chooses the number"),
+        pytest.param(RUNNING, 1, 0, 3, 0, False, S.RUNNING_HEALTHY, id="running without minimum"),
+        pytest.param(RUNNING, 1, 2, 0, 1, False, S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS, id="below minimum"),
+        pytest.param(RUNNING, 1, 2, 3, 2, False, S.RUNNING_WITH_PARTIAL_CAPACITY, id="running at minimum"),
+        pytest.param(RUNNING, 1, 2, 3, 3, False, S.RUNNING_HEALTHY, id="running at maximum"),
+        pytest.param(
+            S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
+            2,
+            0,
+            0,
+            0,
+            False,
+            S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
+            id="lost again: stay",
+        ),
+    ],
+)
+def test_ready_executors_say_where_an_application_belongs(state, init, minimum, maximum, ready, dynamic, expected):
+    config = InstanceConfig(init_executors=init, min_executors=minimum, max_executors=maximum)
+    assert policy.executor_state(config, state, ready, dynamic_allocation=dynamic) is expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [("true", True), ("TRUE", True), ("false", False), ("1", False)])
+def test_dynamic_allocation_is_the_word_true(value, expected):
+    assert policy.dynamic_allocation({"spark.dynamicAllocation.enabled": value}) is expected
+    assert policy.dynamic_allocation({}) is False
+
+
+RESTARTED = {
+    "Always": STOPPING,
+    "OnFailure": STOPPING - {S.SUCCEEDED},
+    "OnInfrastructureFailure": {S.DRIVER_START_TIMED_OUT, S.EXECUTORS_START_TIMED_OUT, S.SCHEDULING_FAILURE},
+    "Never": set(),
+}
+
+
+@pytest.mark.parametrize("ended_in", sorted(STOPPING))
+@pytest.mark.parametrize("word", RESTARTED)
+def test_the_restart_policy_says_after_what_to_restart(word, ended_in):
+    spec = application(restart={"restartPolicy": word}).spec
+    assert policy.restart_wanted(spec, ended_in) is (ended_in in RESTARTED[word])
+
+
+def test_client_mode_is_never_restarted():
+    spec = application(restart={"restartPolicy": "Always"}, deploymentMode="ClientMode").spec
+    assert policy.restart_wanted(spec, S.FAILED) is False
+
+
+@pytest.mark.parametrize(
+    ("ended_in", "expected"),
+    [
+        (S.SUCCEEDED, (8, 3, 0, 0)),
+        (S.FAILED, (8, 3, 2, 0)),
+        (S.DRIVER_EVICTED, (8, 3, 2, 0)),
+        (S.DRIVER_START_TIMED_OUT, (8, 3, 2, 0)),
+        (S.SCHEDULING_FAILURE, (8, 3, 2, 2)),
+    ],
+)
+def test_counters_go_on_from_attempt_to_attempt(ended_in, expected):
+    counted = AttemptInfo(id=7, restart_counter=2, failure_restart_counter=1, scheduling_failure_restart_counter=1)
+    following = policy.next_attempt(RestartConfig(), status_at(ended_in, attempt=counted))
+    assert tuple(following.model_dump().values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("reset", "lasted", "expected"),
+    [
+        pytest.param(10_000, 10, (1, 0, 0), id="long enough"),
+        pytest.param(10_000, 9.9, (6, 4, 0), id="too short"),
+        pytest.param(-1, 1e6, (6, 4, 0), id="off"),
+        pytest.param(0, 1e6, (6, 4, 0), id="zero is off"),
+    ],
+)
+def test_a_long_attempt_resets_the_counters(reset, lasted, expected):
+    info = AttemptInfo(id=5, restart_counter=5, failure_restart_counter=3)
+    status = status_in(S.DRIVER_REQUESTED, attempt=info)
+    status = move(status, S.FAILED, NOW + seconds(lasted), "")
+    following = policy.next_attempt(RestartConfig(restart_counter_reset_millis=reset), status)
+    assert (
+        following.restart_counter,
+        following.failure_restart_counter,
+        following.scheduling_failure_restart_counter,
+    ) == expected
+
+
+def test_an_attempt_lasts_from_its_own_beginning():
+    first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW + seconds(100), "")
+    second = move_to_next_attempt(first, AttemptInfo(id=1), NOW + seconds(110), "", trim=False)
+    second = move(move(second, S.DRIVER_REQUESTED, NOW + seconds(120), ""), S.FAILED, NOW + seconds(125), "")
+    assert policy.attempt_duration(first) == seconds(100)
+    assert policy.attempt_duration(second) == seconds(15)
+
+
+def test_an_attempt_without_history_has_no_duration():
+    status = status_at(S.FAILED).model_copy(update={"state_transition_history": {}})
+    assert policy.attempt_duration(status) == seconds(0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "ended_in", "counters", "says"),
+    [
+        pytest.param({}, S.FAILED, (3, 3, 0), None, id="the third restart is allowed"),
+        pytest.param({}, S.FAILED, (4, 4, 0), "restart attempts (3)", id="the fourth is not"),
+        pytest.param({"max_restart_attempts": 0}, S.SUCCEEDED, (1, 0, 0), "restart attempts (0)", id="none at all"),
+        pytest.param({"max_restart_on_failure": 1}, S.FAILED, (2, 2, 0), "on failure (1)", id="failures"),
+        pytest.param({"max_restart_on_failure": 1}, S.SUCCEEDED, (2, 0, 0), None, id="success is no failure"),
+        pytest.param(
+            {"max_restart_on_scheduling_failure": 1},
+            S.SCHEDULING_FAILURE,
+            (2, 2, 2),
+            "on scheduling failure (1)",
+            id="scheduling failures",
+        ),
+        pytest.param(
+            {"max_restart_on_scheduling_failure": 5, "max_restart_on_failure": 1},
+            S.SCHEDULING_FAILURE,
+            (2, 2, 2),
+            None,
+            id="the scheduling limit stands in for the failure limit",
+        ),
+        pytest.param(
+            {"max_restart_on_failure": 1}, S.SCHEDULING_FAILURE, (2, 2, 2), "on failure (1)", id="without one, failures"
+        ),
+    ],
+)
+def test_limits_compare_the_counters_of_the_attempt_to_come(limits, ended_in, counters, says):
+    restart, failure, scheduling = counters
+    following = AttemptInfo(
+        id=1,
+        restart_counter=restart,
+        failure_restart_counter=failure,
+        scheduling_failure_restart_counter=scheduling,
+    )
+    sentence = policy.exceeded_limit(RestartConfig(**limits), ended_in, following)
+    assert sentence is None if says is None else says in (sentence or "")
+
+
+BACKOFFS = {
+    "restart_backoff_millis": 1_000,
+    "restart_backoff_millis_for_failure": 2_000,
+    "restart_backoff_millis_for_scheduling_failure": 3_000,
+}
+
+
+@pytest.mark.parametrize("trim", [True, False], ids=["trimmed", "untrimmed"])
+@pytest.mark.parametrize(
+    ("ended_in", "given", "expected"),
+    [
+        (S.SUCCEEDED, BACKOFFS, 1),
+        (S.FAILED, BACKOFFS, 2),
+        (S.SCHEDULING_FAILURE, BACKOFFS, 3),
+        (S.FAILED, {"restart_backoff_millis": 1_000}, 1),
+        (S.SCHEDULING_FAILURE, {**BACKOFFS, "restart_backoff_millis_for_scheduling_failure": None}, 2),
+        (S.FAILED, {"restart_backoff_millis": 1_000, "restart_backoff_millis_for_failure": 0}, 0),
+    ],
+    ids=["success", "failure", "scheduling failure", "only the general one", "next best", "zero"],
+)
+def test_the_backoff_depends_on_how_the_attempt_before_ended(ended_in, given, expected, trim):
+    status = move_to_next_attempt(status_at(ended_in), AttemptInfo(id=1), NOW, "", trim=trim)
+    assert policy.backoff(RestartConfig(**given), status) == seconds(expected)
+
+
+def test_there_is_no_backoff_without_an_attempt_before():
+    assert policy.backoff(RestartConfig(), status_at(S.SUBMITTED)) == seconds(0)
+
+
+def test_there_is_no_backoff_when_nothing_is_known_of_the_attempt_before():
+    status = status_at(S.SUBMITTED, previous=AttemptSummary())
+    assert policy.backoff(RestartConfig(), status) == seconds(0)
+
+
+def test_the_last_stop_is_that_of_the_current_attempt():
+    first = status_at(S.FAILED)
+    second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
+    stop = policy.last_stop(first)
+    assert stop is not None
+    assert stop.current_state_summary is S.FAILED
+    assert policy.last_stop(second) is None
+    assert policy.last_stop(first.model_copy(update={"state_transition_history": {}})) is None
+
+
+@pytest.mark.parametrize("word", ["Always", "OnFailure", "Never"])
+@pytest.mark.parametrize("ended_in", sorted(STOPPING))
+def test_the_retain_policy_says_after_what_to_keep(word, ended_in):
+    expected = {"Always": True, "OnFailure": ended_in is not S.SUCCEEDED, "Never": False}[word]
+    assert policy.retained(ApplicationTolerations(resource_retain_policy=word), ended_in) is expected
+
+
+@pytest.mark.parametrize(
+    ("retain", "ttl", "retention", "life"),
+    [(-1, -1, None, None), (5_000, -1, 5, None), (-1, 7_000, 7, 7), (5_000, 3_000, 3, 3), (0, -1, 0, None)],
+)
+def test_what_is_kept_is_kept_for_the_shorter_of_two_durations(retain, ttl, retention, life):
+    tolerations = ApplicationTolerations(resource_retain_duration_millis=retain, ttl_after_stop_millis=ttl)
+    assert policy.retention(tolerations) == (None if retention is None else seconds(retention))
+    assert policy.time_to_live(tolerations) == (None if life is None else seconds(life))

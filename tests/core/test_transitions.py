@@ -1,0 +1,110 @@
+from datetime import timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.states import (
+    INITIALIZING,
+    RUNNING,
+    STARTING,
+    STOPPING,
+    TERMINATED,
+    ApplicationState,
+)
+from airflow_provider_spark_operator.core.transitions import (
+    MOVES,
+    IllegalMove,
+    in_order,
+    initial_status,
+    move,
+    move_to_next_attempt,
+)
+from tests.builders import NOW, status_at, status_in
+
+S = ApplicationState
+LATER = NOW + timedelta(seconds=5)
+
+
+def test_every_state_is_in_exactly_one_set():
+    sets = (INITIALIZING, STARTING, RUNNING, STOPPING, TERMINATED)
+    assert sorted(state for each in sets for state in each) == sorted(ApplicationState)
+
+
+def test_the_table_has_every_state_and_every_state_can_be_reached():
+    assert set(MOVES) == set(ApplicationState)
+    assert set().union(*MOVES.values()) == set(ApplicationState) - {S.SUBMITTED}
+
+
+def test_no_state_leads_to_itself():
+    assert not [state for state, targets in MOVES.items() if state in targets]
+
+
+def test_nothing_follows_released_resources():
+    assert MOVES[S.RESOURCE_RELEASED] == frozenset()
+
+
+@pytest.mark.parametrize("state", sorted(STOPPING))
+def test_a_verdict_is_never_replaced_by_another(state):
+    assert not MOVES[state] & STOPPING
+
+
+@pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
+def test_every_application_can_be_released_from(state):
+    assert S.RESOURCE_RELEASED in MOVES[state]
+
+
+def test_a_move_is_appended_to_the_history():
+    status = move(initial_status(NOW), S.DRIVER_REQUESTED, LATER, "Asked.", {"phase": "Pending"})
+    record = status.current_state
+    assert status.state_transition_history["1"] == record
+    assert (record.current_state_summary, record.last_transition_time) == (S.DRIVER_REQUESTED, LATER)
+    assert (record.message, record.last_observed_driver_status) == ("Asked.", {"phase": "Pending"})
+
+
+def test_a_move_leaves_the_status_before_it_alone():
+    before = initial_status(NOW)
+    move(before, S.DRIVER_REQUESTED, LATER, "")
+    assert before == initial_status(NOW)
+
+
+def test_a_move_that_the_table_does_not_have_is_refused():
+    with pytest.raises(IllegalMove, match="cannot move from Submitted to RunningHealthy"):
+        move(initial_status(NOW), S.RUNNING_HEALTHY, LATER, "")
+
+
+def test_keys_grow_from_the_highest_number_whatever_else_is_there():
+    status = initial_status(NOW)
+    foreign = {"9": status.current_state, "07": status.current_state, "zero": status.current_state}
+    status = status.model_copy(update={"state_transition_history": foreign})
+    assert "10" in move(status, S.DRIVER_REQUESTED, LATER, "").state_transition_history
+
+
+def test_history_is_ordered_by_number_not_by_text():
+    status = status_in(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
+    first, second, third = in_order(status.state_transition_history)
+    shuffled = {"10": third, "9": second, "junk": first}
+    assert in_order(shuffled) == [first, second, third]
+    assert in_order(None) == []
+
+
+def test_trimming_moves_the_history_to_the_previous_attempt():
+    ended = status_at(S.FAILED)
+    status = move_to_next_attempt(ended, AttemptInfo(id=1), LATER, "Again.", trim=True)
+    assert status.previous_attempt_summary is not None
+    assert status.previous_attempt_summary.state_transition_history == ended.state_transition_history
+    key = str(len(ended.state_transition_history))
+    assert status.state_transition_history == {key: status.current_state}
+    assert status.current_attempt_summary.attempt_info.id == 1
+    assert status.current_attempt_summary.state_transition_history is None
+
+
+def test_without_trimming_the_history_goes_on():
+    ended = status_at(S.FAILED)
+    status = move_to_next_attempt(ended, AttemptInfo(id=1), LATER, "Again.", trim=False)
+    assert len(status.state_transition_history) == len(ended.state_transition_history) + 1
+    assert status.previous_attempt_summary == ended.current_attempt_summary
+
+
+def test_there_is_no_next_attempt_of_a_released_application():
+    with pytest.raises(IllegalMove):
+        move_to_next_attempt(status_at(S.RESOURCE_RELEASED), AttemptInfo(id=1), LATER, "", trim=True)
