@@ -73,10 +73,10 @@ def application(*, status: ApplicationStatus | None = None, **modifiers: Any) ->
 
 # One way to each state, to build a status that has a history.
 _PATHS: dict[ApplicationState, tuple[ApplicationState, ...]] = {ApplicationState.SUBMITTED: ()}
-for _state in (ApplicationState.SUBMITTED, *ApplicationState):
-    for _target in sorted(MOVES[_state]):
-        if _target is not ApplicationState.SCHEDULED_TO_RESTART:
-            _PATHS.setdefault(_target, (*_PATHS.get(_state, ()), _target))
+for _state in ApplicationState:
+    if _state in _PATHS:
+        for _target in sorted(MOVES[_state]):
+            _PATHS.setdefault(_target, (*_PATHS[_state], _target))
 
 
 def status_in(
@@ -96,7 +96,7 @@ def status_in(
 
 
 def status_at(state: ApplicationState, **modifiers: Any) -> ApplicationStatus:
-    """A status in `state`, reached by some legal way; ScheduledToRestart is built by hand."""
+    """A status in `state`, reached by some legal way."""
     return status_in(*_PATHS[state], **modifiers)
 
 
