@@ -1,0 +1,88 @@
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+from jinja2 import Environment, FileSystemLoader
+
+from airflow_provider_spark_operator.operators.document import overlay, parse, read_source
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return Environment(loader=FileSystemLoader([tmp_path]), autoescape=False)
+
+
+class Model:
+    def to_document(self):
+        return {"kind": "SparkApplication"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [{"kind": "SparkApplication"}, "kind: SparkApplication\n", '{"kind": "SparkApplication"}', Model()],
+    ids=["object", "YAML", "JSON", "model"],
+)
+def test_every_form_of_an_application_becomes_an_object(source):
+    assert parse(source) == {"kind": "SparkApplication"}
+
+
+def test_the_object_is_the_callers_own():
+    source = {"spec": {"sparkConf": {}}}
+    parse(source)["spec"]["sparkConf"]["a"] = "b"
+    assert source == {"spec": {"sparkConf": {}}}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("kind: [", "no valid YAML at line 1"),
+        ("a: 1\n---\nb: 2\n", "holds 2 documents"),
+        ("# nothing\n", "holds 0 documents"),
+        ("just words", "not a string"),
+        ("- 1", "not a list"),
+        (None, "not nothing"),
+        (3, "not a number"),
+    ],
+)
+def test_what_is_no_object_is_refused_in_one_sentence(source, message):
+    with pytest.raises(AirflowFailException, match=message):
+        parse(source)
+
+
+def test_parameters_go_over_the_document():
+    document = {"metadata": {"name": "a", "namespace": "one", "labels": {"x": "y"}}}
+    assert overlay(document, name="b", namespace=None) == {
+        "metadata": {"name": "b", "namespace": "one", "labels": {"x": "y"}}
+    }
+    assert overlay({}, name=None, namespace="two") == {"metadata": {"namespace": "two"}}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"metadata": []}, "metadata: must be an object, not a list"),
+        ({"metadata": {"name": "Big"}}, "name 'Big' is no name for an application"),
+        ({"metadata": {"name": "a" * 64}}, "at most 63"),
+        ({"metadata": {"namespace": "-x"}}, "namespace '-x' is no name for a namespace"),
+    ],
+)
+def test_metadata_that_kubernetes_would_refuse_is_refused(document, message):
+    with pytest.raises(AirflowFailException, match=message):
+        overlay(document, name=None, namespace=None)
+
+
+def test_a_file_is_found_beside_the_dag_or_by_its_absolute_path(environment, tmp_path):
+    (tmp_path / "app.yaml").write_text("kind: {{ x }}")
+    assert read_source("app.yaml", environment) == "kind: {{ x }}"
+    assert read_source(str(tmp_path / "app.yaml"), environment) == "kind: {{ x }}"
+
+
+def test_a_file_that_is_not_there_is_named_with_the_places(environment, tmp_path):
+    with pytest.raises(AirflowFailException, match=rf"'app.yaml' is not there; looked in {tmp_path}"):
+        read_source("app.yaml", environment)
+    with pytest.raises(AirflowFailException, match="cannot be read: No such file"):
+        read_source(str(tmp_path / "app.yaml"), environment)
+
+
+def test_a_file_that_is_no_text_is_refused(environment, tmp_path):
+    (tmp_path / "app.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(AirflowFailException, match="cannot be read: it is no UTF-8 text"):
+        read_source(str(tmp_path / "app.yaml"), environment)

@@ -1,0 +1,132 @@
+"""What an operator checks and renders before any cluster is asked."""
+
+import json
+from pathlib import Path
+
+import pytest
+from airflow.sdk import DAG, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+DOCUMENT = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "spec": {
+        "pyFiles": "local:///opt/job.py",
+        "driverArgs": ["--config", "/etc/job/{{ ds }}.yaml"],
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+    },
+}
+CONTEXT = {"ds": "2026-01-02", "params": {"file": "app.yaml", "name": "pi"}}
+
+
+def render(operator):
+    operator.render_template_fields(CONTEXT, operator.dag.get_template_env() if operator.has_dag() else None)
+    return operator
+
+
+@pytest.fixture
+def dag(tmp_path):
+    with DAG("files", schedule=None, template_searchpath=str(tmp_path)) as dag:
+        yield dag
+
+
+def test_templates_inside_the_object_are_rendered_and_names_of_files_in_it_left_alone(dag):
+    operator = render(SparkApplicationOperator(task_id="a", application=DOCUMENT, name="{{ params.name }}"))
+    assert operator.application["spec"]["driverArgs"] == ["--config", "/etc/job/2026-01-02.yaml"]
+    assert operator.name == "pi"
+
+
+@pytest.mark.parametrize("path", ["app.yaml", "{{ params.file }}"], ids=["plain", "templated"])
+def test_a_file_beside_the_dag_is_read_and_rendered(dag, tmp_path, path):
+    (tmp_path / "app.yaml").write_text("spec: {driverArgs: ['{{ ds }}', other.yaml]}")
+    operator = render(SparkApplicationOperator(task_id="a", application=path))
+    assert operator.application == "spec: {driverArgs: ['2026-01-02', other.yaml]}"
+
+
+def test_a_path_object_is_a_path(dag, tmp_path):
+    (tmp_path / "app.json").write_text('{"ds": "{{ ds }}"}')
+    operator = render(SparkApplicationOperator(task_id="a", application=tmp_path / "app.json"))
+    assert operator.application == '{"ds": "2026-01-02"}'
+
+
+def test_an_absolute_path_needs_no_search_path(tmp_path):
+    (tmp_path / "app.yml").write_text("ds: {{ ds }}")
+    operator = SparkApplicationOperator(task_id="a", application=str(tmp_path / "app.yml"))
+    operator.render_template_fields(CONTEXT, None)
+    assert operator.application == "ds: 2026-01-02"
+
+
+def test_a_file_can_include_another(dag, tmp_path):
+    (tmp_path / "conf.yaml").write_text("a: b")
+    (tmp_path / "app.yaml").write_text("sparkConf: {% include 'conf.yaml' %}")
+    operator = render(SparkApplicationOperator(task_id="a", application="app.yaml"))
+    assert operator.application == "sparkConf: a: b"
+
+
+def test_a_missing_file_is_named(dag, tmp_path):
+    with pytest.raises(AirflowFailException, match=rf"'nowhere.yaml' is not there; looked in .*{tmp_path}"):
+        render(SparkApplicationOperator(task_id="a", application="nowhere.yaml"))
+
+
+def test_text_is_rendered_as_it_stands(dag):
+    operator = render(SparkApplicationOperator(task_id="a", application=json.dumps({"ds": "{{ ds }}"})))
+    assert operator.application == '{"ds": "2026-01-02"}'
+
+
+def test_a_model_becomes_its_document(dag):
+    operator = render(SparkApplicationOperator(task_id="a", application=parse_application(DOCUMENT)))
+    assert operator.application["spec"]["driverArgs"] == ["--config", "/etc/job/2026-01-02.yaml"]
+
+
+def test_a_mapped_operator_renders_its_files_too(dag, tmp_path):
+    (tmp_path / "app.yaml").write_text("ds: {{ ds }}")
+    mapped = SparkApplicationOperator.partial(task_id="a").expand(application=["app.yaml"])
+    operator = mapped.unmap({"application": "app.yaml"})
+    assert operator.render_template(operator.application, CONTEXT, dag.get_template_env()) == "ds: 2026-01-02"
+
+
+def test_the_output_of_another_task_may_be_the_application(dag):
+    @task
+    def build():
+        return DOCUMENT
+
+    SparkApplicationOperator(task_id="a", application=build())
+
+
+@pytest.mark.parametrize("application", [None, 3, ["a"], SparkApplicationOperator, dict])
+def test_a_wrong_type_is_refused_while_the_dag_is_parsed(application):
+    with pytest.raises(TypeError, match="application must be an object"):
+        SparkApplicationOperator(task_id="a", application=application)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [({"name": "No Name"}, "name 'No Name' is no name"), ({"namespace": "a_b"}, "namespace 'a_b' is no name")],
+)
+def test_a_wrong_name_is_refused_while_the_dag_is_parsed(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SparkApplicationOperator(task_id="a", application=DOCUMENT, **parameters)
+
+
+def test_deferring_follows_the_configured_default():
+    assert SparkApplicationOperator(task_id="a", application=DOCUMENT).deferrable is False
+    assert SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True).deferrable is True
+
+
+def test_the_operator_survives_the_serialization_of_its_dag(dag):
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True)
+    restored = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert restored.get_task("a").task_type == "SparkApplicationOperator"
+
+
+def test_the_example_parses_without_a_cluster():
+    from runpy import run_path
+
+    example = run_path(str(Path(__file__).parents[2] / "example_dags" / "spark_pi.py"))
+    for name in ("COMPUTE_PI", "FAIL_ON_PURPOSE"):
+        parse_application(example[name])

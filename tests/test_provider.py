@@ -1,0 +1,67 @@
+import importlib
+import subprocess
+import sys
+from importlib.metadata import distribution, entry_points
+
+import pytest
+
+from airflow_provider_spark_operator.provider import get_provider_info
+
+
+def test_the_entry_point_leads_to_the_metadata():
+    (entry_point,) = [
+        one for one in entry_points(group="apache_airflow_provider") if one.value.startswith("airflow_provider_spark")
+    ]
+    assert entry_point.load() is get_provider_info
+
+
+def test_the_package_name_is_the_distributions_name():
+    assert get_provider_info()["package-name"] == distribution("airflow-provider-spark-operator").name
+
+
+@pytest.mark.parametrize("part", ["operators", "sensors", "hooks", "triggers"])
+def test_every_module_that_is_named_exists(part):
+    info = get_provider_info()
+    integrations = {one["integration-name"] for one in info["integrations"]}
+    for modules in info[part]:
+        assert modules["integration-name"] in integrations
+        for name in modules["python-modules"]:
+            importlib.import_module(name)
+
+
+def test_airflow_accepts_the_metadata():
+    from airflow.providers_manager import ProvidersManager
+
+    providers = ProvidersManager().providers
+    assert providers["airflow-provider-spark-operator"].data["name"] == "Spark Kubernetes Operator"
+
+
+HEAVY = (
+    "kubernetes",
+    "aiohttp",
+    "airflow_provider_spark_operator.core.models",
+    "airflow_provider_spark_operator.follow",
+)
+
+
+@pytest.mark.parametrize("name", ["operators.spark_application", "sensors.spark_application", "exceptions"])
+def test_a_dag_file_loads_no_client_and_no_models(name):
+    program = f"""
+import sys
+import airflow.sdk
+before = set(sys.modules)
+import airflow_provider_spark_operator.{name}
+print(*(m for m in set(sys.modules) - before if m.startswith({HEAVY!r})))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert result.stdout.strip() == ""
+
+
+def test_the_metadata_needs_the_standard_library_only():
+    program = """
+import sys
+import airflow_provider_spark_operator.provider
+print("airflow" in sys.modules, "yaml" in sys.modules)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.split() == ["False", "False"]

@@ -1,0 +1,41 @@
+import json
+
+import pytest
+
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+
+EVENT = ApplicationEvent(
+    kind=EventKind.ENDED,
+    namespace="jobs",
+    name="pi",
+    uid="u-1",
+    state="Failed",
+    outcome="Failed",
+    failure_kind="application",
+    reason="DriverFailed",
+    sentence="it failed",
+    application_id="pi-0",
+    attempts=2,
+    log_lines=("one", "two"),
+    seconds_per_state={"DriverRequested": 1.5},
+)
+
+
+def test_an_event_survives_the_database():
+    assert ApplicationEvent.from_payload(json.loads(json.dumps(EVENT.to_payload()))) == EVENT
+
+
+def test_fields_of_a_later_release_are_left_out():
+    assert ApplicationEvent.from_payload(EVENT.to_payload() | {"version": 9, "colour": "red"}) == EVENT
+
+
+def test_fields_that_an_earlier_release_did_not_write_are_default():
+    event = ApplicationEvent.from_payload({"kind": "deleted", "namespace": "jobs", "name": "pi", "uid": "u-1"})
+    assert event.attempts == 1
+    assert event.log_lines == ()
+
+
+@pytest.mark.parametrize("payload", [{}, None, {"kind": "ended"}, EVENT.to_payload() | {"kind": "?"}])
+def test_what_is_no_event_is_refused(payload):
+    with pytest.raises(ValueError, match="the trigger's event cannot be read"):
+        ApplicationEvent.from_payload(payload)
