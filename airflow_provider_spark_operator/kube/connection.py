@@ -5,7 +5,8 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -176,19 +177,12 @@ async def _load_document(access: ClusterAccess, document: dict[str, Any], config
 async def _load_kubeconfig(
     title: str, access: ClusterAccess, configuration: Configuration, load: Callable[[], Awaitable[Any]]
 ) -> _Loaded:
-    try:
+    with _explained(title, access.context):
         loader = await load()
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        place = f" at line {where.line + 1}" if where else ""
-        raise ConfigurationError(f"{title} is no YAML{place}") from error
-    except OSError as error:
-        raise ConfigurationError(f"{title} cannot be read: {error.strerror or error}") from error
-    except Exception as error:
-        # The official loader raises its ConfigException for what it foresees and whatever Python
-        # raises (TypeError, KeyError, …) for the rest.
-        context = f" (context {access.context})" if access.context else ""
-        raise ConfigurationError(f"{title}{context} is not usable: {error}") from error
+    if urlsplit(configuration.host).scheme not in ("http", "https"):
+        raise ConfigurationError(
+            f"{title}: the server {configuration.host!r} is no address: it must begin with https://"
+        )
     user: Any = getattr(loader, "_user", None)  # the loader tells what it found only by its private field
     has_plugin = user is not None and "exec" in user
     # It logs and swallows the failure of a credential plugin, and would go on as an anonymous user.
@@ -206,6 +200,27 @@ async def _load_kubeconfig(
         reload,
         reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
     )
+
+
+@contextmanager
+def _explained(title: str, context: str | None) -> Iterator[None]:
+    """Turn whatever the official loader raises into a `ConfigurationError`."""
+    where = f"{title} (context {context})" if context else title
+    try:
+        yield
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}" if mark else ""
+        raise ConfigurationError(f"{title} is no YAML{place}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{title} cannot be read: {error.strerror or error}") from error
+    except kubernetes_config.ConfigException as error:
+        raise ConfigurationError(f"{where} is not usable: {error}") from error
+    except Exception as error:
+        # What the loader does not foresee comes as Python has it: TypeError, KeyError, AttributeError, …
+        raise ConfigurationError(
+            f"{where} does not have the form of a kubeconfig ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _load_in_cluster(configuration: Configuration) -> _Loaded:

@@ -86,8 +86,9 @@ async def test_the_variable_may_name_several_files(tmp_path: Path, monkeypatch: 
     ("content", "message"),
     [
         ("a: [", "is no YAML at line"),
-        ("just words", "is not usable"),
-        ("", "is not usable"),
+        ("just words", "does not have the form of a kubeconfig"),
+        ("", "does not have the form of a kubeconfig"),
+        (kubeconfig("k:6443"), "the server 'k:6443' is no address"),
         ({"current-context": "x", "contexts": [], "clusters": [], "users": []}, "is not usable"),
         ({**kubeconfig("https://k"), "clusters": []}, "is not usable"),
     ],
