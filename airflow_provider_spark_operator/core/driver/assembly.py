@@ -4,12 +4,11 @@ import json
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
+from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY, SubmissionInputs
 from airflow_provider_spark_operator.core.driver.main_resource import MainResource, main_resource
 from airflow_provider_spark_operator.core.driver.metadata import LABEL_PREFIX
 from airflow_provider_spark_operator.core.driver.naming import Naming, check_label_value
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.driver.template import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.uploads import is_local
 from airflow_provider_spark_operator.core.models.application import (
     PodSpecOverride,
@@ -62,6 +61,7 @@ def attempt_inputs(
         user=_USER,
         spark_version=application.spec.runtime_versions.spark_version,
         driver_template=driver_template,
+        driver_template_field="spec.driverSpec.podTemplateSpec",
         executor_template=None if executor_template is None else _template_text(executor_template),
         mount_namespace=True,
     )

@@ -1,5 +1,6 @@
 """Typed reading of a Spark configuration, with Spark's defaults left to the caller."""
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -52,7 +53,7 @@ class Configuration:
         found = self._find(keys)
         if found is None:
             return default
-        if not re.fullmatch(r"[+-]?\d+", found[1].strip(), re.ASCII):
+        if not re.fullmatch(r"[+-]?\d{1,18}", found[1].strip(), re.ASCII):
             raise DriverBuildError(found[0], f"must be a whole number, but is {found[1]!r}")
         number = int(found[1])
         if not -_INTEGER_RANGE <= number < _INTEGER_RANGE:
@@ -64,9 +65,10 @@ class Configuration:
         value = self.text(key)
         if value is None:
             return None
-        if not _DOUBLE.fullmatch(value.strip()):
+        number = float(value.strip().rstrip("fFdD")) if _DOUBLE.fullmatch(value.strip()) else math.nan
+        if not math.isfinite(number):
             raise DriverBuildError(key, f"must be a number, but is {value!r}")
-        return float(value.strip().rstrip("fFdD"))
+        return number
 
     def choice(self, key: str, options: tuple[str, ...], default: str) -> str:
         """Raise DriverBuildError for a value that is not one of the options."""

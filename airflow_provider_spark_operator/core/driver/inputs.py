@@ -7,6 +7,7 @@ from typing import Any
 
 PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"
 R_RUNNER = "org.apache.spark.deploy.RRunner"
+DRIVER_TEMPLATE_KEY = "spark.kubernetes.driver.podTemplateFile"
 NO_RESOURCE = "spark-internal"
 SPARK_VERSION = "4.3.0"
 """The Spark whose rules are followed, whatever version the image carries."""
@@ -42,6 +43,7 @@ class SubmissionInputs:
         hadoop_files: the files of `HADOOP_CONF_DIR` by name; None where it is not set.
         files: content of the files that the configuration names, by the path it gives.
         driver_template: the pod template, parsed; None where there is none.
+        driver_template_field: where that template comes from, for messages.
         executor_template: text of the executors' pod template, which only the driver parses.
         pod_group_template: Volcano's PodGroup template, parsed.
         mount_namespace: project the entry `spark.kubernetes.namespace` of the config map into the driver
@@ -62,6 +64,7 @@ class SubmissionInputs:
     hadoop_files: Mapping[str, bytes] | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     driver_template: Mapping[str, Any] | None = None
+    driver_template_field: str = DRIVER_TEMPLATE_KEY
     executor_template: str | None = None
     pod_group_template: Mapping[str, Any] | None = None
     mount_namespace: bool = False

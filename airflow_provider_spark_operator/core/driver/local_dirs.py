@@ -15,9 +15,9 @@ _VARIABLE = "SPARK_LOCAL_DIRS"
 def local_directories(submission: Submission, spark_pod: SparkPod) -> Changes:
     """Use volumes whose name marks them as scratch space, else an empty directory per configured path."""
     marked = [
-        mount["mountPath"]
+        str(mount.get("mountPath", ""))
         for mount in spark_pod.container.get("volumeMounts") or ()
-        if mount["name"].startswith(_VOLUME_PREFIX)
+        if str(mount.get("name", "")).startswith(_VOLUME_PREFIX)
     ]
     if marked:
         return Changes(container={"env": [variable(_VARIABLE, ",".join(marked))]})

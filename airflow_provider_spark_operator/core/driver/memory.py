@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 
-_BYTE_STRING = re.compile(r"([0-9]+)([a-z]*)", re.ASCII)
+_BYTE_STRING = re.compile(r"([0-9]{1,19})([a-z]*)", re.ASCII)
 _MIB = 1 << 20
 _UNITS = {
     "b": 1,

@@ -75,8 +75,9 @@ def _route(path: str, kind: _RouteKind, entry: Mapping[str, Any], namespace: str
 
 
 def _first_port(service: JsonObject) -> int | None:
-    ports = service["spec"].get("ports") or [{}]
-    port = ports[0].get("port")
+    ports = service["spec"].get("ports")
+    first = ports[0] if isinstance(ports, list) and ports else None
+    port = first.get("port") if isinstance(first, dict) else None
     return port if isinstance(port, int) else None
 
 

@@ -1,5 +1,6 @@
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -278,6 +279,76 @@ def test_what_cannot_be_built_is_refused_and_the_field_named(conf, spec, field):
     with pytest.raises(DriverBuildError) as refused:
         attempt(conf, **spec)
     assert refused.value.field == field
+
+
+WRONG = [None, 1, True, "a", [], {}, [1], [None], ["a"], [{}], {"name": 1}, {"a": None}, {"ports": []}]
+TEMPLATE = {
+    "metadata": {"name": "x", "namespace": "n", "labels": {"a": "b"}, "annotations": {"c": "d"}},
+    "spec": {
+        "nodeSelector": {"a": "b"},
+        "imagePullSecrets": [{"name": "x"}],
+        "volumes": [{"name": "spark-local-dir-1", "emptyDir": {}}],
+        "initContainers": [{"name": "i", "securityContext": {"capabilities": {"add": ["X"]}}}],
+        "containers": [
+            {
+                "name": "main",
+                "args": ["a"],
+                "env": [{"name": "A", "value": "b"}],
+                "ports": [{"containerPort": 1}],
+                "volumeMounts": [{"name": "spark-local-dir-1", "mountPath": "/l"}],
+                "resources": {"requests": {"cpu": "1"}, "limits": {"x": "1"}},
+                "securityContext": {"capabilities": {"add": ["X"]}},
+            }
+        ],
+    },
+}
+ROUTE = {
+    "serviceMetadata": {"name": "s", "labels": {"a": "b"}},
+    "serviceSpec": {"ports": [{"port": 1}], "selector": {"a": "b"}},
+    "ingressMetadata": {"name": "i"},
+    "ingressSpec": {"rules": []},
+    "httpRouteMetadata": {"name": "i"},
+    "httpRouteSpec": {"parentRefs": [{"name": "g"}], "rules": []},
+}
+
+
+def paths_in(value):
+    """The way to each part of a JSON value below its root."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield (key,)
+        yield from ((key, *path) for path in paths_in(part))
+
+
+def replaced(value, path, replacement):
+    if not path:
+        return replacement
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = replaced(copy[path[0]], path[1:], replacement)
+    return copy
+
+
+@pytest.mark.parametrize("path", paths_in(TEMPLATE), ids=lambda path: ".".join(map(str, path)))
+def test_a_template_that_is_wrong_anywhere_is_built_or_refused(path):
+    for wrong in WRONG:
+        override = {"podTemplateSpec": replaced(TEMPLATE, path, wrong)}
+        with suppress(DriverBuildError):
+            attempt(mainClass="Main", driverSpec=override, executorSpec=override)
+
+
+@pytest.mark.parametrize("path", paths_in(ROUTE), ids=lambda path: ".".join(map(str, path)))
+def test_a_route_that_is_wrong_anywhere_is_built_or_refused(path):
+    for wrong in WRONG:
+        entry = replaced(ROUTE, path, wrong)
+        with suppress(DriverBuildError):
+            attempt(mainClass="Main", driverServiceIngressList=[entry], driverHttpRouteList=[entry])
+
+
+def test_a_template_of_a_wrong_shape_is_refused_at_its_place():
+    template = {"spec": {"containers": [{"name": "main", "env": {"A": "b"}}]}}
+    with pytest.raises(DriverBuildError) as refused:
+        attempt(mainClass="Main", driverSpec={"podTemplateSpec": template})
+    assert str(refused.value) == "spec.driverSpec.podTemplateSpec: spec.containers[0].env must be a list"
 
 
 @pytest.mark.parametrize("name", ["1st", "app.v2"])
