@@ -328,7 +328,7 @@ def replaced(value, path, replacement):
     return copy
 
 
-@pytest.mark.parametrize("path", paths_in(TEMPLATE), ids=lambda path: ".".join(map(str, path)))
+@pytest.mark.parametrize("path", tuple(paths_in(TEMPLATE)), ids=lambda path: ".".join(map(str, path)))
 def test_a_template_that_is_wrong_anywhere_is_built_or_refused(path):
     for wrong in WRONG:
         override = {"podTemplateSpec": replaced(TEMPLATE, path, wrong)}
@@ -336,7 +336,7 @@ def test_a_template_that_is_wrong_anywhere_is_built_or_refused(path):
             attempt(mainClass="Main", driverSpec=override, executorSpec=override)
 
 
-@pytest.mark.parametrize("path", paths_in(ROUTE), ids=lambda path: ".".join(map(str, path)))
+@pytest.mark.parametrize("path", tuple(paths_in(ROUTE)), ids=lambda path: ".".join(map(str, path)))
 def test_a_route_that_is_wrong_anywhere_is_built_or_refused(path):
     for wrong in WRONG:
         entry = replaced(ROUTE, path, wrong)
