@@ -12,6 +12,7 @@ from typing import Any
 from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TASK_INSTANCE_ID
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.follow.annotate import annotate
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
@@ -115,10 +116,8 @@ async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp
     Raises:
         KubeError: The API refused, or could not be reached.
     """
-    note = {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id}
-    patch = {"metadata": {"uid": reference.uid, "annotations": note}}
     try:
-        await client.patch(reference.resource, reference.name, reference.namespace, patch)
+        await annotate(client, reference, {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id})
     except (NotFound, Conflict):  # gone, or replaced: nobody can adopt it any more
         return False
     return True
@@ -181,10 +180,8 @@ async def _adopt(
     if others:
         logger.warning("%s is adopted, but this task has further live applications: %s", reference, ", ".join(others))
     if annotations(chosen).get(ANNOTATION_TASK_INSTANCE_ID) != stamp.task_instance_id:
-        # The uid is a precondition: a namesake that came in between must not get our stamp.
-        patch = {"metadata": {"uid": reference.uid, "annotations": stamp.try_annotations()}}
         try:
-            chosen = await client.patch(resource, reference.name, reference.namespace, patch)
+            chosen = await annotate(client, reference, stamp.try_annotations())
         except NotFound:  # it went away in between
             return None
     return Submission(reference, adopted=True, resource=chosen, others=others)

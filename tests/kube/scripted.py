@@ -30,14 +30,18 @@ class Seen:
 
 @dataclass
 class ScriptedApi:
-    """Answers requests with `answers` in order, and any beyond them with 500."""
+    """Answers requests in the order of the script, and any beyond it with 500.
+
+    Where requests race, each verb (`get`, `list`, `watch`, `log`) may have a script of its own.
+    """
 
     answers: list[Answer] = field(default_factory=list)
+    by_verb: dict[str, list[Answer]] = field(default_factory=dict)
     requests: list[Seen] = field(default_factory=list)
     url: str = ""
 
-    def script(self, *answers: Answer) -> None:
-        self.answers += answers
+    def script(self, *answers: Answer, verb: str | None = None) -> None:
+        (self.answers if verb is None else self.by_verb.setdefault(verb, [])).extend(answers)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         text = await request.text()
@@ -50,9 +54,18 @@ class ScriptedApi:
                 json.loads(text) if text else None,
             )
         )
-        if not self.answers:
+        answers = self.by_verb.get(verb_of(request), self.answers)
+        if not answers:
             return web.json_response(status_document(500, "the script is over"), status=500)
-        return await self.answers.pop(0)(request)
+        return await answers.pop(0)(request)
+
+
+def verb_of(request: web.Request) -> str:
+    if "watch" in request.query:
+        return "watch"
+    if request.path.endswith("/log"):
+        return "log"
+    return "list" if request.path.endswith("s") and request.method == "GET" else request.method.lower()
 
 
 @asynccontextmanager

@@ -1,0 +1,86 @@
+"""Applications in the states that a follower may find them in."""
+
+from typing import Any
+
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_ROLE
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.kube.client import KubeClient
+
+RUNNING = ("Submitted", "DriverRequested", "RunningHealthy")
+FAILED = (*RUNNING, "Failed", "ResourceReleased")
+SUCCEEDED = (*RUNNING, "Succeeded", "ResourceReleased")
+DRIVER_EXITED_3 = {
+    "phase": "Failed",
+    "containerStatuses": [
+        {
+            "name": "spark-kubernetes-driver",
+            "ready": False,
+            "restartCount": 0,
+            "state": {"terminated": {"exitCode": 3, "reason": "Error"}},
+        }
+    ],
+}
+
+
+def stamp(attempt: int = 1, *, task: str = "pi", run: str = "manual__1") -> TaskStamp:
+    """A try of a task; each try has a task-instance id of its own."""
+    return TaskStamp("spark", task, run, -1, attempt, f"{task}-{run}-{attempt}")
+
+
+def document(name: str | None = None, **spec: Any) -> dict[str, Any]:
+    """A SparkApplication as a user writes it."""
+    return {
+        "apiVersion": "spark.apache.org/v1",
+        "kind": "SparkApplication",
+        "metadata": {"name": name} if name else {},
+        "spec": {"pyFiles": "local:///pi.py", "runtimeVersions": {"sparkVersion": "4.3.0"}, **spec},
+    }
+
+
+def status(*states: str, driver_status: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The status after these states; the driver's status stands with the last but one, if given."""
+    history = {
+        str(position): {
+            "currentStateSummary": state,
+            "lastTransitionTime": f"2026-01-01T00:00:{position:02}Z",
+        }
+        for position, state in enumerate(states)
+    }
+    if driver_status is not None:
+        history[str(len(states) - 2)]["lastObservedDriverStatus"] = driver_status  # type: ignore[assignment]
+    return {"currentState": history[str(len(states) - 1)], "stateTransitionHistory": history}
+
+
+async def move(client: KubeClient, reference: ApplicationReference, *states: str) -> dict[str, Any]:
+    """Do an operator's work: write the status."""
+    patch = {"status": status(*states)}
+    return await client.patch(reference.resource, reference.name, reference.namespace, patch, subresource="status")
+
+
+def stored(
+    name: str = "pi", uid: str = "u1", version: str = "5", *states: str, driver_status: Any = None
+) -> dict[str, Any]:
+    """An application as an API returns it, for scripted answers."""
+    return {
+        **document(),
+        "metadata": {"name": name, "namespace": "jobs", "uid": uid, "resourceVersion": version},
+        "status": status(*(states or RUNNING), driver_status=driver_status),
+    }
+
+
+def driver(application: str = "pi", owner: str = "u1", **changes: Any) -> dict[str, Any]:
+    """The driver pod of an application."""
+    return {
+        "metadata": {
+            "name": f"{application}-0-driver",
+            "namespace": "jobs",
+            "uid": "p1",
+            "creationTimestamp": "2026-01-01T00:00:01Z",
+            "labels": {LABEL_APPLICATION_NAME: application, LABEL_ROLE: "driver"},
+            "ownerReferences": [{"uid": owner}],
+        },
+        "spec": {"containers": [{"name": "sidecar"}, {"name": "spark-kubernetes-driver"}]},
+        "status": {"phase": "Running"},
+        **changes,
+    }

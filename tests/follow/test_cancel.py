@@ -1,0 +1,95 @@
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from tests.follow.applications import FAILED, RUNNING, document, move, stamp
+
+
+async def exists(client: KubeClient, namespace: str) -> bool:
+    try:
+        await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    except NotFound:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("owner", [stamp(), None], ids=["the owner", "nobody in particular"])
+async def test_an_owner_may_delete(client: KubeClient, namespace: str, owner: Any) -> None:
+    made = await submit(client, document("pi"), namespace, stamp())
+    assert await cancel(client, made.reference, owner) is CancelOutcome.DELETED
+    assert not await exists(client, namespace)
+    assert await cancel(client, made.reference, owner) is CancelOutcome.GONE
+
+
+@pytest.mark.parametrize("other", [stamp(2), stamp(task="other")], ids=["another try", "another task"])
+async def test_nobody_else_may(client: KubeClient, namespace: str, other: Any) -> None:
+    made = await submit(client, document("pi"), namespace, stamp())
+    assert await cancel(client, made.reference, other) is CancelOutcome.NOT_OURS
+    assert await exists(client, namespace)
+
+
+async def test_a_try_whose_application_was_adopted_may_not(client: KubeClient, namespace: str) -> None:
+    made = await submit(client, document("pi"), namespace, stamp(1))
+    await submit(client, document("pi"), namespace, stamp(2))
+    assert await cancel(client, made.reference, stamp(1)) is CancelOutcome.NOT_OURS
+    assert await exists(client, namespace)
+
+
+async def test_an_adoption_in_the_last_moment_wins(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await submit(client, document("pi"), namespace, stamp(1))
+    delete, adopted = client.delete, []
+
+    async def adopt_before(*arguments: Any, **options: Any) -> Any:
+        if not adopted:
+            adopted.append(await submit(client, document("pi"), namespace, stamp(2)))
+        return await delete(*arguments, **options)
+
+    monkeypatch.setattr(client, "delete", adopt_before)
+    assert await cancel(client, made.reference, stamp(1)) is CancelOutcome.NOT_OURS
+    assert await exists(client, namespace)
+
+
+async def test_a_status_written_in_the_last_moment_does_not_save_it(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await submit(client, document("pi"), namespace, stamp())
+    delete, moved = client.delete, []
+
+    async def move_before(*arguments: Any, **options: Any) -> Any:
+        if not moved:
+            moved.append(await move(client, made.reference, *RUNNING))
+        return await delete(*arguments, **options)
+
+    monkeypatch.setattr(client, "delete", move_before)
+    assert await cancel(client, made.reference, stamp()) is CancelOutcome.DELETED
+
+
+async def test_a_namesake_is_left_alone(client: KubeClient, namespace: str) -> None:
+    first = await submit(client, document("pi"), namespace, stamp())
+    await client.delete(SPARK_APPLICATIONS, "pi", namespace)
+    await submit(client, document("pi"), namespace, stamp())
+    assert await cancel(client, first.reference, stamp()) is CancelOutcome.GONE
+    assert await exists(client, namespace)
+
+
+async def test_what_has_ended_is_left_as_evidence(client: KubeClient, namespace: str) -> None:
+    made = await submit(client, document("pi"), namespace, stamp())
+    await move(client, made.reference, *FAILED)
+    assert await cancel(client, made.reference, stamp()) is CancelOutcome.ENDED
+    assert await exists(client, namespace)
+
+
+async def test_what_is_being_deleted_is_gone(client: KubeClient, namespace: str) -> None:
+    held = document("pi")
+    held["metadata"]["finalizers"] = ["example.org/hold"]
+    made = await submit(client, held, namespace, stamp())
+    assert await cancel(client, made.reference, stamp()) is CancelOutcome.DELETED
+    assert await cancel(client, made.reference, stamp()) is CancelOutcome.GONE
+    await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
