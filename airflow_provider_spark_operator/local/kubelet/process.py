@@ -46,13 +46,12 @@ class ContainerProcess:
         process: asyncio.subprocess.Process,
         reports: asyncio.StreamReader,
         orders: asyncio.StreamWriter,
-        pumps: asyncio.Future[list[None]],
     ) -> None:
         self.pid = pid
         self._process = process
         self._reports = reports
         self._orders = orders
-        self._pumps = pumps
+        self._pumps: asyncio.Future[tuple[None, None]] | None = None
         self._log_failure: str | None = None
 
     @classmethod
@@ -69,7 +68,7 @@ class ContainerProcess:
             process = await asyncio.create_subprocess_exec(
                 *_GUARD,
                 *command,
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env=dict(environment),
@@ -88,7 +87,7 @@ class ContainerProcess:
             orders.close()
             await process.communicate()
             raise StartError(str(started.get("error", f"cannot start {command[0]}: its guard was killed")))
-        running = cls(int(pid), process, reports, orders, asyncio.gather(*()))
+        running = cls(int(pid), process, reports, orders)
         running._pumps = asyncio.gather(
             running._pump(process.stdout, log, "stdout"), running._pump(process.stderr, log, "stderr")
         )
@@ -102,8 +101,9 @@ class ContainerProcess:
                 guard.kill_session(self.pid)
             await self._process.wait()
             # A process that escaped its session may hold the output open for ever.
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._pumps, _OUTPUT_GRACE)
+            if self._pumps is not None:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._pumps, _OUTPUT_GRACE)
         finally:
             self._orders.close()
         if "exit" in ended:

@@ -1,0 +1,68 @@
+"""Which images the local cluster can run, and by which runtime of this machine."""
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Runtime(StrEnum):
+    """What stands in for the software of an image."""
+
+    SPARK = "spark"
+    """The Spark of the installed `pyspark` package, with this Python and a Java found on the machine."""
+
+    PROCESS = "process"
+    """Nothing: the container's command is run as it is, with the programs of this machine."""
+
+
+@dataclass(frozen=True)
+class ImageRule:
+    """One line of the table.
+
+    Args:
+        pattern: the image's name without tag and digest, with the wildcards of a shell; a pattern that begins
+            with `*/` also matches without registry and folder.
+        runtime: what runs such an image.
+    """
+
+    pattern: str
+    runtime: Runtime
+
+
+DEFAULT_IMAGES: tuple[ImageRule, ...] = (
+    ImageRule("*/spark", Runtime.SPARK),
+    ImageRule("*/spark-py", Runtime.SPARK),
+    ImageRule("apache/spark*", Runtime.SPARK),
+    ImageRule("*/apache/spark*", Runtime.SPARK),
+    ImageRule("local/process", Runtime.PROCESS),
+)
+
+
+class ImageMissing(Exception):
+    """There is no runtime for an image; the message says what there is."""
+
+
+def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runtime:
+    """The runtime for an image; the first rule that matches decides.
+
+    Raises:
+        ImageMissing: no rule matches.
+    """
+    name = _repository(image)
+    for rule in rules:
+        patterns = {rule.pattern, rule.pattern.removeprefix("*/")}
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
+            return rule.runtime
+    known = ", ".join(rule.pattern for rule in rules)
+    raise ImageMissing(
+        f'the local cluster has no runtime for the image "{image}": containers are processes of this machine, '
+        f"and it knows how to run {known}"
+    )
+
+
+def _repository(image: str) -> str:
+    """An image's name without digest and tag (a colon before the last `/` is a registry's port)."""
+    name = image.partition("@")[0]
+    folder, slash, last = name.rpartition("/")
+    return folder + slash + last.partition(":")[0]

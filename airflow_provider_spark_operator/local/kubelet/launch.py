@@ -1,0 +1,135 @@
+"""How a container is started: its command, environment and folders on this machine."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.kubelet.environment import (
+    command_line,
+    container_environment,
+    expanded,
+)
+from airflow_provider_spark_operator.local.kubelet.images import Runtime, runtime_of
+from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
+from airflow_provider_spark_operator.local.kubelet.node import Node
+from airflow_provider_spark_operator.local.kubelet.process import StartError
+from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
+from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
+from airflow_provider_spark_operator.local.kubelet.spark import (
+    IMAGE_HOME,
+    WORK_FOLDER,
+    ContainerPlace,
+    spark_command,
+    spark_environment,
+)
+from airflow_provider_spark_operator.local.kubelet.volumes import SERVICE_ACCOUNT_PATH, mounted_folders
+
+_TERMINATION_PATH = "/dev/termination-log"
+_INHERITED = ("LANG", "LC_ALL", "TZ")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What to start.
+
+    Args:
+        command: the program and its arguments.
+        environment: its whole environment.
+        directory: where it starts.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+    directory: Path
+
+
+async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Launch:
+    """Make the folders of a container, and its command with this machine's paths.
+
+    Args:
+        node: what all pods share.
+        sandbox: what the containers of this pod share.
+        spec: the container's entry in the pod's spec.
+
+    Raises:
+        ImageMissing: there is no runtime for the image.
+        MissingReference: something that the container refers to is not there.
+        JavaMissing: Spark is to run and there is no Java.
+        SparkMissing: Spark is to run and is not installed.
+        StartError: there is nothing to run.
+        OSError: a folder or file cannot be written.
+    """
+    runtime = runtime_of(str(spec.get("image")), node.images)
+    spark = await node.software.runtime() if runtime is Runtime.SPARK else None
+    folder = sandbox.container_folder(str(spec["name"]))
+    for name in ("work", "tmp"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    own = container_environment(sandbox.pod, spec, sandbox.references, _cluster_environment(node.api.url))
+    paths = _paths(sandbox, spec, folder, own, spark)
+    command, arguments = ([paths.rewrite(word) for word in words] for words in command_line(spec, own))
+    environment = _given_environment(sandbox.pod, folder)
+    environment |= {name: paths.rewrite(value) for name, value in own.items()}
+    if spark:
+        environment = spark_environment(spark, environment)
+        place = ContainerPlace(folder / "work", folder / "tmp", sandbox.folders.credentials, paths)
+        if not command:
+            arguments = spark_command(spark, arguments, environment, place, node.api)
+    if not command and not arguments:
+        raise StartError("no command specified")
+    return Launch([*command, *arguments], environment, _directory(spec, paths, folder))
+
+
+def _paths(
+    sandbox: Sandbox,
+    spec: JsonObject,
+    folder: Path,
+    variables: Mapping[str, str],
+    spark: SparkRuntime | None,
+) -> PathMap:
+    """Where the container's paths are: those of every container, of its image, and of its mounts."""
+    given = {
+        SERVICE_ACCOUNT_PATH: sandbox.folders.credentials,
+        str(spec.get("terminationMessagePath") or _TERMINATION_PATH): folder / "termination-log",
+    }
+    if spark:
+        given |= {IMAGE_HOME: spark.home, WORK_FOLDER: folder / "work"}
+    mounts = mounted_folders(spec, sandbox.volumes, lambda text: expanded(text, variables))
+    return PathMap(given).extended(mounts)
+
+
+def _directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
+    """The folder that the command starts in, made where it is one of the container's own."""
+    working = spec.get("workingDir")
+    if not working:
+        return folder / "work"
+    directory = Path(paths.rewrite(str(working)))
+    if not directory.is_dir():
+        directory = folder / "root" / str(working).lstrip("/")
+        directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def _given_environment(pod: JsonObject, folder: Path) -> dict[str, str]:
+    """What a container finds without asking: nothing of this process's secrets is among it."""
+    programs = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    return {
+        "LANG": "C.UTF-8",
+        **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+        "PATH": os.pathsep.join(programs),
+        "HOME": str(folder / "work"),
+        "TMPDIR": str(folder / "tmp"),
+        "HOSTNAME": str(pod["metadata"]["name"]),
+    }
+
+
+def _cluster_environment(url: str) -> dict[str, str]:
+    address = urlsplit(url)
+    return {
+        "KUBERNETES_SERVICE_HOST": address.hostname or "",
+        "KUBERNETES_SERVICE_PORT": str(address.port or 443),
+        "KUBERNETES_SERVICE_PORT_HTTPS": str(address.port or 443),
+    }

@@ -1,0 +1,311 @@
+"""The life of one pod on the node."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.kinds import PODS
+from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from airflow_provider_spark_operator.local.kubelet.container import Container
+from airflow_provider_spark_operator.local.kubelet.container_log import ContainerLog
+from airflow_provider_spark_operator.local.kubelet.node import (
+    NODE_NAME,
+    SCHEDULER_NAME,
+    Node,
+    scheduling_refusal,
+)
+from airflow_provider_spark_operator.local.kubelet.pod_status import (
+    FAILED,
+    PENDING,
+    SUCCEEDED,
+    Eviction,
+    merged_conditions,
+    pod_status,
+    scheduled_condition,
+    unschedulable_condition,
+)
+from airflow_provider_spark_operator.local.kubelet.references import MissingReference, References
+from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
+from airflow_provider_spark_operator.local.kubelet.states import ContainerRecord, Waiting
+from airflow_provider_spark_operator.local.kubelet.volumes import (
+    PodFolders,
+    make_credentials,
+    make_volumes,
+    remove_folder,
+)
+
+_LOG = logging.getLogger(__name__)
+_FIRST_RETRY = 0.05
+_LAST_RETRY = 1.0
+_TELL_AFTER = 0.5
+
+
+class PodWorker:
+    """Runs a pod until it is gone.
+
+    Args:
+        node: what all pods share.
+        pod: the pod, not yet on a node or on this one.
+    """
+
+    def __init__(self, node: Node, pod: JsonObject) -> None:
+        metadata, spec = pod["metadata"], pod["spec"]
+        self.namespace = str(metadata["namespace"])
+        self.name = str(metadata["name"])
+        self.uid = str(metadata["uid"])
+        self._node = node
+        self._pod = pod
+        self._policy = str(spec.get("restartPolicy") or "Always")
+        self._init = [self._init_container(item) for item in spec.get("initContainers") or ()]
+        first = Waiting("PodInitializing" if self._init else "ContainerCreating")
+        self._main = [self._container(item, self._policy, first) for item in spec.get("containers") or ()]
+        self._bound = asyncio.Event()
+        self._ending = asyncio.Event()
+        self._deletion = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._eviction: Eviction | None = None
+        self._kill_timer: asyncio.TimerHandle | None = None
+        self._root = node.pod_folder(self.uid)
+        self._logs = node.log_folder(self.namespace, self.name, self.uid)
+
+    async def run(self) -> None:
+        """Live the pod's life, and delete the pod's object where that was asked for; ends when it is gone."""
+        try:
+            if not _has_ended(self._pod) and await self._placed():
+                await self._live()
+        except Exception as error:
+            _LOG.exception("pod %s/%s: the node failed to run it", self.namespace, self.name)
+            self._evict(Eviction("NodeFailure", f"the local node failed to run the pod: {error}"))
+        finally:
+            for container in self._containers:
+                container.kill()
+            if self._kill_timer:
+                self._kill_timer.cancel()
+            remove_folder(self._root)
+        await self._deletion.wait()
+        self._let_go()
+        await self._gone.wait()
+
+    def changed(self, pod: JsonObject) -> None:
+        """The pod's object has changed: it may have been bound, or be meant to end."""
+        self._pod = pod
+        metadata = pod["metadata"]
+        if pod["spec"].get("nodeName"):
+            self._bound.set()
+        if "deletionTimestamp" in metadata:
+            self._deletion.set()
+            self._end(float(metadata.get("deletionGracePeriodSeconds") or 0))
+
+    def vanished(self) -> None:
+        """The pod's object is gone, or the node is to stop: end at once."""
+        self._gone.set()
+        self._deletion.set()
+        self._end(0.0)
+
+    def record(self, container: str) -> ContainerRecord | None:
+        """What is known of a container; None if the pod has none of that name."""
+        return next((item.record for item in self._containers if item.record.name == container), None)
+
+    def log(self, container: str, *, previous: bool = False) -> ContainerLog | None:
+        """The log of a container's present or last (or previous) run; None if there was none."""
+        named = [item for item in self._containers if item.record.name == container]
+        if not named:
+            return None
+        return named[0].previous_log if previous else named[0].log
+
+    @property
+    def _containers(self) -> Sequence[Container]:
+        return (*self._init, *self._main)
+
+    def _init_container(self, spec: JsonObject) -> Container:
+        sidecar = spec.get("restartPolicy") == "Always"
+        policy = "Always" if sidecar else "OnFailure" if self._policy != "Never" else "Never"
+        return self._container(spec, policy, Waiting("PodInitializing"), sidecar=sidecar)
+
+    def _container(self, spec: JsonObject, policy: str, state: Waiting, *, sidecar: bool = False) -> Container:
+        record = ContainerRecord(str(spec["name"]), str(spec.get("image")), state, sidecar=sidecar)
+        return Container(self._node, spec, policy, record)
+
+    async def _placed(self) -> bool:
+        """Place the pod on the node, as far as that is for this scheduler; False if it ends without a place."""
+        if self._pod["spec"].get("nodeName"):
+            return True
+        if (self._pod["spec"].get("schedulerName") or SCHEDULER_NAME) != SCHEDULER_NAME:
+            await self._bound.wait()
+            return not self._ending.is_set()
+        refusal = scheduling_refusal(self._pod)
+        if refusal:
+            self._write_condition(unschedulable_condition(refusal, self._node.clock()))
+            self._event("FailedScheduling", refusal, component=SCHEDULER_NAME)
+            await self._ending.wait()
+            return False
+        self._bind()
+        return not self._ending.is_set()
+
+    def _bind(self) -> None:
+        def bound(pod: JsonObject) -> JsonObject:
+            pod["spec"]["nodeName"] = NODE_NAME
+            return pod
+
+        try:
+            if self._node.store.get(PODS, self.namespace, self.name)["metadata"]["uid"] == self.uid:
+                self._pod = self._node.store.update(PODS, self.namespace, self.name, bound)
+        except ApiStatusError:
+            return
+        self._write_condition(scheduled_condition(self._node.clock()))
+        message = f"Successfully assigned {self.namespace}/{self.name} to {NODE_NAME}"
+        self._event("Scheduled", message, component=SCHEDULER_NAME)
+
+    async def _live(self) -> None:
+        """Run the init containers one after the other, then the containers; sidecars beside both."""
+        self._publish()
+        sandbox = await self._sandbox()
+        if sandbox is None:
+            return
+        sidecars: list[asyncio.Task[None]] = []
+        try:
+            if not await self._initialized(sandbox, sidecars):
+                return
+            for container in self._main:
+                if container.record.state == Waiting("PodInitializing"):
+                    container.record.state = Waiting("ContainerCreating")
+            await asyncio.gather(*(container.run(sandbox) for container in self._main))
+        finally:
+            await self._end_sidecars(sidecars)
+
+    async def _initialized(self, sandbox: Sandbox, sidecars: list[asyncio.Task[None]]) -> bool:
+        for container in self._init:
+            if container.record.sidecar:
+                sidecars.append(asyncio.ensure_future(container.run(sandbox)))
+                await container.begun.wait()
+            else:
+                await container.run(sandbox)
+                if not container.record.succeeded:
+                    return False
+            if self._ending.is_set():
+                return False
+        return True
+
+    async def _end_sidecars(self, sidecars: Sequence[asyncio.Task[None]]) -> None:
+        if not sidecars:
+            return
+        for container in self._init:
+            if container.record.sidecar:
+                container.terminate()
+        if not self._kill_timer:
+            self._kill_after(float(self._pod["spec"].get("terminationGracePeriodSeconds") or 30))
+        await asyncio.gather(*sidecars)
+
+    async def _sandbox(self) -> Sandbox | None:
+        """Make the pod's volumes, waiting for what they are made of; None if the pod is to end."""
+        references = References(self._node.store, self.namespace)
+        claims = self._node.claims_folder / self.namespace
+        folders = PodFolders(self._root / "volumes", claims, self._root / "credentials")
+        sandbox = Sandbox(
+            self._pod,
+            references,
+            {},
+            folders,
+            self._root,
+            self._logs,
+            self._publish,
+            self._run_out_of_disk,
+            self._ending,
+        )
+        retry = waited = _FIRST_RETRY
+        while not self._ending.is_set():
+            try:
+                make_credentials(folders.credentials, self._node.api, self.namespace)
+                sandbox.volumes = make_volumes(self._pod, references, folders)
+            except MissingReference as error:
+                if waited > _TELL_AFTER:  # a driver's config map regularly comes after its pod
+                    self._event("FailedMount", f"MountVolume.SetUp failed: {error}")
+            except OSError as error:
+                self._run_out_of_disk(f"cannot write {error.filename or self._root}: {error.strerror or error}")
+            else:
+                return sandbox
+            await sandbox.pause(retry)
+            waited += retry
+            retry = min(retry * 2, _LAST_RETRY)
+        return None
+
+    def _end(self, grace: float) -> None:
+        """Ask all containers to end, and kill them after a grace period in seconds; a shorter one may follow."""
+        if not self._ending.is_set():
+            self._ending.set()
+            self._bound.set()
+            if any(container.record.running for container in self._containers):
+                self._event("Killing", "Stopping the containers of the pod")
+            for container in self._main:
+                container.terminate()
+            for container in self._init:
+                if not container.record.sidecar:
+                    container.terminate()
+        self._kill_after(grace)
+
+    def _kill_after(self, seconds: float) -> None:
+        if self._kill_timer:
+            self._kill_timer.cancel()
+        if seconds > 0:
+            self._kill_timer = asyncio.get_running_loop().call_later(seconds, self._kill)
+        else:
+            self._kill()
+
+    def _kill(self) -> None:
+        for container in self._containers:
+            container.kill()
+
+    def _run_out_of_disk(self, message: str) -> None:
+        message = f"The node was low on resource: ephemeral-storage. {message}."
+        self._evict(Eviction("Evicted", message))
+
+    def _evict(self, eviction: Eviction) -> None:
+        """End the pod because the node cannot go on with it."""
+        if self._eviction is None:
+            self._eviction = eviction
+            self._event(eviction.reason, eviction.message)
+            self._end(0.0)
+            self._publish()
+
+    def _let_go(self) -> None:
+        """Delete the pod's object, whose containers have ended."""
+        if self._gone.is_set():
+            return
+        try:
+            self._node.store.delete(PODS, self.namespace, self.name, grace_seconds=0, uid=self.uid)
+        except ApiStatusError:
+            self._gone.set()
+
+    def _publish(self) -> None:
+        """Write the pod's status."""
+        records = [container.record for container in self._init]
+        main = [container.record for container in self._main]
+
+        def with_status(pod: JsonObject) -> JsonObject:
+            return pod | {"status": pod_status(pod, records, main, self._node.clock(), self._eviction)}
+
+        self._write_status(with_status)
+
+    def _write_condition(self, condition: JsonObject) -> None:
+        def with_condition(pod: JsonObject) -> JsonObject:
+            status = pod.get("status") or {}
+            conditions = merged_conditions(status.get("conditions") or (), [condition])
+            return pod | {"status": {"phase": PENDING} | status | {"conditions": conditions}}
+
+        self._write_status(with_condition)
+
+    def _write_status(self, change: Callable[[JsonObject], JsonObject]) -> None:
+        store = self._node.store
+        try:
+            if store.get(PODS, self.namespace, self.name)["metadata"]["uid"] == self.uid:
+                self._pod = store.update(PODS, self.namespace, self.name, change, subresource="status")
+        except ApiStatusError:
+            return  # the pod is gone; the watch will say so
+
+    def _event(self, reason: str, message: str, *, component: str = "kubelet") -> None:
+        self._node.recorder.record(self._pod, reason, message, component=component)
+
+
+def _has_ended(pod: JsonObject) -> bool:
+    return (pod.get("status") or {}).get("phase") in (SUCCEEDED, FAILED)

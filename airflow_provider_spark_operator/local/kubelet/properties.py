@@ -1,0 +1,67 @@
+"""Java's properties files, as far as Spark writes them."""
+
+import re
+from collections.abc import Mapping
+
+_ENTRY = re.compile(r"((?:\\.|[^\\=:\s])+)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_SPECIAL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPED = {
+    "\\": "\\\\",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\f": "\\f",
+    "=": "\\=",
+    ":": "\\:",
+    "#": "\\#",
+    "!": "\\!",
+}
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """The entries of a properties file; of a repeated key the last."""
+    entries: dict[str, str] = {}
+    for line in _logical_lines(text):
+        match = _ENTRY.fullmatch(line)
+        if match:
+            entries[_unescaped(match[1])] = _unescaped(match[2])
+    return entries
+
+
+def write_properties(entries: Mapping[str, str]) -> str:
+    """The text of a properties file with these entries."""
+    lines = []
+    for key, value in entries.items():
+        escaped = _escaped(value)
+        lines.append(_escaped(key).replace(" ", "\\ ") + "=" + ("\\" if escaped[:1] == " " else "") + escaped + "\n")
+    return "".join(lines)
+
+
+def _logical_lines(text: str) -> list[str]:
+    """The lines that are entries, with those that a backslash continues joined."""
+    lines: list[str] = []
+    joined = ""
+    for natural in re.split(r"\r\n|\r|\n", text):
+        line = natural.lstrip(" \t\f")
+        if not joined and (not line or line[0] in "#!"):
+            continue
+        joined += line
+        if (len(joined) - len(joined.rstrip("\\"))) % 2:
+            joined = joined[:-1]
+            continue
+        lines.append(joined)
+        joined = ""
+    return [*lines, joined] if joined else lines
+
+
+def _unescaped(text: str) -> str:
+    def character(match: re.Match[str]) -> str:
+        code, letter = match.groups()
+        return chr(int(code, 16)) if code else _SPECIAL.get(letter, letter)
+
+    return _ESCAPE.sub(character, text)
+
+
+def _escaped(text: str) -> str:
+    return "".join(_ESCAPED.get(character, character) for character in text)
