@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.core.driver.naming import submit_naming
 from airflow_provider_spark_operator.core.driver.properties import read_properties
 from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FOLDER = Path(__file__).parents[2] / "golden" / "spark_submit"
 CASES = sorted(path.parent.name for path in FOLDER.glob("*/args.json"))
 REFUSED_BY_THE_API = frozenset(
@@ -55,7 +56,7 @@ class Case:
         return self.recorded["expect"] == "error" or self.recorded["exitCode"] != 0
 
     def expected(self) -> list[dict[str, Any]]:
-        documents = list(yaml.safe_load_all((FOLDER / self.name / "normal.yaml").read_text()))
+        documents = list(yaml.load_all((FOLDER / self.name / "normal.yaml").read_text(), Loader=LOADER))
         for document in documents:
             document["metadata"].pop("ownerReferences", None)
         return in_comparable_form(documents, self._conf)

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 RECORDED = sorted((Path(__file__).parents[2] / "golden" / "apache_operator").glob("*.yaml"))
 IMAGE = {"spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
 OPERATOR = "spark-kubernetes-operator"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -84,7 +85,7 @@ def comparable(document):
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_an_attempt_has_the_resources_that_the_apache_operator_creates(path):
-    case = yaml.safe_load(path.read_text())
+    case = yaml.load(path.read_text(), Loader=LOADER)
     recorded = {(each["kind"], each["name"]): each for each in case["objects"]}
     resources = build_attempt(parse_application(case["application"]), 0, OPERATOR)
     built = {
@@ -100,7 +101,7 @@ def test_an_attempt_has_the_resources_that_the_apache_operator_creates(path):
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_a_drivers_configuration_is_the_recorded_one(path):
-    case = yaml.safe_load(path.read_text())
+    case = yaml.load(path.read_text(), Loader=LOADER)
     recorded = next(each["spec"]["spark.properties"] for each in case["objects"] if "spark.properties" in each["spec"])
     # The Apache operator leaves the name of its temporary file there.
     recorded.pop("spark.kubernetes.driver.podTemplateFile", None)
