@@ -81,7 +81,7 @@ class KindRegistry:
         if built_in is not None and built_in.version == version:
             return built_in
         if self._store.exists(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}"):
-            definition = self._store.get(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
+            definition = self._store.view(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
             found = self._versions(definition).get(version)
             if found is not None:
                 return found
@@ -90,7 +90,7 @@ class KindRegistry:
     def __iter__(self) -> Iterator[ServedKind]:
         """All kinds in all of their versions, the preferred version of each kind first."""
         yield from self._built_in.values()
-        for definition in self._store.shared(CUSTOM_RESOURCE_DEFINITIONS, None):
+        for definition in self._store.views(CUSTOM_RESOURCE_DEFINITIONS, None):
             yield from self._versions(definition).values()
 
     def _versions(self, definition: JsonObject) -> dict[str, ServedKind]:

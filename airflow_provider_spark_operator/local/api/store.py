@@ -98,6 +98,10 @@ class Store:
         """
         return copy_json(self._existing(kind, namespace, name))
 
+    def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        """The object that `get` returns, not copied: for readers that change nothing and do not wait."""
+        return self._existing(kind, namespace, name)
+
     def list(
         self,
         kind: Kind,
@@ -107,9 +111,9 @@ class Store:
         fields: Selector | None = None,
     ) -> tuple[list[JsonObject], int]:
         """Read the objects in a namespace (None: everywhere), sorted, and the version that they are of."""
-        return [copy_json(item) for item in self.shared(kind, namespace, labels, fields)], self._version
+        return [copy_json(item) for item in self.views(kind, namespace, labels, fields)], self._version
 
-    def shared(
+    def views(
         self,
         kind: Kind,
         namespace: str | None,

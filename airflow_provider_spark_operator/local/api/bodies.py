@@ -1,0 +1,84 @@
+"""Bodies of requests: JSON or YAML, of bounded size, read without surprises."""
+
+import json
+from typing import Any, NoReturn
+
+import yaml
+from aiohttp import web
+
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.status import bad_request, too_large, unsupported_media_type
+
+MAX_BODY_BYTES = 3 * 1024 * 1024
+JSON = "application/json"
+YAML = "application/yaml"
+
+
+class _JsonYamlLoader(yaml.CSafeLoader):
+    """YAML as far as it is JSON: dates stay text."""
+
+
+_JsonYamlLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+async def read_bytes(request: web.Request) -> bytes:
+    """The body as it came.
+
+    Raises:
+        ApiStatusError: 413.
+    """
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise too_large(MAX_BODY_BYTES) from error
+
+
+async def read_object(request: web.Request) -> JsonObject:
+    """The document in a body; an empty body is an empty document.
+
+    Raises:
+        ApiStatusError: 400 for a body that is no JSON or YAML object, 413, 415.
+    """
+    content_type = request.content_type if "Content-Type" in request.headers else JSON
+    if content_type not in (JSON, YAML):
+        raise unsupported_media_type((JSON, YAML), content_type)
+    document = decode(await read_bytes(request), content_type)
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise bad_request("the body must be an object with apiVersion and kind")
+    return document
+
+
+def decode(body: bytes, content_type: str) -> Any:
+    """The value that a body holds; None for an empty one.
+
+    Raises:
+        ApiStatusError: 400.
+    """
+    if not body.strip():
+        return None
+    try:
+        if content_type.endswith("yaml"):
+            return _decode_yaml(body)
+        return json.loads(body, parse_constant=_refuse_constant)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        text = " ".join(str(error).split())
+        raise bad_request(f"the body of the request cannot be read as {content_type}: {text}") from error
+
+
+def _decode_yaml(body: bytes) -> Any:
+    if body.lstrip().startswith(b"{"):  # JSON, as clients send it for server-side apply: much faster to read
+        return json.loads(body, parse_constant=_refuse_constant)
+    for event in yaml.parse(body, Loader=_JsonYamlLoader):
+        # With aliases a small body can become a huge document.
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.YAMLError(f"aliases are not accepted, write the value of *{event.anchor} out")
+    return yaml.load(body, Loader=_JsonYamlLoader)  # noqa: S506 (derived from the safe loader)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

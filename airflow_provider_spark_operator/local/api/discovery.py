@@ -1,0 +1,129 @@
+"""What the API server says about itself: groups, versions, resources."""
+
+from collections.abc import Iterable
+
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.kinds import PODS, Kind
+from airflow_provider_spark_operator.local.api.registry import KindRegistry, ServedKind
+from airflow_provider_spark_operator.local.api.reviews import REVIEWS
+from airflow_provider_spark_operator.local.api.status import resource_not_found
+
+VERSION: JsonObject = {
+    "major": "1",
+    "minor": "34",
+    "gitVersion": "v1.34.0+local",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "local",
+}
+_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+_STATUS_VERBS = ["get", "patch", "update"]
+
+
+def api_versions(address: str) -> JsonObject:
+    """The answer to `/api`."""
+    return {
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+    }
+
+
+def group_list(kinds: KindRegistry) -> JsonObject:
+    """The answer to `/apis`."""
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": list(_groups(kinds).values())}
+
+
+def group(kinds: KindRegistry, name: str) -> JsonObject:
+    """The answer to `/apis/GROUP`.
+
+    Raises:
+        ApiStatusError: 404.
+    """
+    found = _groups(kinds).get(name)
+    if found is None:
+        raise resource_not_found()
+    return {"kind": "APIGroup", "apiVersion": "v1"} | found
+
+
+def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObject:
+    """The answer to `/api/v1` and `/apis/GROUP/VERSION`.
+
+    Raises:
+        ApiStatusError: 404.
+    """
+    resources = [
+        entry
+        for served in kinds
+        if (served.group, served.version) == (group_name, version)
+        for entry in _resources(served)
+    ]
+    resources += [
+        {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind, "verbs": ["create"]}
+        for (review_group, plural), (kind, namespaced) in REVIEWS.items()
+        if (review_group, "v1") == (group_name, version)
+    ]
+    if not resources:
+        raise resource_not_found()
+    group_version = f"{group_name}/{version}" if group_name else version
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": group_version,
+        "resources": resources,
+    }
+
+
+def group_versions(kinds: KindRegistry) -> list[tuple[str, str]]:
+    """All served groups and versions, each once."""
+    served = [(item.group, item.version) for item in kinds]
+    served += [(review_group, "v1") for review_group, _ in REVIEWS]
+    return list(dict.fromkeys(served))
+
+
+def _groups(kinds: KindRegistry) -> dict[str, JsonObject]:
+    groups: dict[str, JsonObject] = {}
+    for name, version in group_versions(kinds):
+        if not name:
+            continue
+        entry = {"groupVersion": f"{name}/{version}", "version": version}
+        found = groups.setdefault(name, {"name": name, "versions": [], "preferredVersion": entry})
+        found["versions"].append(entry)
+    return groups
+
+
+def _resources(served: ServedKind) -> Iterable[JsonObject]:
+    kind = served.kind
+    entry: JsonObject = {
+        "name": kind.plural,
+        "singularName": kind.singular_name,
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": _VERBS,
+    }
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    yield entry
+    if kind.status:
+        yield _subresource(kind, "status", kind.kind, _STATUS_VERBS)
+    if served.scale is not None:
+        yield _subresource(kind, "scale", "Scale", _STATUS_VERBS) | {"group": "autoscaling", "version": "v1"}
+    if kind.key == PODS.key:
+        yield _subresource(kind, "binding", "Binding", ["create"])
+        yield _subresource(kind, "eviction", "Eviction", ["create"]) | {"group": "policy", "version": "v1"}
+        yield _subresource(kind, "log", "Pod", ["get"])
+
+
+def _subresource(kind: Kind, name: str, document_kind: str, verbs: list[str]) -> JsonObject:
+    return {
+        "name": f"{kind.plural}/{name}",
+        "singularName": "",
+        "namespaced": kind.namespaced,
+        "kind": document_kind,
+        "verbs": verbs,
+    }

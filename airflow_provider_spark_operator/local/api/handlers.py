@@ -1,0 +1,255 @@
+"""Requests for resources: which verb is meant, what it reads from the request, and what it answers."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from airflow_provider_spark_operator.local.api import resources
+from airflow_provider_spark_operator.local.api.bodies import decode, read_bytes, read_object
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
+from airflow_provider_spark_operator.local.api.presentation import Presentation, Presenter, negotiate, response
+from airflow_provider_spark_operator.local.api.registry import ServedKind
+from airflow_provider_spark_operator.local.api.requests import (
+    DeleteOptions,
+    ListOptions,
+    ResourcePath,
+    WriteOptions,
+    decode_continuation,
+    delete_options,
+    encode_continuation,
+    list_options,
+    write_options,
+)
+from airflow_provider_spark_operator.local.api.status import (
+    ApiStatusError,
+    bad_request,
+    expired,
+    method_not_allowed,
+    success,
+)
+from airflow_provider_spark_operator.local.api.store import Store
+from airflow_provider_spark_operator.local.api.watching import Watch, send_as_lines, send_as_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+@dataclass(frozen=True)
+class ResourceRequest:
+    """A request for a resource, with what its path and headers say.
+
+    Args:
+        http: the request.
+        path: what it is for.
+        served: the kind, in the version asked for.
+        presentation: how the answer is to be shown.
+    """
+
+    http: web.Request
+    path: ResourcePath
+    served: ServedKind
+    presentation: Presentation
+
+    @property
+    def presenter(self) -> Presenter:
+        """Who shows the answer."""
+        return Presenter(self.served, self.presentation)
+
+    @property
+    def name(self) -> str:
+        """The name in the path."""
+        return self.path.name or ""
+
+    @property
+    def place(self) -> tuple[str | None, str]:
+        """The namespace and name in the path."""
+        return self.path.namespace, self.name
+
+    def answer(self, document: JsonObject, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
+        """An answer with an object of the kind, and warnings for the client."""
+        answer = response(self.presenter.one(document), self.presentation, status)
+        for warning in warnings:
+            quoted = warning.replace("\\", "\\\\").replace('"', '\\"')
+            answer.headers.add("Warning", f'299 - "{quoted}"')
+        return answer
+
+    def write_options(self) -> WriteOptions:
+        """How to write."""
+        return write_options(self.http.query, self.http.headers.get("User-Agent", ""))
+
+
+def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> ResourceRequest:
+    """Check a request against its kind, and read how the answer is to be shown.
+
+    Raises:
+        ApiStatusError: 404 for a namespace where there is none, 405 for a creation outside of one, 406.
+    """
+    if not served.kind.namespaced and path.namespace is not None:
+        raise ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
+    if served.kind.namespaced and path.namespace is None and (path.name or http.method == "POST"):
+        raise method_not_allowed(f"{served.kind.plural} live in namespaces: use .../namespaces/NAME/{path.plural}")
+    presentation = negotiate(http.headers.get("Accept", ""), http.query.get("includeObject"))
+    return ResourceRequest(http, path, served, presentation)
+
+
+class ResourceHandlers:
+    """The verbs of resources.
+
+    Args:
+        store: the objects.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._watches: set[Watch] = set()
+
+    async def handle(self, request: ResourceRequest) -> web.StreamResponse:
+        """Answer a request for a collection, an object, or its status.
+
+        Raises:
+            ApiStatusError: where it is refused.
+        """
+        method = request.http.method
+        if request.path.name is None:
+            verbs: dict[str, Callable[[ResourceRequest], Awaitable[web.StreamResponse]]] = {
+                "GET": self._list,
+                "POST": self._create,
+                "DELETE": self._delete_collection,
+            }
+        else:
+            verbs = {"GET": self._get, "PUT": self._replace, "PATCH": self._patch}
+            if request.path.subresource is None:
+                verbs["DELETE"] = self._delete
+        verb = verbs.get("GET" if method == "HEAD" else method)
+        if verb is None:
+            raise method_not_allowed()
+        return await verb(request)
+
+    def close(self) -> None:
+        """End all watches."""
+        for watch in list(self._watches):
+            watch.close()
+
+    async def _get(self, request: ResourceRequest) -> web.StreamResponse:
+        return request.answer(self._store.get(request.served.kind, *request.place))
+
+    async def _create(self, request: ResourceRequest) -> web.StreamResponse:
+        options = request.write_options()
+        body = await read_object(request.http)
+        created = resources.create(self._store, request.served, request.path.namespace, body, options)
+        return request.answer(created, 201, tuple(options.warnings))
+
+    async def _replace(self, request: ResourceRequest) -> web.StreamResponse:
+        options = request.write_options()
+        body = await read_object(request.http)
+        if not body:
+            raise bad_request("the body is empty: send the whole object")
+        subresource = request.path.subresource
+        replaced = resources.replace(self._store, request.served, request.place, body, options, subresource)
+        return request.answer(replaced, warnings=tuple(options.warnings))
+
+    async def _patch(self, request: ResourceRequest) -> web.StreamResponse:
+        options = request.write_options()
+        media_type = request.http.content_type
+        if media_type == resources.APPLY_PATCH and not request.http.query.get("fieldManager"):
+            raise ApiStatusError(
+                422,
+                "Invalid",
+                'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+            )
+        content = (media_type, decode(await read_bytes(request.http), media_type))
+        patched, created = resources.patch(
+            self._store, request.served, request.place, content, options, request.path.subresource
+        )
+        return request.answer(patched, 201 if created else 200, tuple(options.warnings))
+
+    async def _delete(self, request: ResourceRequest) -> web.StreamResponse:
+        options = delete_options(request.http.query, await read_object(request.http))
+        kind = request.served.kind
+        deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
+        if kind.returns_deleted or self._store.exists(kind, *request.place):
+            return request.answer(deleted)
+        return response(success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
+
+    async def _delete_collection(self, request: ResourceRequest) -> web.StreamResponse:
+        kind = request.served.kind
+        if kind.key == NAMESPACES.key:
+            raise method_not_allowed()
+        selection = list_options(request.http.query, kind)
+        options = delete_options(request.http.query, await read_object(request.http))
+        items, version = self._store.list(
+            kind, request.path.namespace, labels=selection.labels, fields=selection.fields
+        )
+        deleted = []
+        for item in items:
+            place = (item["metadata"].get("namespace"), item["metadata"]["name"])
+            if self._store.exists(kind, *place):  # the deletion of another may have taken it along
+                deleted.append(self._delete_one(request.served, *place, options))
+        body = request.presenter.many(deleted, {"resourceVersion": str(version)})
+        return response(body, request.presentation)
+
+    def _delete_one(self, served: ServedKind, namespace: str | None, name: str, options: DeleteOptions) -> JsonObject:
+        return self._store.delete(
+            served.kind,
+            namespace,
+            name,
+            grace_seconds=options.grace_seconds,
+            propagation=options.propagation,
+            uid=options.uid,
+            resource_version=options.resource_version,
+            dry_run=options.dry_run,
+        )
+
+    async def _list(self, request: ResourceRequest) -> web.StreamResponse:
+        options = list_options(request.http.query, request.served.kind)
+        if options.watch:
+            return await self._watch(request, options)
+        items, metadata = self._page(request.served, request.path.namespace, options)
+        return response(request.presenter.many(items, metadata), request.presentation)
+
+    def _page(
+        self, served: ServedKind, namespace: str | None, options: ListOptions
+    ) -> tuple[list[JsonObject], JsonObject]:
+        """A part of a list and the list's metadata.
+
+        All parts name the version of the first, so that a watch from there on misses nothing.
+        """
+        items, version = self._store.list(served.kind, namespace, labels=options.labels, fields=options.fields)
+        _check_version(options, version)
+        if options.continuation:
+            version, after = decode_continuation(options.continuation)
+            items = [item for item in items if _place(item) > after]
+        metadata: JsonObject = {"resourceVersion": str(version)}
+        rest = len(items) - options.limit
+        if options.limit > 0 and rest > 0:
+            items = items[: options.limit]
+            metadata["continue"] = encode_continuation(version, _place(items[-1]))
+            if options.labels is None and options.fields is None:
+                metadata["remainingItemCount"] = rest
+        return items, metadata
+
+    async def _watch(self, request: ResourceRequest, options: ListOptions) -> web.StreamResponse:
+        watch = Watch(self._store, request.presenter, request.path.namespace, options)
+        self._watches.add(watch)
+        try:
+            if request.http.headers.get("Upgrade", "").lower() == "websocket":
+                return await send_as_messages(request.http, watch)
+            return await send_as_lines(request.http, watch)
+        finally:
+            self._watches.discard(watch)
+
+
+def _check_version(options: ListOptions, version: int) -> None:
+    wanted = int(options.resource_version or 0)
+    if wanted > version:
+        message = f"Too large resource version: {wanted}, current: {version}"
+        raise ApiStatusError(504, "Timeout", message, {"retryAfterSeconds": 1})
+    if options.version_match == "Exact" and wanted != version:
+        raise expired(f"The provided resource version {wanted} is not kept: ask for the present one")
+
+
+def _place(document: JsonObject) -> tuple[str, str]:
+    metadata = document["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]

@@ -1,0 +1,85 @@
+"""OpenAPI as far as kubectl asks for it: which requests check fields, and the schemas of custom resources.
+
+kubectl leaves the checking of fields to a server whose PATCH takes the parameter `fieldValidation`. Schemas of
+built-in kinds are not described.
+"""
+
+from airflow_provider_spark_operator.local.api.discovery import VERSION, group_versions
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.registry import KindRegistry, ServedKind
+from airflow_provider_spark_operator.local.api.status import resource_not_found
+
+_PATCH_TYPES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+)
+_FIELD_VALIDATION: JsonObject = {
+    "name": "fieldValidation",
+    "in": "query",
+    "description": "What to do about unknown fields: Ignore, Warn or Strict.",
+    "schema": {"type": "string", "uniqueItems": True},
+}
+
+
+def index(kinds: KindRegistry) -> JsonObject:
+    """The answer to `/openapi/v3`: where the documents of the groups are."""
+    paths = {}
+    for group, version in group_versions(kinds):
+        path = f"apis/{group}/{version}" if group else f"api/{version}"
+        paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}"}
+    return {"paths": paths}
+
+
+def document(kinds: KindRegistry, path: str) -> JsonObject:
+    """The answer to `/openapi/v3/PATH`, for the group and version at `path` (`apis/GROUP/VERSION`, `api/v1`).
+
+    Raises:
+        ApiStatusError: 404.
+    """
+    parts = path.split("/")
+    group, version = ("", parts[-1]) if parts[0] == "api" else ("/".join(parts[1:-1]), parts[-1])
+    if (group, version) not in group_versions(kinds):
+        raise resource_not_found()
+    served = [item for item in kinds if (item.group, item.version) == (group, version)]
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
+        "paths": dict(_path(item) for item in served),
+        "components": {"schemas": {_schema_name(item): _schema(item) for item in served}},
+    }
+
+
+def swagger() -> JsonObject:
+    """The answer to `/openapi/v2`: nothing but its frame."""
+    info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
+    return {"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}
+
+
+def _path(served: ServedKind) -> tuple[str, JsonObject]:
+    root = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
+    place = "/namespaces/{namespace}" if served.kind.namespaced else ""
+    body = {media_type: {"schema": {"type": "object"}} for media_type in _PATCH_TYPES}
+    operation: JsonObject = {
+        "operationId": f"patch{served.kind.kind}",
+        "parameters": [_FIELD_VALIDATION],
+        "requestBody": {"content": body, "required": True},
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": _type(served),
+    }
+    return f"{root}{place}/{served.kind.plural}/{{name}}", {"patch": operation}
+
+
+def _schema(served: ServedKind) -> JsonObject:
+    schema = dict(served.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    return schema | {"x-kubernetes-group-version-kind": [_type(served)]}
+
+
+def _schema_name(served: ServedKind) -> str:
+    reversed_group = ".".join(reversed((served.group or "core.api.k8s.io").split(".")))
+    return f"{reversed_group}.{served.version}.{served.kind.kind}"
+
+
+def _type(served: ServedKind) -> JsonObject:
+    return {"group": served.group, "version": served.version, "kind": served.kind.kind}

@@ -1,0 +1,141 @@
+"""What the API server asks of the kubelet: the logs of containers."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from airflow_provider_spark_operator.local.api.documents import parse_timestamp
+from airflow_provider_spark_operator.local.api.kinds import PODS
+from airflow_provider_spark_operator.local.api.status import ApiStatusError, Cause, bad_request, invalid
+
+_CONTAINER_LISTS = ("initContainers", "containers")
+_STATUS_LISTS = ("initContainerStatuses", "containerStatuses")
+
+
+class PodLogs(Protocol):
+    """Who has the logs of pods."""
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        follow: bool,
+        tail_lines: int | None,
+        since_time: datetime | None,
+        since_seconds: int | None,
+        timestamps: bool,
+        limit_bytes: int | None,
+        previous: bool,
+    ) -> AsyncIterator[bytes]:
+        """Open the log of a container that has started.
+
+        Raises:
+            ApiStatusError: where there is no such log.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """Which part of a container's log is wanted; the fields are those of Kubernetes' PodLogOptions."""
+
+    container: str = ""
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    since_time: datetime | None = None
+    since_seconds: int | None = None
+    limit_bytes: int | None = None
+
+
+def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
+    """Read the options of a request for a log.
+
+    Raises:
+        ApiStatusError: 400 for what is no number or time, 422 for numbers that make no sense.
+    """
+    causes: list[Cause] = []
+    tail_lines = _number(query, "tailLines", 0, causes)
+    since_seconds = _number(query, "sinceSeconds", 1, causes)
+    limit_bytes = _number(query, "limitBytes", 1, causes)
+    since_time = None
+    if query.get("sinceTime"):
+        try:
+            since_time = parse_timestamp(query["sinceTime"])
+        except ValueError as error:
+            raise bad_request(f"sinceTime: {query['sinceTime']!r} is no RFC 3339 time") from error
+        if since_seconds is not None:
+            message = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
+            causes.append(Cause("sinceSeconds", message, "FieldValueForbidden"))
+    if causes:
+        raise invalid(PODS, pod, causes)
+    return LogOptions(
+        container=query.get("container", ""),
+        follow=_flag(query, "follow"),
+        previous=_flag(query, "previous"),
+        timestamps=_flag(query, "timestamps"),
+        tail_lines=tail_lines,
+        since_time=since_time,
+        since_seconds=since_seconds,
+        limit_bytes=limit_bytes,
+    )
+
+
+def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
+    """The container whose log is meant.
+
+    Raises:
+        ApiStatusError: 400 where the pod has no such container, or several and none is named, or where the
+            container has not started yet.
+    """
+    name = pod["metadata"]["name"]
+    main = [container["name"] for container in pod["spec"].get("containers") or []]
+    known = [item["name"] for field in _CONTAINER_LISTS for item in pod["spec"].get(field) or []]
+    container = options.container or (main[0] if len(main) == 1 else "")
+    if not container:
+        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(known)}]")
+    if container not in known:
+        raise bad_request(f"container {container} is not valid for pod {name}")
+    _require_started(pod, container, options)
+    return container
+
+
+def _require_started(pod: Mapping[str, Any], container: str, options: LogOptions) -> None:
+    name = pod["metadata"]["name"]
+    if not pod["spec"].get("nodeName"):
+        raise ApiStatusError(400, "BadRequest", f"pod {name} does not have a host assigned")
+    status = pod.get("status") or {}
+    found = (item for field in _STATUS_LISTS for item in status.get(field) or [] if item["name"] == container)
+    state = next(found, {"state": {"waiting": {"reason": "ContainerCreating"}}})
+    started = state.get("lastState") or {}
+    if options.previous:
+        if "terminated" not in started:
+            raise bad_request(f'previous terminated container "{container}" in pod "{name}" not found')
+        return
+    waiting = (state.get("state") or {}).get("waiting")
+    if waiting is not None and "terminated" not in started:
+        why = waiting.get("reason") or "ContainerCreating"
+        verb = "trying and failing to pull image" if "Image" in why else f"waiting to start: {why}"
+        raise bad_request(f'container "{container}" in pod "{name}" is {verb}')
+
+
+def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause]) -> int | None:
+    text = query.get(key)
+    if not text:
+        return None
+    try:
+        number = int(text)
+    except ValueError as error:
+        raise bad_request(f"{key}: {text!r} is no whole number") from error
+    if number < least:
+        rule = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
+        causes.append(Cause(key, f"Invalid value: {number}: {rule}"))
+    return number
+
+
+def _flag(query: Mapping[str, str], key: str) -> bool:
+    return query.get(key, "").lower() in ("1", "t", "true")

@@ -1,0 +1,207 @@
+"""What the verbs of the API do to objects: between the HTTP requests and the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_spark_operator.local.api import admission, apply, schema
+from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, text_at
+from airflow_provider_spark_operator.local.api.kinds import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    LEASES,
+    POD_DISRUPTION_BUDGETS,
+)
+from airflow_provider_spark_operator.local.api.metadata import metadata_of
+from airflow_provider_spark_operator.local.api.patch import json_patch, merge_patch
+from airflow_provider_spark_operator.local.api.status import (
+    ApiStatusError,
+    Cause,
+    bad_request,
+    invalid,
+    unsupported_media_type,
+)
+from airflow_provider_spark_operator.local.api.strategic import strategic_merge_patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airflow_provider_spark_operator.local.api.registry import ServedKind
+    from airflow_provider_spark_operator.local.api.requests import WriteOptions
+    from airflow_provider_spark_operator.local.api.store import Store
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+_VERSION_REQUIRED = frozenset({CUSTOM_RESOURCE_DEFINITIONS.key, LEASES.key, POD_DISRUPTION_BUDGETS.key})
+
+
+def create(
+    store: Store, served: ServedKind, namespace: str | None, body: JsonObject, options: WriteOptions
+) -> JsonObject:
+    """Create an object from a request's body; raises ApiStatusError where that is refused."""
+    document = copy_json(body)
+    _check_type(served, document)
+    _check_fields(served, document, options)
+    document = served.accept(document)
+    metadata_of(document)
+    if served.kind.custom and served.kind.status:
+        document.pop("status", None)
+    admission.admit(served, document)
+    admission.admit_new(store, served, namespace, document)
+    apply.record_update(served, None, document, options.manager, None)
+    created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
+    if not options.dry_run:
+        admission.after_creation(store, served, created)
+    return created
+
+
+def replace(
+    store: Store,
+    served: ServedKind,
+    place: tuple[str | None, str],
+    body: JsonObject,
+    options: WriteOptions,
+    subresource: str | None = None,
+) -> JsonObject:
+    """Replace an object, or its status, by a request's body; raises ApiStatusError where that is refused."""
+    needs_version = served.kind.custom or served.kind.key in _VERSION_REQUIRED
+    if needs_version and not text_at(body, ("metadata", "resourceVersion")):
+        cause = Cause("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")
+        raise invalid(served.kind, place[1], [cause])
+    return change(store, served, place, lambda _: copy_json(body), options, subresource)
+
+
+def patch(
+    store: Store,
+    served: ServedKind,
+    place: tuple[str | None, str],
+    content: tuple[str, Any],
+    options: WriteOptions,
+    subresource: str | None = None,
+) -> tuple[JsonObject, bool]:
+    """Patch an object or its status; `content` is the patch's media type and value.
+
+    Returns:
+        The object, and whether it was created, which only server-side apply does.
+
+    Raises:
+        ApiStatusError: 415 for a patch that the kind does not take, else as the patch or the update says.
+    """
+    media_type, value = content
+    if media_type == APPLY_PATCH:
+        return _apply(store, served, place, value, options, subresource)
+    appliers: dict[str, Callable[[Any, Any], Any]] = {JSON_PATCH: json_patch, MERGE_PATCH: merge_patch}
+    if not served.kind.custom:
+        appliers[STRATEGIC_PATCH] = strategic_merge_patch
+    if media_type not in appliers:
+        raise unsupported_media_type((*appliers, APPLY_PATCH), media_type)
+    if media_type != JSON_PATCH and not isinstance(value, dict):
+        raise bad_request("the patch must be an object")
+
+    def patched_from(current: JsonObject) -> JsonObject:
+        patched = appliers[media_type](current, value)
+        if not isinstance(patched, dict):
+            raise bad_request("the patched document is no object")
+        return patched
+
+    return change(store, served, place, patched_from, options, subresource), False
+
+
+def change(
+    store: Store,
+    served: ServedKind,
+    place: tuple[str | None, str],
+    edit: Callable[[JsonObject], JsonObject],
+    options: WriteOptions,
+    subresource: str | None = None,
+    *,
+    tracked: bool = True,
+) -> JsonObject:
+    """Update an object by what `edit` makes of it; raises ApiStatusError where that is refused.
+
+    With `tracked`, whatever differs afterwards belongs to the manager that the options name.
+    """
+
+    def changed(current: JsonObject) -> JsonObject:
+        document = edit(served.present(current))
+        _check_type(served, document)
+        _check_fields(served, document, options)
+        document = served.accept(document)
+        metadata_of(document)
+        if subresource is None or served.schema is not None:
+            admission.admit(served, document)
+        if subresource is None:
+            admission.check_update(served.kind, current, document)
+        if tracked:
+            apply.record_update(served, current, document, options.manager, subresource)
+        return document
+
+    return store.update(served.kind, *place, changed, subresource=subresource, dry_run=options.dry_run)
+
+
+def _apply(
+    store: Store,
+    served: ServedKind,
+    place: tuple[str | None, str],
+    value: Any,
+    options: WriteOptions,
+    subresource: str | None,
+) -> tuple[JsonObject, bool]:
+    if not isinstance(value, dict):
+        raise bad_request("the configuration to apply must be an object")
+    _check_type(served, value)
+    namespace, name = place
+    metadata = metadata_of(value)
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    metadata["name"] = metadata.get("name") or name
+    if not store.exists(served.kind, namespace, name) and subresource is None:
+        _check_fields(served, value, options)
+        document = served.accept(copy_json(value))
+        admission.admit(served, document)
+        admission.admit_new(store, served, namespace, document)
+        apply.record_apply(served, document, served.accept(value), options.manager, None)
+        created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
+        if not options.dry_run:
+            admission.after_creation(store, served, created)
+        return created, True
+
+    def merge_in(current: JsonObject) -> JsonObject:
+        return apply.applied(served, current, value, options, subresource)
+
+    return change(store, served, place, merge_in, options, subresource, tracked=False), False
+
+
+def _check_type(served: ServedKind, document: JsonObject) -> None:
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if not kind and not version and not served.kind.custom:
+        document["kind"], document["apiVersion"] = served.kind.kind, served.api_version
+        return
+    if not kind:
+        raise bad_request("Object 'Kind' is missing: say what it is, `kind: " + served.kind.kind + "`")
+    if version != served.api_version:
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({served.api_version})"
+        )
+    if kind != served.kind.kind:
+        raise bad_request(
+            f'{kind} in version "{served.version}" cannot be handled as a {served.kind.kind}: '
+            "the kind does not match the path"
+        )
+
+
+def _check_fields(served: ServedKind, document: JsonObject, options: WriteOptions) -> None:
+    """Warn of, or refuse, fields that the schema of a custom resource does not know."""
+    if served.schema is None or options.field_validation == "Ignore":
+        return
+    unknown = [f'unknown field "{path}"' for path in schema.unknown_fields(served.schema, document)]
+    if unknown and options.field_validation == "Strict":
+        kind = served.kind.kind
+        raise ApiStatusError(
+            400,
+            "BadRequest",
+            f'{kind} in version "{served.version}" cannot be handled as a {kind}: '
+            f"strict decoding error: {', '.join(unknown)}",
+        )
+    options.warnings.extend(unknown)

@@ -1,0 +1,70 @@
+"""The `scale` subresource: a number of replicas, wherever the kind keeps it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json
+from airflow_provider_spark_operator.local.api.registry import ServedKind
+from airflow_provider_spark_operator.local.api.status import bad_request, resource_not_found
+
+
+def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
+    """The Scale of an object.
+
+    Raises:
+        ApiStatusError: 404 for a kind without.
+    """
+    paths = served.scale
+    if paths is None:
+        raise resource_not_found()
+    metadata = document["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: JsonObject = {"replicas": _value(document, paths.status_replicas) or 0}
+    selector = _selector(served, document)
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: metadata[key] for key in kept if key in metadata},
+        "spec": {"replicas": _value(document, paths.replicas) or 0},
+        "status": status,
+    }
+
+
+def with_scale(served: ServedKind, document: JsonObject, scale: Mapping[str, Any]) -> JsonObject:
+    """An object with the number of replicas, and the preconditions, of a Scale.
+
+    Raises:
+        ApiStatusError: 404 for a kind without, 400 where the Scale has no sensible number.
+    """
+    if served.scale is None:
+        raise resource_not_found()
+    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    if isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0:
+        raise bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number, 0 or more")
+    result = copy_json(document)
+    *parents, last = served.scale.replicas.strip(".").split(".")
+    node = result
+    for key in parents:
+        node = node.setdefault(key, {})
+    node[last] = replicas
+    version = (scale.get("metadata") or {}).get("resourceVersion")
+    if version:
+        result["metadata"]["resourceVersion"] = version
+    return result
+
+
+def _selector(served: ServedKind, document: Mapping[str, Any]) -> str:
+    if served.kind.custom:
+        path = served.scale.selector if served.scale else None
+        return str(_value(document, path) or "") if path else ""
+    labels = ((document.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+def _value(document: Mapping[str, Any], path: str) -> Any:
+    value: Any = document
+    for key in path.strip(".").split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

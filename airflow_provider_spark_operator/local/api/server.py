@@ -1,0 +1,166 @@
+"""The HTTP face of the local cluster."""
+
+import hmac
+import json
+import logging
+import ssl
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from airflow_provider_spark_operator.local.api import discovery, openapi, reviews
+from airflow_provider_spark_operator.local.api.bodies import MAX_BODY_BYTES, read_object
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.handlers import ResourceHandlers, parse
+from airflow_provider_spark_operator.local.api.podlogs import PodLogs
+from airflow_provider_spark_operator.local.api.registry import KindRegistry
+from airflow_provider_spark_operator.local.api.requests import parse_path
+from airflow_provider_spark_operator.local.api.status import (
+    ApiStatusError,
+    bad_request,
+    method_not_allowed,
+    not_implemented,
+    resource_not_found,
+    unauthorized,
+)
+from airflow_provider_spark_operator.local.api.store import Store
+from airflow_provider_spark_operator.local.api.subresources import SubresourceHandlers
+
+_LOG = logging.getLogger(__name__)
+_HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
+_SHUTDOWN_SECONDS = 2.0
+
+
+class ApiServer:
+    """Serves a store as Kubernetes' API.
+
+    Args:
+        store: the objects.
+        kinds: the kinds that are served.
+        token: the bearer token that every request has to bring, but for `/version` and the health paths.
+        tls: the TLS settings; None serves plain HTTP.
+        logs: who has the logs of pods.
+    """
+
+    def __init__(
+        self, store: Store, kinds: KindRegistry, *, token: str, tls: ssl.SSLContext | None, logs: PodLogs
+    ) -> None:
+        self._kinds = kinds
+        self._token = token
+        self._tls = tls
+        self._resources = ResourceHandlers(store)
+        self._subresources = SubresourceHandlers(store, logs)
+        self._runner: web.AppRunner | None = None
+        self._address = ""
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Listen, and return the port; 0 asks for a free one.
+
+        Raises:
+            OSError: where the port cannot be had.
+        """
+        application = web.Application(client_max_size=MAX_BODY_BYTES)
+        application.router.add_route("*", "/{path:.*}", self._serve)
+        runner = web.AppRunner(
+            application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, handler_cancellation=True
+        )
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port, ssl_context=self._tls).start()
+        except OSError:
+            await runner.cleanup()
+            raise
+        self._runner = runner
+        bound: int = runner.addresses[0][1]
+        self._address = f"{host}:{bound}"
+        return bound
+
+    async def stop(self) -> None:
+        """End all watches and connections. Harmless when repeated."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            self._resources.close()
+            await runner.cleanup()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self._answer(request)
+        except ApiStatusError as error:
+            return _refusal(error)
+        except RecursionError:
+            return _refusal(bad_request("the document is nested too deeply"))
+        except web.HTTPException:
+            raise
+        except ConnectionError:
+            raise
+        except Exception as error:
+            _LOG.exception("%s %s failed", request.method, request.path)
+            told = f"an error in the local cluster: {type(error).__name__}: {error}"
+            return _refusal(ApiStatusError(500, "InternalError", told))
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        path = "/" + request.rel_url.raw_path.strip("/")
+        if path in _HEALTH_PATHS or path.startswith(tuple(f"{item}/" for item in _HEALTH_PATHS)):
+            return web.Response(text="ok")
+        if path == "/version":
+            return web.json_response(discovery.VERSION)
+        if not self._authorized(request):
+            raise unauthorized()
+        found = self._about_the_server(path)
+        if found is not None:
+            if request.method not in ("GET", "HEAD"):
+                raise method_not_allowed()
+            return web.json_response(found)
+        return await self._answer_resource(request, path)
+
+    async def _answer_resource(self, request: web.Request, path: str) -> web.StreamResponse:
+        target = parse_path(path)
+        if target is None:
+            raise resource_not_found()
+        if (target.group, target.plural) in reviews.REVIEWS and target.version == "v1":
+            if request.method != "POST":
+                raise method_not_allowed()
+            review = await read_object(request)
+            return web.json_response(reviews.answer(target.group, target.plural, review), status=201)
+        served = self._kinds.find(target.group, target.version, target.plural)
+        wanted = parse(request, target, served)
+        if target.subresource is None or (target.subresource == "status" and served.kind.status):
+            return await self._resources.handle(wanted)
+        return await self._subresources.handle(wanted)
+
+    def _about_the_server(self, path: str) -> JsonObject | None:
+        """The answer to a question about the server itself; None for any other."""
+        if path == "/api":
+            return discovery.api_versions(self._address)
+        if path == "/apis":
+            return discovery.group_list(self._kinds)
+        if path == "/openapi/v2":
+            return openapi.swagger()
+        if path == "/openapi/v3":
+            return openapi.index(self._kinds)
+        if path.startswith("/openapi/v3/"):
+            return openapi.document(self._kinds, path.removeprefix("/openapi/v3/"))
+        if path in ("/metrics", "/logs", "/debug"):
+            raise not_implemented(f"{path} is not part of the local cluster")
+        parts = [unquote(part) for part in path.split("/")[1:]]
+        if parts[0] == "api" and len(parts) == 2:
+            return discovery.resource_list(self._kinds, "", parts[1])
+        if parts[0] == "apis" and len(parts) == 2:
+            return discovery.group(self._kinds, parts[1])
+        if parts[0] == "apis" and len(parts) == 3:
+            return discovery.resource_list(self._kinds, parts[1], parts[2])
+        return None
+
+    def _authorized(self, request: web.Request) -> bool:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token.encode())
+
+
+def _refusal(error: ApiStatusError) -> web.Response:
+    headers = {"WWW-Authenticate": "Bearer"} if error.code == 401 else {}
+    retry = (error.details or {}).get("retryAfterSeconds")
+    if retry:
+        headers["Retry-After"] = str(retry)
+    return web.Response(
+        status=error.code, text=json.dumps(error.document()), content_type="application/json", headers=headers
+    )
