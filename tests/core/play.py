@@ -90,9 +90,13 @@ class Play:
         self.pods.pop(self.attempt, None)
 
     def delete(self) -> None:
-        """Ask for the application's deletion."""
+        """Ask for the application's deletion; without finalizers it goes at once, and its pods with it."""
         assert self.document is not None
-        self.document["metadata"]["deletionTimestamp"] = self.now.isoformat()
+        if self.document["metadata"]["finalizers"]:
+            self.document["metadata"].setdefault("deletionTimestamp", self.now.isoformat())
+        else:
+            self.document = None
+            self.pods.clear()
 
     def change(self, **spec: Any) -> None:
         """Edit the spec."""
@@ -169,7 +173,7 @@ class Play:
             case RemoveFinalizer():
                 self.document = None
             case DeleteApplication():
-                metadata["deletionTimestamp"] = self.now.isoformat()
+                self.delete()
             case DeleteDriver(attempt_id=attempt, force=force):
                 self._delete_driver(attempt, force=force)
             case DeleteAttemptResources(attempt_id=attempt):

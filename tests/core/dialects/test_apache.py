@@ -1,0 +1,112 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from tests.builders import NOW, application_document, status_at, status_in
+
+S = ApplicationState
+PHASES = {
+    Phase.WAITING: {S.SUBMITTED, S.SCHEDULED_TO_RESTART, S.DRIVER_REQUESTED, S.DRIVER_STARTED},
+    Phase.ENDED: {S.RESOURCE_RELEASED, S.TERMINATED_WITHOUT_RELEASE_RESOURCES},
+    Phase.RUNNING: {
+        S.DRIVER_READY,
+        S.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
+        S.RUNNING_HEALTHY,
+        S.RUNNING_WITH_PARTIAL_CAPACITY,
+        S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS,
+    },
+}
+
+
+def document(status, **modifiers):
+    return application_document(status=status.to_document(), **modifiers)
+
+
+@pytest.mark.parametrize("state", sorted(ApplicationState))
+def test_every_state_has_a_phase(state):
+    expected = next((phase for phase, states in PHASES.items() if state in states), Phase.STOPPING)
+    assert progress(document(status_at(state))).phase is expected
+
+
+def test_an_application_without_status_is_submitted():
+    seen = progress(application_document())
+    assert (seen.state, seen.phase, seen.attempt, seen.history) == ("Submitted", Phase.WAITING, 0, ())
+    assert seen.application_id is None
+
+
+def test_progress_shows_what_the_status_says():
+    status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "Exit code 1.", {"phase": "Failed"})
+    seen = progress(document(status))
+    assert (seen.state, seen.since, seen.message) == ("Failed", NOW, "Exit code 1.")
+    assert [entry.state for entry in seen.history] == ["Submitted", "DriverRequested", "Failed"]
+    assert seen.driver_status == {"phase": "Failed"}
+    assert seen.application_id == "pi-0"
+
+
+def test_the_driver_status_stays_when_resources_are_released():
+    status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
+    assert progress(document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {"phase": "Failed"}
+
+
+def test_an_attempt_does_not_show_the_driver_of_the_one_before():
+    first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
+    second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
+    seen = progress(document(second))
+    assert (seen.attempt, seen.driver_status, seen.application_id) == (1, None, "pi-1")
+
+
+def test_a_fixed_application_id_is_shown():
+    assert progress(document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
+
+
+@pytest.mark.parametrize(
+    ("state", "policy", "pending"),
+    [
+        (S.FAILED, "Never", False),
+        (S.FAILED, None, False),
+        (S.FAILED, "OnFailure", True),
+        (S.SUCCEEDED, "Always", True),
+        (S.SCHEDULED_TO_RESTART, "Always", True),
+        (S.RESOURCE_RELEASED, "Always", False),
+        (S.RUNNING_HEALTHY, "Always", False),
+    ],
+)
+def test_a_restart_is_pending_where_one_may_follow(state, policy, pending):
+    restart = {"restartPolicy": policy} if policy else None
+    assert progress(document(status_at(state), restart=restart)).restart_pending is pending
+
+
+def test_history_is_in_the_order_of_its_numbers():
+    history = {
+        str(number): {"currentStateSummary": f"State{number}", "lastTransitionTime": "2026-01-01T00:00:00.1Z"}
+        for number in (10, 9, 2)
+    }
+    seen = progress({"status": {"stateTransitionHistory": {**history, "x": {}}}})
+    assert [entry.state for entry in seen.history] == ["State2", "State9", "State10"]
+    assert seen.history[0].time == datetime(2026, 1, 1, 0, 0, 0, 100_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        None,
+        [],
+        {"currentState": "x"},
+        {"currentState": {"currentStateSummary": "Novel", "lastTransitionTime": "later"}},
+        {"stateTransitionHistory": {"0": None}, "currentAttemptSummary": {"attemptInfo": {"id": "3"}}},
+    ],
+    ids=repr,
+)
+def test_a_status_that_is_not_understood_is_waiting(status):
+    seen = progress({"metadata": {}, "status": status})
+    assert (seen.phase, seen.since, seen.attempt) == (Phase.WAITING, None, 0)
+
+
+def test_a_time_without_an_offset_is_utc():
+    record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00"}
+    assert progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)

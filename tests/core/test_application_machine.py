@@ -1,0 +1,270 @@
+"""Any order of events: no exception, no illegal move, never two drivers, and an end where one is due."""
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.decision import (
+    Absent,
+    Created,
+    Observed,
+    Present,
+    Refused,
+    Settings,
+    Unconfirmed,
+)
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.transitions import MOVES
+from airflow_provider_spark_operator.core.verdict import Outcome, verdict
+from tests.builders import NOW, application, application_document, executors, status_at
+from tests.core.play import Play
+
+MILLIS = st.sampled_from([-(2**63), -1, 0, 1, 1_000, 60_000, 10**12, 2**63 - 1])
+COUNTS = st.integers(-1, 3)
+STORIES = st.sampled_from(["pending", "pulling", "unready", "started", "ready", "succeeded", "failed", "killed"])
+RESTART = st.fixed_dictionaries(
+    {"restartPolicy": st.sampled_from(["Always", "OnFailure", "OnInfrastructureFailure", "Never"])},
+    optional={
+        "maxRestartAttempts": COUNTS,
+        "maxRestartOnFailure": COUNTS,
+        "maxRestartOnSchedulingFailure": COUNTS,
+        "restartBackoffMillis": MILLIS,
+        "restartBackoffMillisForFailure": MILLIS,
+        "restartBackoffMillisForSchedulingFailure": MILLIS,
+    },
+)
+TIMEOUTS = st.fixed_dictionaries(
+    {},
+    optional=dict.fromkeys(
+        (
+            "driverStartTimeoutMillis",
+            "driverReadyTimeoutMillis",
+            "executorStartTimeoutMillis",
+            "forceTerminationGracePeriodMillis",
+            "terminationRequeuePeriodMillis",
+        ),
+        MILLIS,
+    ),
+)
+INSTANCES = st.fixed_dictionaries({}, optional=dict.fromkeys(("initExecutors", "minExecutors", "maxExecutors"), COUNTS))
+RETENTION = st.fixed_dictionaries(
+    {"resourceRetainPolicy": st.sampled_from(["Always", "OnFailure", "Never"])},
+    optional={"resourceRetainDurationMillis": MILLIS, "ttlAfterStopMillis": MILLIS},
+)
+
+
+@st.composite
+def tolerations(draw: st.DrawFn) -> dict[str, Any]:
+    return draw(RETENTION) | {
+        "restartConfig": draw(RESTART),
+        "applicationTimeoutConfig": draw(TIMEOUTS),
+        "instanceConfig": draw(INSTANCES),
+    }
+
+
+class ApplicationMachine(RuleBasedStateMachine):
+    """`Play` itself fails where a driver is created beside another one."""
+
+    @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
+    def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
+        document = application_document(finalizer=finalizer, tolerations=tolerations)
+        self.play = Play(document, Settings(trim_state_transition_history=trim))
+
+    def alive(self) -> bool:
+        return self.play.document is not None
+
+    def has_driver(self) -> bool:
+        return self.alive() and self.play.attempt in self.play.pods
+
+    @precondition(has_driver)
+    @rule(story=STORIES, evicted=st.booleans())
+    def driver_changes(self, story: str, evicted: bool) -> None:
+        self.play.driver(story, reason="Evicted" if evicted and story in ("failed", "killed") else None)
+
+    @precondition(has_driver)
+    @rule()
+    def driver_vanishes(self) -> None:
+        self.play.vanish()
+
+    @precondition(alive)
+    @rule(ready=st.integers(0, 4))
+    def executors_change(self, ready: int) -> None:
+        self.play.executors = executors(ready)
+
+    @precondition(alive)
+    @rule(tolerations=tolerations())
+    def tolerations_change(self, tolerations: dict[str, Any]) -> None:
+        self.play.change(applicationTolerations=tolerations)
+
+    @precondition(alive)
+    @rule(suspend=st.booleans())
+    def suspension_changes(self, suspend: bool) -> None:
+        self.play.change(suspend=suspend)
+
+    @precondition(alive)
+    @rule()
+    def deletion_is_asked_for(self) -> None:
+        self.play.delete()
+
+    @rule(refusal=st.sampled_from([None, "quota exceeded"]))
+    def creation_changes(self, refusal: str | None) -> None:
+        self.play.refusal = refusal
+
+    @rule(cached=st.booleans(), stuck=st.booleans())
+    def cluster_changes(self, cached: bool, stuck: bool) -> None:
+        self.play.cached, self.play.stuck = cached, stuck
+
+    @rule(seconds=st.sampled_from([-3600, -1, 0, 1, 61, 400]))
+    def clock_jumps(self, seconds: int) -> None:
+        self.play.now += timedelta(seconds=seconds)
+
+    @precondition(alive)
+    @rule()
+    def controller_looks(self) -> None:
+        self.play.look()
+
+    @precondition(alive)
+    @rule()
+    def controller_dies_before_its_write(self) -> None:
+        self.play.lose_writes = True
+        self.play.look()
+        self.play.lose_writes = False
+
+    @invariant()
+    def at_most_one_driver_exists(self) -> None:
+        assert len(self.play.pods) <= 1
+
+    @invariant()
+    def every_move_was_legal(self) -> None:
+        states = [ApplicationState(state) for state in self.play.states]
+        for origin, target in pairwise(states):
+            assert target in MOVES[origin], f"{origin} to {target}"
+
+    @invariant()
+    def a_gone_application_leaves_no_driver(self) -> None:
+        assert self.alive() or not self.play.pods
+
+    @invariant()
+    def whoever_waits_gets_an_answer(self) -> None:
+        if self.play.document is not None:
+            judged = verdict(progress(self.play.document))
+            assert (judged.outcome is Outcome.WAITING) is (self.play.state not in TERMINATED)
+            assert judged.sentence.endswith(".")
+
+    def teardown(self) -> None:
+        """A deleted application goes, whatever came before: that is the one limit that is always there."""
+        play = getattr(self, "play", None)
+        if play is None or play.document is None:
+            return
+        play.stuck = False
+        play.delete()
+        play.look().advance(700)
+        if play.document is not None and play.pods:  # a driver with an absurd grace period ends by itself
+            play.driver("failed")
+            play.look()
+        assert play.document is None
+
+
+ApplicationMachine.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+TestApplicationMachine = ApplicationMachine.TestCase
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["Running", "Failed"])
+KEYS = st.sampled_from(
+    [
+        "metadata",
+        "status",
+        "spec",
+        "phase",
+        "conditions",
+        "containerStatuses",
+        "initContainerStatuses",
+        "state",
+        "terminated",
+        "waiting",
+        "exitCode",
+        "restartCount",
+        "type",
+        "name",
+        "reason",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "initContainers",
+        "currentState",
+        "currentStateSummary",
+        "lastTransitionTime",
+        "stateTransitionHistory",
+        "lastObservedDriverStatus",
+        "0",
+    ]
+)
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5))
+PODS = st.dictionaries(KEYS, JSON, max_size=5)
+
+
+@settings(deadline=None)
+@given(
+    state=st.sampled_from(ApplicationState),
+    driver=st.builds(Present, PODS) | st.just(Absent()) | st.just(Unconfirmed()),
+    seen=st.lists(PODS, max_size=2),
+    outcome=st.none() | st.just(Created()) | st.builds(Refused, st.text(max_size=5)),
+    seconds=st.integers(-(10**9), 10**9),
+    deleted=st.booleans(),
+    tolerations=tolerations(),
+)
+def test_no_observation_makes_decide_raise(state, driver, seen, outcome, seconds, deleted, tolerations):
+    resource = application(status=status_at(state), deleted=deleted, tolerations=tolerations)
+    observed = Observed(driver, seen, outcome)
+    decision = decide(resource, observed, Settings(), NOW + timedelta(seconds=seconds))
+    if decision.status is not None:
+        assert decision.status.to_document()
+    assert decision.requeue_after is None or timedelta(0) <= decision.requeue_after <= timedelta(days=1)
+
+
+@settings(deadline=None)
+@given(document=st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON, max_size=3))
+def test_no_document_makes_progress_or_verdict_raise(document):
+    assert verdict(progress(document)).sentence
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    policy=st.sampled_from(["Always", "OnFailure", "OnInfrastructureFailure", "Never"]),
+    limit=st.integers(-1, 3),
+    endings=st.lists(st.sampled_from(["succeeded", "failed", "vanish", "hang", "refuse"]), min_size=6, max_size=6),
+)
+def test_an_application_with_bounded_restarts_ends(policy, limit, endings):
+    play = Play(
+        application_document(restart={"restartPolicy": policy, "maxRestartAttempts": limit, "restartBackoffMillis": 1})
+    )
+    for ending in endings:
+        play.refusal = "refused" if ending == "refuse" else None
+        play.look().advance(1)
+        if play.attempt in play.pods and ending in ("succeeded", "failed"):
+            play.driver(ending)
+        elif ending == "vanish":
+            play.vanish()
+        play.look().advance(400)
+    assert play.state == "ResourceReleased"
+    assert len(play.created) <= max(limit, 0) + 1
+    assert play.created == sorted(set(play.created))
+
+
+def test_a_driver_that_does_not_end_is_forced():
+    play = Play(application_document()).look()
+    play.driver("ready")
+    play.look()
+    play.stuck = True
+    play.delete()
+    play.look().advance(299)
+    assert play.forced == []
+    play.advance(5)
+    assert (play.forced, play.document) == ([0], None)

@@ -1,0 +1,31 @@
+import string
+
+import pytest
+
+from airflow_provider_spark_operator.core.names import application_id, task_identity
+
+
+@pytest.mark.parametrize(
+    ("name", "attempt", "expected"),
+    [
+        pytest.param("pi", 0, "pi-0", id="short"),
+        pytest.param("x" * 44, 3, "x" * 44 + "-3", id="just short enough"),
+        pytest.param(
+            "a-very-long-application-name-that-exceeds-the-limit-x1",
+            0,
+            "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq",
+            id="hashed as the Apache operator does",
+        ),
+    ],
+)
+def test_an_application_id_is_the_apache_operators(name, attempt, expected):
+    assert application_id("ns1", name, attempt) == expected
+
+
+def test_a_task_identity_is_a_label_value_of_all_its_parts():
+    parts = ("dag", "task", "scheduled__2026-01-01T00:00:00+00:00", -1)
+    identity = task_identity(*parts)
+    assert len(identity) == 40
+    assert set(identity) <= set(string.hexdigits)
+    others = [("dag2", *parts[1:]), ("dag", "task2", *parts[2:]), (*parts[:3], 0)]
+    assert identity not in [task_identity(*other) for other in others]

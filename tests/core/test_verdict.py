@@ -1,0 +1,241 @@
+import pytest
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, verdict
+from tests.builders import NOW, application_document, container, driver_pod, pod, status_at, status_in
+from tests.core.play import Play
+
+S = ApplicationState
+APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.INFRASTRUCTURE, FailureKind.SCHEDULING
+
+
+def judged(status) -> Verdict:
+    return verdict(progress(application_document(status=status.to_document())))
+
+
+def judged_end(stop: ApplicationState, message: str = "", driver: dict | None = None) -> Verdict:
+    """The verdict on an application that stopped in `stop` and was then released."""
+    origin = {
+        S.SCHEDULING_FAILURE: (),
+        S.DRIVER_READY_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED),
+        S.EXECUTORS_START_TIMED_OUT: (S.DRIVER_REQUESTED, S.DRIVER_STARTED, S.DRIVER_READY),
+    }.get(stop, (S.DRIVER_REQUESTED,))
+    status = move(status_in(*origin), stop, NOW, message, driver["status"] if driver else None)
+    return judged(move(status, S.RESOURCE_RELEASED, NOW, ""))
+
+
+@pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
+def test_whoever_waits_goes_on_waiting_until_the_end(state):
+    assert judged(status_at(state)).outcome is Outcome.WAITING
+
+
+def test_an_ended_application_that_succeeded_has_succeeded():
+    assert judged_end(S.SUCCEEDED) == Verdict(
+        Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded."
+    )
+
+
+def test_an_application_that_never_stopped_was_cancelled():
+    cancelled = judged(status_in(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
+    assert (cancelled.outcome, cancelled.reason) == (Outcome.FAILED, reasons.CANCELLED)
+
+
+def test_an_attempt_that_was_cancelled_is_not_judged_by_the_one_before():
+    first = status_in(S.DRIVER_REQUESTED, S.SUCCEEDED)
+    second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
+    assert judged(move(second, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.CANCELLED
+
+
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
+DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
+
+FAILURES = [
+    pytest.param(
+        S.FAILED, "", driver_pod("failed"), APPLICATION, reasons.DRIVER_FAILED, "exit code 1 (Error)", id="exit code"
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        driver_pod("killed"),
+        APPLICATION,
+        reasons.OUT_OF_MEMORY,
+        "exit code 137 (OOMKilled); raise spark.driver.memory",
+        id="out of memory",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        pod("Pending", container(waiting="PodInitializing"), init=[container("prepare", exit_code=2)]),
+        APPLICATION,
+        reasons.INIT_CONTAINER_FAILED,
+        "container prepare of the driver ended with exit code 2",
+        id="init container",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        pod("Failed", reason="DeadlineExceeded", message="too long"),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "the driver pod failed (DeadlineExceeded: too long)",
+        id="the pod says why",
+    ),
+    pytest.param(
+        S.FAILED,
+        "Container x was restarted.",
+        pod("Running", container(restarts=1)),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "Container x was restarted",
+        id="the message says why",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        driver_pod("killed", reason="NodeShutdown"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_INTERRUPTED,
+        "was taken away (NodeShutdown)",
+        id="node shutdown",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        driver_pod("failed", conditions=[DISRUPTED]),
+        INFRASTRUCTURE,
+        reasons.DRIVER_INTERRUPTED,
+        "was taken away",
+        id="preempted",
+    ),
+    pytest.param(
+        S.FAILED,
+        "The driver pod is gone.",
+        None,
+        INFRASTRUCTURE,
+        reasons.DRIVER_LOST,
+        "the driver pod is gone",
+        id="lost",
+    ),
+    pytest.param(S.FAILED, "", None, INFRASTRUCTURE, reasons.DRIVER_LOST, "nobody saw it end", id="lost, no message"),
+    pytest.param(
+        S.DRIVER_EVICTED,
+        "",
+        driver_pod("killed", reason="Evicted", message="low on memory"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_EVICTED,
+        "evicted from its node: low on memory",
+        id="evicted",
+    ),
+    pytest.param(
+        S.SCHEDULING_FAILURE,
+        "cannot create pods: quota exceeded",
+        None,
+        SCHEDULING,
+        reasons.SCHEDULING_FAILED,
+        "quota exceeded",
+        id="refused",
+    ),
+    pytest.param(
+        S.SCHEDULING_FAILURE,
+        "",
+        None,
+        SCHEDULING,
+        reasons.SCHEDULING_FAILED,
+        "could not be created",
+        id="refused, mute",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        pod("Pending", conditions=[UNSCHEDULABLE]),
+        SCHEDULING,
+        reasons.UNSCHEDULABLE,
+        "3 Insufficient cpu",
+        id="unschedulable",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        pod("Pending", container(waiting="ImagePullBackOff", message="pull spark:9")),
+        INFRASTRUCTURE,
+        reasons.IMAGE_UNAVAILABLE,
+        "spark:9",
+        id="image",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        pod("Pending", container(waiting="CreateContainerConfigError", message='configmap "x" not found')),
+        INFRASTRUCTURE,
+        reasons.CONTAINER_REFUSED,
+        'configmap "x" not found',
+        id="container refused",
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        "",
+        driver_pod("pulling"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_START_TIMED_OUT,
+        "driverStartTimeoutMillis",
+        id="start timeout",
+    ),
+    pytest.param(
+        S.DRIVER_READY_TIMED_OUT,
+        "",
+        driver_pod("unready"),
+        INFRASTRUCTURE,
+        reasons.DRIVER_READY_TIMED_OUT,
+        "driverReadyTimeoutMillis",
+        id="ready timeout",
+    ),
+    pytest.param(
+        S.EXECUTORS_START_TIMED_OUT,
+        "",
+        driver_pod("ready"),
+        INFRASTRUCTURE,
+        reasons.EXECUTORS_START_TIMED_OUT,
+        "initExecutors",
+        id="executors timeout",
+    ),
+]
+
+
+@pytest.mark.parametrize(("stop", "message", "driver", "kind", "reason", "says"), FAILURES)
+def test_a_failure_is_of_a_kind_and_says_what_to_do(stop, message, driver, kind, reason, says):
+    failed = judged_end(stop, message, driver)
+    assert (failed.outcome, failed.failure_kind, failed.reason) == (Outcome.FAILED, kind, reason)
+    assert failed.sentence.startswith(f"{stop}: ")
+    assert says in failed.sentence
+    assert failed.sentence.count("\n") == 0
+    assert failed.sentence.endswith(".")
+    assert not failed.sentence.endswith("..")
+
+
+def test_more_memory_has_to_be_asked_for_before_a_retry():
+    assert judged_end(S.FAILED, "", driver_pod("killed")).retry_worthy is False
+    assert judged_end(S.FAILED, "", driver_pod("failed")).retry_worthy is True
+
+
+def test_a_spec_that_cannot_be_run_is_not_worth_a_retry():
+    play = Play(application_document(deploymentMode="ClientMode")).look()
+    assert play.document is not None
+    refused = verdict(progress(play.document))
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
+        reasons.SPEC_UNSUPPORTED,
+        SCHEDULING,
+        False,
+    )
+
+
+def test_a_later_attempt_is_named_in_the_sentence():
+    play = Play(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).look()
+    for _ in range(2):
+        play.driver("failed")
+        play.look().advance(31)
+    assert play.document is not None
+    assert verdict(progress(play.document)).sentence.startswith("Failed in attempt 2: ")

@@ -1,0 +1,119 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds.schema import at
+
+TOLERATIONS = "spec.applicationTolerations"
+
+
+@pytest.fixture
+def definition() -> dict[str, Any]:
+    (definition,) = custom_resource_definitions()
+    return definition
+
+
+@pytest.fixture
+def schema(definition) -> dict[str, Any]:
+    return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield schema
+    for part in (*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")):
+        if part is not None:
+            yield from parts(part)
+
+
+def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition):
+    versions = definition["spec"]["versions"]
+    assert [(each["name"], each["served"], each["storage"]) for each in versions] == [
+        ("v1", True, True),
+        ("v1beta1", True, False),
+        ("v1alpha1", True, False),
+    ]
+    assert all(each["schema"] == versions[0]["schema"] for each in versions)
+    assert all(each["subresources"] == {"status": {}} for each in versions)
+
+
+def test_the_names_are_the_apache_operators(definition):
+    assert definition["metadata"]["name"] == "sparkapplications.spark.apache.org"
+    assert definition["spec"]["names"]["shortNames"] == ["sparkapp"]
+    assert definition["spec"]["scope"] == "Namespaced"
+
+
+def test_the_schema_is_structural(schema):
+    allowed = {
+        "type",
+        "description",
+        "properties",
+        "required",
+        "items",
+        "additionalProperties",
+        "enum",
+        "format",
+        "default",
+        "x-kubernetes-preserve-unknown-fields",
+    }
+    for part in parts(schema):
+        assert set(part) <= allowed
+        assert part["type"] in {"object", "array", "string", "integer", "boolean"}
+        assert not ("properties" in part and "additionalProperties" in part)
+
+
+def test_every_field_of_the_model_is_in_the_schema(schema):
+    aliases = {field.alias for field in SparkApplicationSpec.model_fields.values()}
+    assert set(at(schema, "spec")["properties"]) == aliases
+
+
+def test_only_what_the_apache_operator_needs_is_required(schema):
+    required = {}
+    for path in ("spec", "spec.runtimeVersions", "spec.applicationTolerations", "status", "status.currentState"):
+        required[path] = at(schema, path).get("required")
+    assert schema.get("required") is None
+    assert required == {
+        "spec": ["runtimeVersions"],
+        "spec.runtimeVersions": ["sparkVersion"],
+        "spec.applicationTolerations": None,
+        "status": None,
+        "status.currentState": None,
+    }
+    assert at(schema, "spec.configMapSpecs")["items"]["required"] == ["name"]
+
+
+def test_defaults_are_the_apache_operators_and_no_others(schema):
+    assert at(schema, f"{TOLERATIONS}.ttlAfterStopMillis")["default"] == -1
+    assert at(schema, f"{TOLERATIONS}.resourceRetainDurationMillis")["default"] == -1
+    assert at(schema, f"{TOLERATIONS}.restartConfig.restartCounterResetMillis")["default"] == -1
+    assert sum("default" in part for part in parts(schema)) == 3
+
+
+def test_state_words_are_enumerated(schema):
+    history = at(schema, "status.stateTransitionHistory")["additionalProperties"]
+    assert history["properties"]["currentStateSummary"]["enum"] == sorted(ApplicationState)
+
+
+def test_kubernetes_own_types_keep_all_their_fields(schema):
+    for path in ("spec.driverSpec.podTemplateSpec", "status.currentState.lastObservedDriverStatus"):
+        part = at(schema, path)
+        assert part["x-kubernetes-preserve-unknown-fields"] is True
+        assert "properties" not in part
+
+
+def test_numbers_have_64_bits(schema):
+    assert {part["format"] for part in parts(schema) if part["type"] == "integer"} == {"int64"}
+
+
+def test_every_call_returns_documents_of_its_own(definition):
+    definition["spec"]["versions"].clear()
+    (again,) = custom_resource_definitions()
+    assert len(again["spec"]["versions"]) == 3
+
+
+def test_a_path_that_is_not_there_is_an_error(schema):
+    with pytest.raises(KeyError):
+        at(schema, "spec.nothing")
