@@ -1,12 +1,12 @@
 """Delete what one try of a task has submitted, for those who know the task but not the application."""
 
-import dataclasses
-
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+
+__all__ = ["cancel_try", "resource_of"]
 
 
 async def cancel_try(
@@ -30,9 +30,3 @@ async def cancel_try(
     found = await client.list(resource, place, label_selector=stamp.selector)
     own = [ApplicationReference.of(item, resource) for item in found.items if stamp.is_try_of(item)]
     return {reference: await cancel(client, reference, stamp) for reference in own}
-
-
-def resource_of(api_version: str) -> ResourceType:
-    """The SparkApplication's kind in the version that an `apiVersion` names; v1 where it names none."""
-    version = api_version.partition("/")[2]
-    return dataclasses.replace(SPARK_APPLICATIONS, version=version) if version else SPARK_APPLICATIONS

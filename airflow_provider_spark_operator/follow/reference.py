@@ -1,7 +1,7 @@
 """Which application is meant: its place, its name, and the uid that tells it from namesakes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
@@ -24,3 +24,9 @@ class ApplicationReference:
 
     def __str__(self) -> str:
         return f"{self.resource.kind} {self.namespace}/{self.name}"
+
+
+def resource_of(api_version: str) -> ResourceType:
+    """The SparkApplication's kind in the version that an `apiVersion` names; v1 where it names none."""
+    version = api_version.partition("/")[2]
+    return replace(SPARK_APPLICATIONS, version=version) if version else SPARK_APPLICATIONS

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.models.parse import validate_document
@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_B
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.follow.annotate import annotate
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
-from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
 from airflow_provider_spark_operator.follow.standing import Standing, standing
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -27,7 +27,7 @@ from airflow_provider_spark_operator.kube.errors import (
     ServerError,
     Unreachable,
 )
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 __all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
@@ -151,7 +151,7 @@ def _prepared(
         raise InvalidResource(problems)
     metadata["namespace"] = namespace or metadata.get("namespace") or client.default_namespace
     body.pop("status", None)
-    return replace(SPARK_APPLICATIONS, version=body["apiVersion"].partition("/")[2]), body
+    return resource_of(body["apiVersion"]), body
 
 
 async def _applications_of(
