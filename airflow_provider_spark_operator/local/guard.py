@@ -211,7 +211,7 @@ def _become(command: Sequence[str], owner: int, failure: int) -> NoReturn:
             if signal.getsignal(number) not in (signal.SIG_DFL, None):
                 signal.signal(number, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDWR), CONTROL)
-        os.execvp(command[0], command)  # noqa: S606  the command is a container's: no shell is wanted
+        os.execvp(command[0], list(command))  # noqa: S606  the command is a container's: no shell is wanted
     except OSError as error:
         os.write(failure, str(error.errno or errno.EINVAL).encode())
     except BaseException:

@@ -1,0 +1,158 @@
+"""A Kubernetes cluster on this machine: API server and node in one process, pods as processes beside it."""
+
+import asyncio
+import base64
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from airflow_provider_spark_operator.local.api import resources
+from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
+from airflow_provider_spark_operator.local.api.registry import KindRegistry
+from airflow_provider_spark_operator.local.api.requests import WriteOptions
+from airflow_provider_spark_operator.local.api.server import ApiServer
+from airflow_provider_spark_operator.local.api.status import bad_request
+from airflow_provider_spark_operator.local.api.store import Store
+from airflow_provider_spark_operator.local.home import LocalClusterError, locked_home, write_private
+from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
+from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule
+from airflow_provider_spark_operator.local.kubelet.kubelet import Kubelet
+
+if TYPE_CHECKING:
+    from airflow_provider_spark_operator.local.api.tls import ServerIdentity
+
+__all__ = ["LocalCluster", "LocalClusterError"]
+
+_HOST = "127.0.0.1"
+_NAMESPACES = ("default", "kube-system")
+
+
+class LocalCluster:
+    """A cluster that lives as long as this context manager, and all processes in it with it.
+
+    Args:
+        home: the folder for its state, made if need be; the logs of its pods stay there (`logs`).
+        crds: CustomResourceDefinitions to install.
+        images: which images can be run, and by what.
+        port: the port of the API server; 0 takes a free one.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        crds: Sequence[JsonObject] = (),
+        *,
+        images: Sequence[ImageRule] = DEFAULT_IMAGES,
+        port: int = 0,
+    ) -> None:
+        self.home = home.absolute()
+        self._crds = crds
+        self._images = images
+        self._port = port
+        self._running = AsyncExitStack()
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The file by which clients find the cluster; there while the cluster runs."""
+        return self.home / "kubeconfig"
+
+    async def __aenter__(self) -> "LocalCluster":
+        """Start.
+
+        Raises:
+            LocalClusterError: the folder cannot be had or written, or the port not be had.
+        """
+        async with AsyncExitStack() as starting:
+            home = starting.enter_context(locked_home(self.home))
+            await starting.enter_async_context(self._served(home))
+            self._running = starting.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End everything in the cluster."""
+        await self._running.aclose()
+
+    @asynccontextmanager
+    async def _served(self, home: Path) -> AsyncIterator[None]:
+        """Run the API server and the node, in this order, and write the kubeconfig."""
+        identity = _identity(home)
+        token = secrets.token_urlsafe(32)
+        store = Store()
+        kinds = KindRegistry(store)
+        _install(store, kinds, NAMESPACES, [_namespace(name) for name in _NAMESPACES])
+        _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
+        logs = _NodeLogs()
+        server = ApiServer(store, kinds, token=token, tls=identity.server_context(), logs=logs)
+        try:
+            port = await server.start(_HOST, self._port)
+        except OSError as error:
+            raise LocalClusterError(f"the local cluster cannot listen on port {self._port}: {error}") from error
+        access = ApiAccess(f"https://{_HOST}:{port}", identity.ca_file, token)
+        logs.node = Kubelet(store, home, access, images=self._images)
+        node = asyncio.create_task(logs.node.run(), name="kubelet")
+        try:
+            write_private(self.kubeconfig, _kubeconfig(access))
+            yield
+        finally:
+            node.cancel()
+            await asyncio.wait({node})
+            await server.stop()
+        if not node.cancelled() and (failure := node.exception()):
+            raise LocalClusterError(f"the node of the local cluster has failed: {failure}") from failure
+
+
+class _NodeLogs:
+    """Passes the API server's questions on to the node, which is made after it: it has to know the port."""
+
+    node: Kubelet | None = None
+
+    async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
+        if self.node is None:
+            raise bad_request(f"pod {pod} does not have a host assigned")
+        return await self.node.read(namespace, pod, container, **options)
+
+
+def _identity(home: Path) -> "ServerIdentity":
+    try:
+        from airflow_provider_spark_operator.local.api.tls import issue_identity
+    except ImportError as error:
+        raise LocalClusterError(
+            f"the local cluster needs the package {error.name}: "
+            "install it with pip install 'airflow-provider-spark-operator[local]'"
+        ) from error
+    try:
+        return issue_identity(home)
+    except OSError as error:
+        raise LocalClusterError(f"the local cluster cannot write its certificates in {home}: {error}") from error
+
+
+def _namespace(name: str) -> JsonObject:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[JsonObject]) -> None:
+    """Create objects without namespace as the API server would."""
+    served = kinds.find(kind.group, kind.versions[0], kind.plural)
+    for document in documents:
+        resources.create(store, served, None, document, WriteOptions(manager="local"))
+
+
+def _kubeconfig(access: ApiAccess) -> str:
+    authority = base64.b64encode(access.ca_file.read_bytes()).decode()
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "local", "cluster": {"server": access.url, "certificate-authority-data": authority}}],
+        "users": [{"name": "local", "user": {"token": access.token}}],
+        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "local", "namespace": "default"}}],
+        "current-context": "local",
+    }
+    return yaml.safe_dump(document, sort_keys=False)

@@ -1,0 +1,101 @@
+"""The folder that a local cluster has for itself."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_LOCK = "lock"
+_PRIVATE_FOLDER = 0o700
+_PRIVATE_FILE = 0o600
+_OF_ONE_RUN = ("pods", "kubeconfig", "ca.crt", "server.crt", "server.key")
+
+
+class LocalClusterError(Exception):
+    """The local cluster cannot be run; the message is one sentence with the cause and what to do."""
+
+
+@contextmanager
+def locked_home(home: Path) -> Iterator[Path]:
+    """Make the folder, readable by its owner only, and hold it; at the end the secrets in it are removed.
+
+    Yields:
+        The folder's absolute path.
+
+    Raises:
+        LocalClusterError: another cluster holds it, it is somebody else's, or it cannot be written.
+    """
+    home = home.absolute()
+    with _sentences(home):
+        _claim(home)
+        descriptor = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
+    try:
+        _lock(descriptor, home)
+        with _sentences(home):
+            _remove_leftovers(home)
+        try:
+            yield home
+        finally:
+            _remove_leftovers(home)
+    finally:
+        os.close(descriptor)
+
+
+def write_private(path: Path, content: str) -> None:
+    """Write a file that its owner alone may read.
+
+    Raises:
+        LocalClusterError: it cannot be written.
+    """
+    with _sentences(path):
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(content)
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file into a sentence for a person."""
+    try:
+        yield
+    except OSError as error:
+        raise LocalClusterError(
+            f"the local cluster cannot write {error.filename or path}: {error.strerror or error}; "
+            "free some space, or choose another folder for it"
+        ) from error
+
+
+def _claim(home: Path) -> None:
+    """Make the folder, or take one that an earlier cluster made: in a user's own nothing is to be removed."""
+    if home.is_dir() and not (home / _LOCK).exists() and any(home.iterdir()):
+        raise LocalClusterError(
+            f"{home} is not empty and was not made by a local cluster; choose another folder for it"
+        )
+    home.mkdir(parents=True, exist_ok=True)
+    home.chmod(_PRIVATE_FOLDER)
+
+
+def _lock(descriptor: int, home: Path) -> None:
+    """Hold the folder until this process ends, however it ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        raise LocalClusterError(
+            f"another local cluster runs in {home} (process {holder or 'unknown'}); end it, or choose another folder"
+        ) from error
+    os.ftruncate(descriptor, 0)
+    with _sentences(home / _LOCK):
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+
+
+def _remove_leftovers(home: Path) -> None:
+    for name in _OF_ONE_RUN:
+        path = home / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
