@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,24 +26,37 @@ _PASSING = (Unreachable, ServerError, TooManyRequests, BadRequest)
 
 @dataclass
 class _Position:
-    """Where in the log we are: the time of the last line, and how many lines at that time we have had."""
+    """Where in the log we are: the time of the last line had, and its number among the lines of that time."""
 
     stamp: str = ""
     count: int = 0
-
-    def is_new(self, stamp: str, seen: dict[str, int]) -> bool:
-        """Whether the next line, of time `stamp`, has not been had; `seen` counts the lines of this stream."""
-        seen[stamp] = seen.get(stamp, 0) + 1
-        if stamp < self.stamp or (stamp == self.stamp and seen[stamp] <= self.count):
-            return False
-        self.count = self.count + 1 if stamp == self.stamp else 1
-        self.stamp = stamp
-        return True
+    _stream: tuple[str, int] = ("", 0)
+    _resuming: bool = False
 
     @property
     def since(self) -> datetime | None:
-        """The time to ask the API from: it looks at whole seconds and sends the lines of that second again."""
-        return datetime.fromisoformat(self.stamp[:19] + "+00:00") if self.stamp else None
+        """The time to ask the API from. It looks at whole seconds, and sends that second's lines again."""
+        try:
+            return datetime.fromisoformat(self.stamp)
+        except ValueError:  # no line yet, or one without a time
+            return None
+
+    def begin(self) -> None:
+        """A new stream begins, with lines that we may have had."""
+        self._stream, self._resuming = ("", 0), bool(self.stamp)
+
+    def advance(self, stamp: str) -> bool:
+        """Take the stream's next line, of time `stamp`; whether it is new.
+
+        After the first new one all are: a clock that is set back must not swallow lines.
+        """
+        number = self._stream[1] + 1 if stamp == self._stream[0] else 1
+        self._stream = (stamp, number)
+        if self._resuming and self._stream <= (self.stamp, self.count):
+            return False
+        self._resuming = False
+        self.stamp, self.count = self._stream
+        return True
 
 
 async def follow_driver_log(
@@ -80,22 +93,29 @@ async def follow_driver_log(
             return
         except _PASSING:
             pass  # not started yet, or interrupted; whether it has ended is seen next
-        latest = await driver_pod(client, reference)
-        if latest is None or latest["metadata"]["name"] != name:
-            return
         # One more look after the end: the stream may have been cut before the last lines.
-        if has_ended(pod):
+        ended = has_ended(pod)
+        latest = await _latest(client, reference, pod)
+        if ended or latest is None or latest["metadata"]["name"] != name:
             return
         pod = latest
         await asyncio.sleep(0 if has_ended(pod) else backoff.next())
 
 
+async def _latest(client: KubeClient, reference: ApplicationReference, known: JsonObject) -> JsonObject | None:
+    try:
+        return await driver_pod(client, reference)
+    except _PASSING:  # an outage, which the log outlasts
+        return known
+
+
 async def _wait_for_driver(client: KubeClient, reference: ApplicationReference) -> JsonObject:
     backoff = Backoff(first=0.5, longest=5.0)
     while True:
-        pod = await driver_pod(client, reference)
-        if pod is not None:
-            return pod
+        with suppress(*_PASSING):
+            pod = await driver_pod(client, reference)
+            if pod is not None:
+                return pod
         await asyncio.sleep(backoff.next())
 
 
@@ -103,7 +123,7 @@ async def _read(
     client: KubeClient, reference: ApplicationReference, pod: str, container: str | None, position: _Position
 ) -> AsyncGenerator[str, None]:
     """The lines after `position`, which moves along."""
-    seen: dict[str, int] = {}
+    position.begin()
     stream = client.logs(
         reference.namespace,
         pod,
@@ -115,5 +135,5 @@ async def _read(
     async with aclosing(stream) as lines:
         async for line in lines:
             stamp, _, text = line.partition(" ")
-            if position.is_new(stamp, seen):
+            if position.advance(stamp):
                 yield text

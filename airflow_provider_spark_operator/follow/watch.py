@@ -82,13 +82,14 @@ class WatchHub:
                 if content.removed is not None:
                     yield content.removed
                     return
-                current = content.changed
-                if content.recheck or current is None:
+                if content.changed is not None:
+                    yield content.changed
+                if content.recheck:
                     # Only a live read can tell a deletion from a watch that lags behind.
                     current = await self._read(reference)
-                if current is None:
-                    return
-                yield current
+                    if current is None:
+                        return
+                    yield current
 
     async def _read(self, reference: ApplicationReference) -> JsonObject | None:
         patience, backoff = Patience(self._patience), Backoff()

@@ -1,0 +1,108 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.follow import logs
+from airflow_provider_spark_operator.follow.logs import follow_driver_log
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from tests.follow.applications import DRIVER_EXITED_3, driver
+from tests.kube.scripted import ScriptedApi, client_of, page, refuse, scripted_api, stream
+
+REFERENCE = ApplicationReference("jobs", "pi", "u1")
+RUNNING = page(driver())
+ENDED = page(driver(status=DRIVER_EXITED_3))
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[ScriptedApi]:
+    async with scripted_api() as api:
+        yield api
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "Backoff", lambda **_: Backoff(first=0.001, longest=0.001))
+
+
+def line(second: int, text: str, nanoseconds: int = 0) -> bytes:
+    return f"2026-01-01T00:00:{second:02}.{nanoseconds:09}Z {text}\n".encode()
+
+
+async def read(api: ScriptedApi, **options: Any) -> list[str]:
+    async with (
+        asyncio.timeout(30),
+        await client_of(api) as client,
+        aclosing(follow_driver_log(client, REFERENCE, **options)) as lines,
+    ):
+        return [text async for text in lines]
+
+
+async def test_a_log_is_read_to_its_end(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, verb="list")
+    whole = [line(1, "one"), line(2, ""), line(3, "three  x")]
+    api.script(stream(*whole), stream(whole[-1]), verb="log")
+    assert await read(api) == ["one", "", "three  x"]
+    asked = [seen.query for seen in api.requests if seen.path.endswith("/log")]
+    assert asked[0] == {"container": "spark-kubernetes-driver", "follow": "true", "timestamps": "true"}
+    assert asked[1]["sinceTime"] == "2026-01-01T00:00:03Z"
+
+
+async def test_a_driver_that_does_not_exist_yet_is_waited_for(api: ScriptedApi) -> None:
+    api.script(page(), page(driver(owner="another")), RUNNING, ENDED, ENDED, verb="list")
+    api.script(refuse(400, "waiting to start", "BadRequest"), stream(line(1, "one")), verb="log")
+    assert await read(api) == ["one"]
+
+
+async def test_a_cut_log_goes_on_at_its_line(api: ScriptedApi) -> None:
+    first = [line(1, "a"), line(1, "a"), line(2, "b", 5), line(2, "c", 5)]
+    again = [line(2, "b", 5), line(2, "c", 5), line(2, "d", 5), line(3, "e")]
+    api.script(RUNNING, RUNNING, ENDED, ENDED, verb="list")
+    api.script(stream(*first, cut=True), stream(*again), stream(again[-1]), verb="log")
+    assert await read(api) == ["a", "a", "b", "c", "d", "e"]
+
+
+async def test_an_outage_is_outlasted(api: ScriptedApi) -> None:
+    outage = [refuse(503, "away")] * 4  # as often as one read is repeated
+    api.script(*outage, RUNNING, *outage, RUNNING, ENDED, ENDED, verb="list")
+    api.script(stream(line(1, "a"), cut=True), refuse(503), stream(line(2, "b")), stream(), verb="log")
+    assert await read(api) == ["a", "b"]
+
+
+async def test_a_clock_that_is_set_back_swallows_nothing(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, verb="list")
+    api.script(stream(line(9, "late"), line(1, "early")), stream(line(9, "late"), line(1, "early")), verb="log")
+    assert (await read(api))[:2] == ["late", "early"]
+
+
+async def test_a_log_ends_with_its_pod(api: ScriptedApi) -> None:
+    api.script(RUNNING, RUNNING, verb="list")
+    api.script(stream(line(1, "one"), cut=True), refuse(404, "gone", "NotFound"), verb="log")
+    assert await read(api) == ["one"]
+
+
+async def test_the_log_of_the_next_attempt_is_another_one(api: ScriptedApi) -> None:
+    following = driver()
+    following["metadata"] |= {"name": "pi-1-driver", "creationTimestamp": "2026-01-01T00:01:00Z"}
+    api.script(RUNNING, page(driver(), following), verb="list")
+    api.script(stream(line(1, "one")), verb="log")
+    assert await read(api) == ["one"]
+
+
+async def test_a_log_without_end_is_left(api: ScriptedApi) -> None:
+    api.script(RUNNING, verb="list")
+    api.script(stream(*[line(1, "x" * 90)] * 20, hold=True), verb="log")
+    lines = await read(api, longest=1000)
+    assert len(lines) == 11
+    assert lines[-1] == "… the log goes on: `kubectl logs -n jobs pi-0-driver` shows all of it"
+
+
+async def test_a_missing_right_is_told(api: ScriptedApi) -> None:
+    api.script(RUNNING, verb="list")
+    api.script(refuse(403, "no", "Forbidden"), verb="log")
+    with pytest.raises(Forbidden, match=r"pods/log"):
+        await read(api)

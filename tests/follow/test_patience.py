@@ -1,0 +1,55 @@
+import pytest
+
+from airflow_provider_spark_operator.follow import patience
+from airflow_provider_spark_operator.follow.patience import Patience
+from airflow_provider_spark_operator.kube.errors import Unreachable
+
+OUTAGE = Unreachable(None, "Unreachable", "down")
+
+
+class Clock:
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(patience, "time", clock)
+    return clock
+
+
+def fails_after(clock: Clock, subject: Patience, *pauses: float) -> bool:
+    """Whether a series of failures, so many seconds apart, uses the patience up."""
+    try:
+        for pause in pauses:
+            clock.now += pause
+            subject.failed(OUTAGE)
+    except Unreachable:
+        return True
+    return False
+
+
+def test_an_outage_is_borne_for_a_while(clock: Clock) -> None:
+    assert not fails_after(clock, Patience(100), 0, 50, 49)
+
+
+def test_then_it_is_raised(clock: Clock) -> None:
+    assert fails_after(clock, Patience(100), 0, 50, 50)
+
+
+def test_failures_far_apart_are_outages_of_their_own(clock: Clock) -> None:
+    assert not fails_after(clock, Patience(100), *[500] * 10)
+
+
+def test_a_success_ends_an_outage(clock: Clock) -> None:
+    subject = Patience(100)
+    assert not fails_after(clock, subject, 0, 90)
+    subject.succeeded()
+    assert not fails_after(clock, subject, 20, 90)
+
+
+def test_no_patience_is_none(clock: Clock) -> None:
+    assert fails_after(clock, Patience(0), 0)

@@ -1,0 +1,282 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.follow import watch
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from tests.follow.applications import RUNNING, SUCCEEDED, document, move, stamp, stored
+from tests.kube.scripted import (
+    ScriptedApi,
+    answer,
+    client_of,
+    error_event,
+    page,
+    refuse,
+    scripted_api,
+    stream,
+)
+
+REFERENCE = ApplicationReference("jobs", "pi", "u1")
+
+
+@pytest.fixture
+async def hub(client: KubeClient) -> AsyncIterator[WatchHub]:
+    hub = WatchHub(client)
+    yield hub
+    await hub.close()
+
+
+class Watches:
+    """The namespaces that were watched, one entry for each watch."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self._news = asyncio.Event()
+
+    def begin(self, namespace: str) -> None:
+        self.begun.append(namespace)
+        self._news.set()
+
+    async def reach(self, count: int) -> None:
+        async with asyncio.timeout(30):
+            while len(self.begun) < count:
+                self._news.clear()
+                await self._news.wait()
+
+
+@pytest.fixture
+async def watches(client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> Watches:
+    watches = Watches()
+    original = client.watch
+
+    def counted(resource: Any, namespace: str, **options: Any) -> Any:
+        watches.begin(namespace)
+        return original(resource, namespace, **options)
+
+    monkeypatch.setattr(client, "watch", counted)
+    return watches
+
+
+def state_of(resource: Any) -> str:
+    return str(resource.get("status", {}).get("currentState", {}).get("currentStateSummary", ""))
+
+
+async def follow_to(hub: WatchHub, reference: ApplicationReference, state: str) -> list[str]:
+    """Follow until the application is in a state; the states seen."""
+    seen = []
+    async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
+        async for resource in contents:
+            seen.append(state_of(resource))
+            if seen[-1] == state:
+                break
+    return seen
+
+
+async def follow_to_the_end(hub: WatchHub, reference: ApplicationReference) -> list[str]:
+    """Follow until the application is gone; the states seen."""
+    seen: list[str] = []
+    with pytest.raises(ApplicationDeleted) as caught:
+        await collect(hub, reference, seen)
+    assert caught.value.reference == reference
+    return seen
+
+
+async def collect(hub: WatchHub, reference: ApplicationReference, seen: list[str]) -> None:
+    async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
+        async for resource in contents:
+            seen.append(state_of(resource))  # noqa: PERF401 - what was seen before an error counts
+
+
+async def test_a_follower_sees_the_present_and_each_change(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+    reference = (await submit(client, document("pi"), namespace)).reference
+    async with asyncio.timeout(30), aclosing(hub.follow(reference)) as contents:
+        assert state_of(await anext(contents)) == ""
+        await move(client, reference, *RUNNING)
+        assert state_of(await anext(contents)) == "RunningHealthy"
+        await move(client, reference, *SUCCEEDED)
+        assert state_of(await anext(contents)) == "ResourceReleased"
+
+
+async def test_a_late_follower_sees_the_present_at_once(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+    early = (await submit(client, document("early"), namespace)).reference
+    following = asyncio.create_task(follow_to(hub, early, "RunningHealthy"))
+    late = (await submit(client, document("late"), namespace)).reference
+    await move(client, late, *RUNNING)
+    assert await follow_to(hub, late, "RunningHealthy") == ["RunningHealthy"]
+    await move(client, early, *RUNNING)
+    await following
+
+
+async def test_many_followers_share_one_watch(
+    client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
+) -> None:
+    references = [(await submit(client, document(f"pi-{number}"), namespace)).reference for number in range(5)]
+    followers = [
+        asyncio.create_task(follow_to(hub, reference, "RunningHealthy")) for reference in references for _ in range(20)
+    ]
+    await watches.reach(1)
+    for reference in references:
+        await move(client, reference, *RUNNING)
+    await asyncio.gather(*followers)
+    assert watches.begun == [namespace]
+
+
+async def test_the_watch_ends_with_the_last_follower_and_begins_anew(
+    client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
+) -> None:
+    reference = (await submit(client, document("pi"), namespace)).reference
+    for count, states in enumerate((RUNNING, SUCCEEDED), start=1):
+        following = asyncio.create_task(follow_to(hub, reference, states[-1]))
+        await watches.reach(count)
+        await move(client, reference, *states)
+        await following
+        assert hub._streams == {}
+    assert len(watches.begun) == 2
+
+
+async def test_a_deletion_is_told_with_the_last_content(client: KubeClient, namespace: str, hub: WatchHub) -> None:
+    reference = (await submit(client, document("pi"), namespace)).reference
+    following = asyncio.create_task(follow_to_the_end(hub, reference))
+    await move(client, reference, *RUNNING)
+    await client.delete(SPARK_APPLICATIONS, "pi", namespace)
+    assert (await following)[-1] in ("", "RunningHealthy")
+    assert await follow_to_the_end(hub, reference) == []
+
+
+async def test_a_namesake_is_not_taken_for_the_application(
+    client: KubeClient, namespace: str, hub: WatchHub, watches: Watches
+) -> None:
+    first = (await submit(client, document("pi"), namespace)).reference
+    following = asyncio.create_task(follow_to_the_end(hub, first))
+    await watches.reach(1)
+    await client.delete(SPARK_APPLICATIONS, "pi", namespace)
+    second = (await submit(client, document("pi"), namespace)).reference
+    await move(client, second, *RUNNING)
+    assert "RunningHealthy" not in await following
+    assert await follow_to(hub, second, "RunningHealthy") == ["RunningHealthy"]
+    assert await follow_to_the_end(hub, first) == []
+
+
+async def test_a_shared_hub_lives_as_long_as_someone_uses_it(access: ClusterAccess) -> None:
+    async with shared_hub(access) as one:
+        async with shared_hub(access) as other:
+            assert other is one
+        async with shared_hub(access) as again:
+            assert again is one
+    async with shared_hub(access) as anew:
+        assert anew is not one
+    assert not watch._shared[asyncio.get_running_loop()]
+
+
+async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client: KubeClient, namespace: str) -> None:
+    reference = (await submit(client, document("pi"), namespace, stamp())).reference
+    hubs = set()
+
+    async def wait() -> None:
+        async with shared_hub(access) as hub:
+            hubs.add(hub)
+            await follow_to(hub, reference, "RunningHealthy")
+
+    waiting = [asyncio.create_task(wait()) for _ in range(10)]
+    await asyncio.sleep(0)
+    await move(client, reference, *RUNNING)
+    await asyncio.gather(*waiting)
+    assert len(hubs) == 1
+
+
+# Faults, scripted: the server says what a real one says on bad days.
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[ScriptedApi]:
+    async with scripted_api() as api:
+        yield api
+
+
+@pytest.fixture
+async def faulty_hub(api: ScriptedApi) -> AsyncIterator[WatchHub]:
+    async with await client_of(api) as client:
+        hub = WatchHub(client, patience=0.0)
+        yield hub
+        await hub.close()
+
+
+def event(kind: str, *application: Any) -> dict[str, Any]:
+    return {"type": kind, "object": stored(*application)}
+
+
+async def test_a_change_during_a_gap_is_not_lost(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+    api.script(answer(stored("pi", "u1", "5")), verb="get")
+    api.script(page(stored("pi", "u1", "5")), page(stored("pi", "u1", "30", *SUCCEEDED)), verb="list")
+    api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
+    assert await follow_to(faulty_hub, REFERENCE, "ResourceReleased") == ["RunningHealthy", "ResourceReleased"]
+
+
+async def test_a_deletion_during_a_gap_is_found(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+    api.script(answer(stored()), refuse(404, "not found", "NotFound"), verb="get")
+    api.script(page(stored()), page(), verb="list")
+    api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
+    assert await follow_to_the_end(faulty_hub, REFERENCE) == ["RunningHealthy"]
+
+
+async def test_a_replacement_during_a_gap_is_a_deletion(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+    api.script(answer(stored()), answer(stored("pi", "u2", "30")), verb="get")
+    api.script(page(stored()), page(stored("pi", "u2", "30")), verb="list")
+    api.script(stream(error_event(410, "Expired")), stream(hold=True), verb="watch")
+    assert await follow_to_the_end(faulty_hub, REFERENCE) == ["RunningHealthy"]
+
+
+async def test_a_watch_that_lags_behind_a_new_application_does_not_end_it(
+    api: ScriptedApi, faulty_hub: WatchHub
+) -> None:
+    ours = ("pi", "u1", "20")
+    api.script(*[answer(stored(*ours))] * 5, verb="get")
+    api.script(page(), verb="list")
+    lagging = [event("ADDED", "pi", "u0", "7"), event("DELETED", "pi", "u0", "8"), event("ADDED", *ours)]
+    done = event("MODIFIED", "pi", "u1", "21", *SUCCEEDED)
+    api.script(stream(*lagging, done, hold=True), verb="watch")
+    assert (await follow_to(faulty_hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+
+
+async def test_old_news_are_not_told_after_newer_ones(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+    api.script(answer(stored("pi", "u1", "9", *RUNNING)), verb="get")
+    api.script(page(stored("pi", "u1", "8", "Submitted")), verb="list")
+    later = event("MODIFIED", "pi", "u1", "100", *SUCCEEDED)
+    api.script(stream(event("MODIFIED", "pi", "u1", "8", "Submitted"), later, hold=True), verb="watch")
+    seen = await follow_to(faulty_hub, REFERENCE, "ResourceReleased")
+    assert "Submitted" not in seen[1:]
+
+
+async def test_a_missing_right_to_watch_is_told_at_once(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+    api.script(answer(stored()), verb="get")
+    api.script(refuse(403, "no", "Forbidden"), verb="list")
+    with pytest.raises(Forbidden, match='grant the verb "list" on sparkapplications'):
+        await follow_to(faulty_hub, REFERENCE, "never")
+
+
+async def test_an_outage_longer_than_the_patience_is_told(api: ScriptedApi, faulty_hub: WatchHub) -> None:
+    api.script(answer(stored()), verb="get")
+    api.script(page(stored()), verb="list")
+    api.script(stream(cut=True), verb="watch")
+    with pytest.raises(Unreachable, match="the connection was lost"):
+        await follow_to(faulty_hub, REFERENCE, "never")
+
+
+async def test_an_outage_at_the_start_is_borne(api: ScriptedApi) -> None:
+    api.script(*[refuse(503, "starting")] * 5, answer(stored()), verb="get")
+    api.script(*[refuse(503, "starting")] * 5, page(stored()), verb="list")
+    api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        assert (await follow_to(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+        await hub.close()
