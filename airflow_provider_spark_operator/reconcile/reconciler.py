@@ -278,8 +278,6 @@ class Reconciler:
         except NotFound:
             self._caches.applications.forget(key)
             return None
-        # Even if it is older: an API restored from a backup counts from an earlier version on.
-        self._caches.applications.forget(key)
         self._caches.applications.put_answer(live)
         return live
 
