@@ -68,6 +68,8 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
         document["spec"] = {"finalizers": ["kubernetes"]}
     elif kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
         document["status"] = definitions.established(document, datetime.now(UTC))
+    elif kind.key == STATEFUL_SETS.key:
+        document["status"] = {"replicas": 0, "availableReplicas": 0}
     elif kind.status and not kind.custom:
         document["status"] = {"phase": "Pending"} if kind.key == PERSISTENT_VOLUME_CLAIMS.key else {}
 
@@ -141,6 +143,8 @@ def _fill_stateful_set(document: JsonObject) -> None:
     spec.setdefault("serviceName", "")
     spec.setdefault("podManagementPolicy", "OrderedReady")
     spec.setdefault("revisionHistoryLimit", 10)
+    retention = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    spec.setdefault("persistentVolumeClaimRetentionPolicy", retention)
     spec.setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})
 
 

@@ -72,7 +72,7 @@ def merged(live: Any, config: Any, schema: Schema, field: str = "", path: Path =
 def removed(document: JsonObject, paths: Iterable[Path]) -> JsonObject:
     """A document without some of its fields; objects that this empties go as well."""
     result = copy_json(document)
-    for path in sorted(paths, key=len, reverse=True):
+    for path in sorted(paths, key=len):  # an item of a list goes as a whole, with its key
         _remove(result, path)
     return result
 

@@ -19,6 +19,8 @@ Place = tuple[Kind, str, str]
 """Where an object is: its kind, its namespace (empty: none), its name."""
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
+CONTAINERS = frozenset({NAMESPACES.key, CUSTOM_RESOURCE_DEFINITIONS.key})
+"""The kinds whose objects are first marked as going, and go when nothing is left in them."""
 
 
 class OwnerIndex:
@@ -95,6 +97,8 @@ def after_marking(store: Store, kind: Kind, document: JsonObject) -> None:
         for place in store.owners.dependents(metadata["uid"]):
             _delete(store, place, "Foreground")
         _finish_foreground(store, metadata["uid"])
+    if kind.key in CONTAINERS:
+        _finish(store, kind, metadata["name"])
 
 
 def after_creation(store: Store, kind: Kind, document: JsonObject) -> None:
@@ -164,10 +168,15 @@ def _finish_container(store: Store, kind: Kind, document: JsonObject) -> None:
     if kind.custom:
         waiting.append((CUSTOM_RESOURCE_DEFINITIONS, kind.qualified_name))
     for container, name in waiting:
-        if name and store.exists(container, None, name):
-            held = store.get(container, None, name)
-            if "deletionTimestamp" in held["metadata"] and not contents(store, container, held):
-                store.delete(container, None, name)
+        if name:
+            _finish(store, container, name)
+
+
+def _finish(store: Store, container: Kind, name: str) -> None:
+    if store.exists(container, None, name):
+        held = store.view(container, None, name)
+        if "deletionTimestamp" in held["metadata"] and not contents(store, container, held):
+            store.delete(container, None, name)
 
 
 def _owners(document: JsonObject) -> list[JsonObject]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from airflow_provider_spark_operator.local.api import resources
-from airflow_provider_spark_operator.local.api.bodies import decode, read_bytes, read_object
+from airflow_provider_spark_operator.local.api.bodies import decode, read_bytes, read_object, read_required_object
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
 from airflow_provider_spark_operator.local.api.presentation import Presentation, Presenter, negotiate, response
@@ -24,9 +24,9 @@ from airflow_provider_spark_operator.local.api.requests import (
 )
 from airflow_provider_spark_operator.local.api.status import (
     ApiStatusError,
-    bad_request,
     expired,
     method_not_allowed,
+    resource_not_found,
     success,
 )
 from airflow_provider_spark_operator.local.api.store import Store
@@ -87,9 +87,11 @@ def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> Resource
         ApiStatusError: 404 for a namespace where there is none, 405 for a creation outside of one, 406.
     """
     if not served.kind.namespaced and path.namespace is not None:
-        raise ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
-    if served.kind.namespaced and path.namespace is None and (path.name or http.method == "POST"):
-        raise method_not_allowed(f"{served.kind.plural} live in namespaces: use .../namespaces/NAME/{path.plural}")
+        raise resource_not_found()
+    if served.kind.namespaced and path.namespace is None and path.name is not None:
+        raise resource_not_found()
+    if served.kind.namespaced and path.namespace is None and http.method != "GET":
+        raise method_not_allowed()
     presentation = negotiate(http.headers.get("Accept", ""), http.query.get("includeObject"))
     return ResourceRequest(http, path, served, presentation)
 
@@ -137,15 +139,13 @@ class ResourceHandlers:
 
     async def _create(self, request: ResourceRequest) -> web.StreamResponse:
         options = request.write_options()
-        body = await read_object(request.http)
+        body = await read_required_object(request.http)
         created = resources.create(self._store, request.served, request.path.namespace, body, options)
         return request.answer(created, 201, tuple(options.warnings))
 
     async def _replace(self, request: ResourceRequest) -> web.StreamResponse:
         options = request.write_options()
-        body = await read_object(request.http)
-        if not body:
-            raise bad_request("the body is empty: send the whole object")
+        body = await read_required_object(request.http)
         subresource = request.path.subresource
         replaced = resources.replace(self._store, request.served, request.place, body, options, subresource)
         return request.answer(replaced, warnings=tuple(options.warnings))

@@ -111,6 +111,7 @@ NAMESPACES = Kind(
     short_names=("ns",),
     status=True,
     fields=("status.phase",),
+    returns_deleted=True,
 )
 NODES = Kind(
     "",
@@ -241,6 +242,7 @@ CUSTOM_RESOURCE_DEFINITIONS = Kind(
     categories=("api-extensions",),
     status=True,
     generation=True,
+    returns_deleted=True,
 )
 
 BUILT_IN_KINDS: tuple[Kind, ...] = (

@@ -57,7 +57,7 @@ def _applied(document: Any, operation: dict[str, Any]) -> Any:
         source = _pointer(operation, "from")
         value = copy_json(_value_at(document, source))
         return _added(_removed(document, source) if name == "move" else document, path, value)
-    raise bad_request(f"json patch: unknown operation {name!r}")
+    raise _unprocessable(f"unknown operation {name!r}")
 
 
 def _pointer(operation: dict[str, Any], key: str) -> list[str]:
@@ -123,4 +123,5 @@ def _missing(path: list[str]) -> ApiStatusError:
 
 
 def _unprocessable(why: str) -> ApiStatusError:
-    return ApiStatusError(422, "Invalid", f"the server rejected our request due to an error in our request: {why}")
+    message = f"the server rejected our request due to an error in our request: {why}"
+    return ApiStatusError(422, "Invalid", message, {})

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from airflow_provider_spark_operator.local.api.documents import parse_timestamp
 from airflow_provider_spark_operator.local.api.kinds import PODS
-from airflow_provider_spark_operator.local.api.status import ApiStatusError, Cause, bad_request, invalid
+from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid
 
 _CONTAINER_LISTS = ("initContainers", "containers")
 _STATUS_LISTS = ("initContainerStatuses", "containerStatuses")
@@ -106,8 +106,6 @@ def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
 
 def _require_started(pod: Mapping[str, Any], container: str, options: LogOptions) -> None:
     name = pod["metadata"]["name"]
-    if not pod["spec"].get("nodeName"):
-        raise ApiStatusError(400, "BadRequest", f"pod {name} does not have a host assigned")
     status = pod.get("status") or {}
     found = (item for field in _STATUS_LISTS for item in status.get(field) or [] if item["name"] == container)
     state = next(found, {"state": {"waiting": {"reason": "ContainerCreating"}}})

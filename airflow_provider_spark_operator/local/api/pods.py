@@ -13,7 +13,6 @@ _DEFAULTS: Mapping[str, Any] = {
     "dnsPolicy": "ClusterFirst",
     "securityContext": {},
     "schedulerName": "default-scheduler",
-    "enableServiceLinks": True,
 }
 _CONTAINER_DEFAULTS: Mapping[str, Any] = {
     "resources": {},
@@ -49,6 +48,7 @@ def admit_pod(pod: JsonObject) -> None:
     spec = pod["spec"]
     spec.setdefault("serviceAccountName", "default")
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
+    spec.setdefault("enableServiceLinks", True)
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     tolerations = spec.setdefault("tolerations", [])

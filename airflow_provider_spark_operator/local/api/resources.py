@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.local.api.status import (
     bad_request,
     invalid,
     unsupported_media_type,
+    version_required,
 )
 from airflow_provider_spark_operator.local.api.strategic import strategic_merge_patch
 
@@ -48,8 +49,8 @@ def create(
     if served.kind.custom and served.kind.status:
         document.pop("status", None)
     admission.admit(served, document)
-    admission.admit_new(store, served, namespace, document)
     apply.record_update(served, None, document, options.manager, None)
+    admission.admit_new(store, served, namespace, document)
     created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
     if not options.dry_run:
         admission.after_creation(store, served, created)
@@ -67,8 +68,7 @@ def replace(
     """Replace an object, or its status, by a request's body; raises ApiStatusError where that is refused."""
     needs_version = served.kind.custom or served.kind.key in _VERSION_REQUIRED
     if needs_version and not text_at(body, ("metadata", "resourceVersion")):
-        cause = Cause("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")
-        raise invalid(served.kind, place[1], [cause])
+        raise version_required(served.kind, place[1])
     return change(store, served, place, lambda _: copy_json(body), options, subresource)
 
 
@@ -95,7 +95,7 @@ def patch(
     if not served.kind.custom:
         appliers[STRATEGIC_PATCH] = strategic_merge_patch
     if media_type not in appliers:
-        raise unsupported_media_type((*appliers, APPLY_PATCH), media_type)
+        raise unsupported_media_type((*appliers, APPLY_PATCH))
     if media_type != JSON_PATCH and not isinstance(value, dict):
         raise bad_request("the patch must be an object")
 
@@ -160,8 +160,8 @@ def _apply(
         _check_fields(served, value, options)
         document = served.accept(copy_json(value))
         admission.admit(served, document)
-        admission.admit_new(store, served, namespace, document)
         apply.record_apply(served, document, served.accept(value), options.manager, None)
+        admission.admit_new(store, served, namespace, document)
         created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
         if not options.dry_run:
             admission.after_creation(store, served, created)
@@ -184,6 +184,9 @@ def _check_type(served: ServedKind, document: JsonObject) -> None:
         raise bad_request(
             f"the API version in the data ({version}) does not match the expected API version ({served.api_version})"
         )
+    if kind != served.kind.kind and served.kind.custom:
+        cause = Cause("kind", f'Invalid value: "{kind}": must be {served.kind.kind}')
+        raise invalid(served.kind, text_at(document, ("metadata", "name")), [cause])
     if kind != served.kind.kind:
         raise bad_request(
             f'{kind} in version "{served.version}" cannot be handled as a {served.kind.kind}: '

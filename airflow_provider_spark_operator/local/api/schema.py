@@ -108,18 +108,18 @@ def _violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
 
 def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
     properties = schema.get("properties") or {}
+    required = schema.get("required") or []
     others = schema.get("additionalProperties")
-    for key in schema.get("required") or []:
-        if key not in value:
-            yield Cause(_join(path, key), "Required value", "FieldValueRequired")
-    for key, item in value.items():
+    for key, item in sorted(value.items()):
         child = properties.get(key, others if isinstance(others, dict) else None)
         if child is None:
             continue
-        optional = key not in (schema.get("required") or [])
-        if item is None and optional and not child.get("nullable"):
+        if item is None and key not in required and not child.get("nullable"):
             continue  # a null of an optional field is dropped by the API server
         yield from _violations(child, item, _join(path, key))
+    for key in required:
+        if key not in value:
+            yield Cause(_join(path, key), "Required value", "FieldValueRequired")
 
 
 def _keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
@@ -208,8 +208,7 @@ def _wrong_type(path: str, expected: str, value: Any) -> Cause:
         (name for name in ("boolean", "integer", "number", "string", "array") if _TYPES[name](value)), "object"
     )
     found = "null" if value is None else found
-    shown = json.dumps(value) if isinstance(value, str | int | float) else f'"{found}"'
-    message = f'Invalid value: "{found}": {path} in body must be of type {expected}: {shown}'
+    message = f'Invalid value: "{found}": {path} in body must be of type {expected}: "{found}"'
     return Cause(path, message, "FieldValueTypeInvalid")
 
 

@@ -118,7 +118,7 @@ def parse_field_selector(text: str, kind: Kind) -> FieldSelector:
     for term in filter(None, re.split(r"(?<!\\),", text)):
         matched = re.fullmatch(r"(.*?)(!=|==|=)(.*)", term)
         if matched is None:
-            raise bad_request(f'invalid selector: "{text}"; can\'t understand "{term}"')
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
         label, operator, value = matched.groups()
         if label not in kind.selectable_fields:
             raise bad_request(f"field label not supported: {label}")

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from airflow_provider_spark_operator.local.api import discovery, openapi, reviews
-from airflow_provider_spark_operator.local.api.bodies import MAX_BODY_BYTES, read_object
+from airflow_provider_spark_operator.local.api.bodies import MAX_BODY_BYTES, read_required_object
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.handlers import ResourceHandlers, parse
 from airflow_provider_spark_operator.local.api.podlogs import PodLogs
@@ -120,7 +120,7 @@ class ApiServer:
         if (target.group, target.plural) in reviews.REVIEWS and target.version == "v1":
             if request.method != "POST":
                 raise method_not_allowed()
-            review = await read_object(request)
+            review = await read_required_object(request)
             return web.json_response(reviews.answer(target.group, target.plural, review), status=201)
         served = self._kinds.find(target.group, target.version, target.plural)
         wanted = parse(request, target, served)

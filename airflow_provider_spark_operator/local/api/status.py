@@ -40,7 +40,7 @@ class ApiStatusError(Exception):
         }
         if self.reason:
             document["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             document["details"] = self.details
         document["code"] = self.code
         return document
@@ -124,12 +124,28 @@ def method_not_allowed(message: str | None = None) -> ApiStatusError:
     return ApiStatusError(405, "MethodNotAllowed", message, {})
 
 
-def unsupported_media_type(accepted: Sequence[str], got: str) -> ApiStatusError:
-    """415: the body is of a type that this request does not take."""
+def precondition_failed(kind: Kind, name: str, field: str, wanted: str, found: str) -> ApiStatusError:
+    """409: a deletion names another uid or version (`field`: `UID`, `ResourceVersion`) than the object has."""
+    hint = "deleted and then recreated" if field == "UID" else "modified"
+    qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
     message = (
-        f"the body of the request was in an unknown format ({got}) - "
-        f"accepted media types include: {', '.join(accepted)}"
+        f'Operation cannot be fulfilled on {qualified} "{name}": the {field} in the precondition ({wanted}) does '
+        f"not match the {field} in record ({found}). The object might have been {hint}"
     )
+    return ApiStatusError(409, "Conflict", message, _details(kind, name) | {"kind": kind.kind})
+
+
+def version_required(kind: Kind, name: str) -> ApiStatusError:
+    """422: an update of this kind has to say which version of the object it replaces."""
+    told = "Invalid value: 0: must be specified for an update"
+    cause = {"reason": "FieldValueInvalid", "message": told, "field": "metadata.resourceVersion"}
+    message = f'{kind.qualified_name} "{name}" is invalid: metadata.resourceVersion: {told}'
+    return ApiStatusError(422, "Invalid", message, _details(kind, name) | {"causes": [cause]})
+
+
+def unsupported_media_type(accepted: Sequence[str]) -> ApiStatusError:
+    """415: the body is of a type that this request does not take."""
+    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return ApiStatusError(415, "UnsupportedMediaType", message)
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_provider_spark_operator.local.api import garbage
 from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, timestamp
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, Kind
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, Kind
 from airflow_provider_spark_operator.local.api.metadata import (
     bumps_generation,
     complete_new,
@@ -19,7 +19,13 @@ from airflow_provider_spark_operator.local.api.metadata import (
     metadata_of,
 )
 from airflow_provider_spark_operator.local.api.selectors import Selector
-from airflow_provider_spark_operator.local.api.status import already_exists, conflict, forbidden, not_found
+from airflow_provider_spark_operator.local.api.status import (
+    already_exists,
+    conflict,
+    forbidden,
+    not_found,
+    precondition_failed,
+)
 from airflow_provider_spark_operator.local.api.watch import (
     ADDED,
     DELETED,
@@ -196,12 +202,16 @@ class Store:
         """
         current = self._existing(kind, namespace, name)
         _check_deletion(kind, current, uid, resource_version)
-        if dry_run:
-            return copy_json(current)
         new = copy_json(current)
-        garbage.prepare(self, new, propagation)
         grace = deletion_grace(kind, current, grace_seconds)
-        if grace == 0 and not self._held(kind, new):
+        if dry_run:
+            self._mark_deleted(kind, new, grace)
+            return new
+        garbage.prepare(self, new, propagation)
+        lingers = kind.key in garbage.CONTAINERS and "deletionTimestamp" not in current["metadata"]
+        if grace == 0 and not lingers and not self._held(kind, new):
+            if kind.key == PODS.key:
+                self._mark_deleted(kind, new, grace)
             return copy_json(self._remove(kind, new))
         self._mark_deleted(kind, new, grace)
         if new != current:
@@ -266,8 +276,8 @@ class Store:
     def _write(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
         """Store a changed object, or remove it where it was only waiting to be let go."""
         metadata = new["metadata"]
-        waiting = "deletionTimestamp" in metadata and not metadata.get("deletionGracePeriodSeconds")
-        if waiting and not self._held(kind, new):
+        marked = current is not None and "deletionTimestamp" in current["metadata"]
+        if marked and not metadata.get("deletionGracePeriodSeconds") and not self._held(kind, new):
             self._remove(kind, new)
             return
         self._version += 1
@@ -316,13 +326,15 @@ def _check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_v
 def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str | None) -> None:
     if wanted is not None and wanted != metadata[key]:
         word = "UID" if key == "uid" else "ResourceVersion"
-        why = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {metadata[key]}"
-        raise conflict(kind, metadata["name"], why)
+        raise precondition_failed(kind, metadata["name"], word, wanted, metadata[key])
 
 
 def _check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
     metadata = metadata_of(new)
-    _check_precondition(kind, current["metadata"], "uid", metadata.get("uid") or None)
+    found = current["metadata"]["uid"]
+    if metadata.get("uid") not in (None, "", found):
+        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
+        raise conflict(kind, current["metadata"]["name"], why)
     if metadata.get("resourceVersion") not in (None, "", current["metadata"]["resourceVersion"]):
         raise conflict(kind, current["metadata"]["name"])
 

@@ -74,6 +74,8 @@ class SubresourceHandlers:
     async def _log(self, request: ResourceRequest) -> web.StreamResponse:
         options = log_options(request.name, request.http.query)
         pod = self._store.get(PODS, *request.place)
+        if not pod["spec"].get("nodeName"):
+            return web.Response(status=204)
         container = container_to_read(pod, options)
         pieces = await self._logs.read(
             request.path.namespace or "",
@@ -144,7 +146,7 @@ async def _patched_scale(request: ResourceRequest, scale: JsonObject) -> JsonObj
     elif media_type in (resources.MERGE_PATCH, resources.STRATEGIC_PATCH):
         patched = merge_patch(scale, patch)
     else:
-        raise unsupported_media_type((resources.JSON_PATCH, resources.MERGE_PATCH), media_type)
+        raise unsupported_media_type((resources.JSON_PATCH, resources.MERGE_PATCH))
     return patched
 
 
