@@ -1,12 +1,17 @@
 """Fixtures that several folders share. Importing this module imports no Airflow: pure tests stay fast."""
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.cluster import Cluster
 
 _AIRFLOW_HOME = pytest.StashKey[Path]()
 
@@ -37,6 +42,17 @@ def airflow_database() -> None:
     from airflow.utils.db import initdb
 
     initdb()
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Cluster]":
+    """A cluster whose applications do what a test tells them; Airflow's connection `spark` leads to it."""
+    from tests.cluster import Cluster
+
+    with Cluster().running() as cluster:
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        yield cluster
 
 
 @pytest.fixture

@@ -62,6 +62,8 @@ class LoopThread:
     async def _finish(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
-            task.cancel()
+            # A second cancellation would break off the clean-up that the first one has begun.
+            if not task.cancelling():
+                task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
         await self._loop.shutdown_asyncgens()

@@ -1,0 +1,268 @@
+"""The operator against the API: submitted, followed, ended, in both modes."""
+
+import asyncio
+import json
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException, TaskDeferralTimeout
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationFailed,
+    SparkApplicationTimedOut,
+    SparkInfrastructureFailed,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from tests.cluster import NAMESPACE, fail, run_on, stay_submitted, succeed
+from tests.task import TaskInstance, defer, fire, run, stored
+
+DOCUMENT = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "spec": {
+        "pyFiles": "local:///opt/job.py",
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": {"spark.executor.instances": "2"},
+    },
+}
+
+
+def operator(deferrable=True, application=DOCUMENT, **parameters):
+    parameters = {"name": "pi", "kubernetes_conn_id": "spark", **parameters}
+    return SparkApplicationOperator(task_id="run", application=application, deferrable=deferrable, **parameters)
+
+
+@pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
+def deferrable(request):
+    return request.param
+
+
+def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
+    task_instance = TaskInstance()
+    with caplog.at_level(logging.INFO):
+        assert run(operator(deferrable), task_instance) == "pi"
+    present = cluster.application()
+    xcoms = task_instance.xcoms
+    assert xcoms["uid"] == present["metadata"]["uid"]
+    assert (xcoms["namespace"], xcoms["state"], xcoms["attempts"]) == (NAMESPACE, "Succeeded", 1)
+    assert xcoms["application_id"] == "pi-0"
+    assert list(xcoms["seconds_per_state"])[:2] == ["Submitted", "DriverRequested"]
+    assert "SparkApplication jobs/pi: RunningHealthy" in caplog.text
+    assert "driver | Pi is roughly 3.14" in caplog.text
+
+
+def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
+    cluster.script = fail
+    task_instance = TaskInstance()
+    with pytest.raises(SparkApplicationFailed) as caught:
+        run(operator(deferrable), task_instance)
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    for part in ("SparkApplication jobs/pi", "Failed", "exit code 3", "Error", '"something went wrong"'):
+        assert part in sentence
+    assert caught.value.state == task_instance.xcoms["state"] == "Failed"
+    assert caught.value.reason
+
+
+def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster, caplog):
+    cluster.script = run_on
+    deferred = defer(operator(), TaskInstance())
+    read = threading.Event()
+
+    async def end_once_read(application):
+        application.log.write("out of luck")
+        await asyncio.to_thread(read.wait, 60)
+        status = application.end_driver(1)
+        application.delete_driver()
+        application.enter("Failed", driver=status)
+        application.enter("ResourceReleased")
+
+    class UntilRead(logging.Handler):
+        def emit(self, record):
+            if "out of luck" in record.getMessage():
+                read.set()
+
+    handler = UntilRead()
+    logging.getLogger().addHandler(handler)
+    try:
+        with ThreadPoolExecutor(1) as pool, caplog.at_level(logging.INFO):
+            playing = pool.submit(cluster.play, end_once_read)
+            event = fire(stored(deferred.trigger))
+            playing.result(60)
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert event["sentence"].endswith('last log lines: "out of luck"')
+
+
+async def end_in(application, state, message):
+    application.enter("Submitted", "DriverRequested")
+    application.enter(state, message=message)
+    application.enter("ResourceReleased")
+
+
+@pytest.mark.parametrize(
+    ("state", "error"),
+    [
+        ("DriverStartTimedOut", SparkInfrastructureFailed),
+        ("ExecutorsStartTimedOut", SparkInfrastructureFailed),
+        ("DriverEvicted", SparkInfrastructureFailed),
+        ("SchedulingFailure", SparkSchedulingFailed),
+    ],
+)
+def test_each_kind_of_failure_has_its_exception(cluster, state, error):
+    cluster.script = lambda application: end_in(application, state, "no room")
+    with pytest.raises(error, match=state):
+        run(operator(), TaskInstance())
+
+
+def test_a_deleted_application_is_a_failure_of_its_own(cluster, deferrable):
+    async def vanish(application):
+        await run_on(application)
+        cluster.store.delete(cluster.kind, NAMESPACE, "pi")
+
+    cluster.script = vanish
+    with pytest.raises(SparkApplicationDeleted, match=r"jobs/pi .* was deleted before it came to its end"):
+        run(operator(deferrable), TaskInstance())
+
+
+def test_without_waiting_the_task_ends_once_the_application_is_there(cluster):
+    cluster.script = stay_submitted
+    assert run(operator(wait_for_completion=False), TaskInstance()) == "pi"
+    assert cluster.application()["metadata"]["name"] == "pi"
+
+
+def test_without_a_name_one_is_made_of_the_task(cluster):
+    name = run(operator(name=None), TaskInstance())
+    assert name.startswith("dag-run-")
+    assert cluster.application()["metadata"]["name"] == name
+
+
+def test_an_application_carries_its_tasks_stamp(cluster):
+    task_instance = TaskInstance()
+    run(operator(), task_instance)
+    metadata = cluster.application()["metadata"]
+    assert metadata["annotations"]["airflow.spark-operator/task-instance-id"] == str(task_instance.id)
+    assert len(metadata["labels"]["airflow.spark-operator/task"]) == 40
+
+
+def test_the_trigger_holds_no_secret(cluster):
+    cluster.script = stay_submitted
+    path, arguments = defer(operator(), TaskInstance()).trigger.serialize()
+    assert path == "airflow_provider_spark_operator.triggers.spark_application.SparkApplicationTrigger"
+    assert "only-for-tests" not in repr(arguments)
+    assert arguments["kubernetes_conn_id"] == "spark"
+
+
+def test_the_next_try_takes_a_running_application_over(cluster):
+    cluster.script = run_on
+    first = TaskInstance()
+    defer(operator(), first)
+    second = first.next_try()
+    deferred = defer(operator(), second)
+    assert deferred.trigger.uid == cluster.application()["metadata"]["uid"]
+    annotations = cluster.application()["metadata"]["annotations"]
+    assert annotations["airflow.spark-operator/task-instance-id"] == str(second.id)
+
+
+def test_the_next_try_after_a_failure_starts_anew(cluster):
+    cluster.script = fail
+    first = TaskInstance()
+    with pytest.raises(SparkApplicationFailed):
+        run(operator(), first)
+    failed = cluster.application()["metadata"]["uid"]
+    cluster.script = succeed
+    assert run(operator(), first.next_try()) == "pi"
+    assert cluster.application()["metadata"]["uid"] != failed
+
+
+def test_a_success_that_nobody_saw_counts_once(cluster):
+    first = TaskInstance()
+    deferred = defer(operator(), first)  # the worker is lost while the application ends
+    cluster.wait_for_state("ResourceReleased")
+    second = first.next_try()
+    assert run(operator(), second) == "pi"
+    assert cluster.application()["metadata"]["uid"] == deferred.trigger.uid
+    assert run(operator(), second.next_try()) == "pi"  # cleared: it runs anew
+    assert cluster.application()["metadata"]["uid"] != deferred.trigger.uid
+
+
+def test_an_application_of_somebody_else_is_left_alone(cluster):
+    cluster.script = stay_submitted
+    theirs = cluster.create("pi")
+    with pytest.raises(SparkApplicationError, match="jobs/pi already exists and belongs to"):
+        run(operator(), TaskInstance())
+    assert cluster.application()["metadata"]["uid"] == theirs["metadata"]["uid"]
+
+
+def test_time_over_cancels_the_application(cluster, deferrable):
+    cluster.script = run_on
+    task = operator(deferrable, execution_timeout=timedelta(milliseconds=300))
+    with pytest.raises(SparkApplicationTimedOut, match=r"time was over within .* it is cancelled"):
+        run(task, TaskInstance())
+    assert cluster.applications() == []
+
+
+def test_time_over_leaves_the_application_where_told_to(cluster):
+    cluster.script = run_on
+    task = operator(execution_timeout=timedelta(milliseconds=300), delete_on_kill=False)
+    with pytest.raises(SparkApplicationTimedOut, match="left running, as delete_on_kill is off"):
+        run(task, TaskInstance())
+    assert len(cluster.applications()) == 1
+
+
+def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster):
+    cluster.script = run_on
+    task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
+    defer(task, task_instance)
+    with pytest.raises(SparkApplicationTimedOut, match="it is cancelled") as caught:
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+    assert isinstance(caught.value.__cause__, TaskDeferralTimeout)
+    assert cluster.applications() == []
+
+
+def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_over(cluster):
+    cluster.script = run_on
+    task, first = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
+    defer(task, first)
+    defer(operator(), first.next_try())
+    with pytest.raises(SparkApplicationTimedOut):
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": first})
+    assert len(cluster.applications()) == 1
+
+
+def test_a_document_that_is_no_application_is_not_retried(cluster):
+    broken = {**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}
+    with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions.*: .*required"):
+        run(operator(application=broken), TaskInstance())
+    assert cluster.applications() == []
+
+
+def test_an_unknown_kind_is_named(cluster):
+    with pytest.raises(AirflowFailException, match="kind: "):
+        run(operator(application={**DOCUMENT, "kind": "Application"}), TaskInstance())
+
+
+def test_a_namespace_that_is_not_there_is_named(cluster):
+    with pytest.raises(SparkApplicationError, match=r"cannot create sparkapplications.* in namespace nowhere"):
+        run(operator(namespace="nowhere"), TaskInstance())
+
+
+def test_an_api_server_that_is_down_is_named(monkeypatch, cluster):
+    kubeconfig = cluster.kubeconfig
+    kubeconfig["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
+    connection = json.dumps({"conn_type": "kubernetes", "extra": {"kube_config": kubeconfig}})
+    monkeypatch.setenv("AIRFLOW_CONN_DOWN", connection)
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.submit._ROUNDS", 1)
+    with pytest.raises(SparkApplicationError, match=r"not submitted: .*127\.0\.0\.1:1"):
+        run(operator(kubernetes_conn_id="down"), TaskInstance())
+
+
+def test_a_connection_that_is_missing_is_named():
+    with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
+        run(operator(kubernetes_conn_id="nowhere"), TaskInstance())
