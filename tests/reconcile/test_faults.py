@@ -1,0 +1,176 @@
+"""A controller that dies, or whose API fails, at any call: the application's life goes on as if nothing had been."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import (
+    Conflict,
+    KubeError,
+    ServerError,
+    TooManyRequests,
+    Unreachable,
+)
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from tests.reconcile.stage import (
+    FaultyClient,
+    Killed,
+    Stage,
+    application,
+    controlling,
+    fault,
+    history_of,
+    playing,
+)
+
+State = ApplicationState
+WRITES = ("create", "patch", "delete")
+CALLS = (*WRITES, "get", "list")
+RUN = ["Submitted", "DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy"]
+AGAIN = ["ScheduledToRestart", *RUN[1:]]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A life of an application.
+
+    Attributes:
+        document: what is submitted.
+        endings: of its drivers.
+        history: the states that it goes through; None if it is gone at the end.
+        attempts: how many drivers it has.
+    """
+
+    document: JsonObject
+    endings: tuple[str, ...]
+    history: list[str] | None
+    attempts: int
+
+    async def tell(self, stage: Stage) -> None:
+        """See to it that it comes to its end, whoever controls it."""
+        if self.history is not None:
+            await stage.until_state(State.RESOURCE_RELEASED)
+            return
+        await stage.until_state(State.RUNNING_HEALTHY)
+        await stage.delete()
+        await stage.until(lambda seen: seen is None)
+
+
+CONFIG_MAPS = [{"name": "extra", "data": {"a": "b"}}]
+RESTARTS = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}
+STORIES = {
+    "success": Story(
+        application(configMapSpecs=CONFIG_MAPS), ("succeeded",), [*RUN, "Succeeded", "ResourceReleased"], 1
+    ),
+    "failure": Story(application(), ("failed",), [*RUN, "Failed", "ResourceReleased"], 1),
+    "restart": Story(
+        application(restart=RESTARTS, configMapSpecs=CONFIG_MAPS),
+        ("failed", "succeeded"),
+        [*RUN, "Failed", *AGAIN, "Succeeded", "ResourceReleased"],
+        2,
+    ),
+    "deletion": Story(application(), ("run",), None, 1),
+}
+stories = pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
+
+
+async def check(stage: Stage, story: Story) -> None:
+    await stage.until_no_child_is_left()
+    # One driver for each attempt: every pod that ever was had a name of its own.
+    assert [len(uids) for uids in stage.drivers.values()] == [1] * story.attempts
+    if story.history is not None:
+        (ended,) = await stage.objects(SPARK_APPLICATIONS)
+        assert history_of(ended) == story.history
+        await stage.client.patch(SPARK_APPLICATIONS, "pi", stage.namespace, {"metadata": {"finalizers": None}})
+        await stage.delete()
+        await stage.until(lambda seen: seen is None)
+
+
+async def once(
+    client: KubeClient,
+    namespace: str,
+    story: Story,
+    faulty: FaultyClient,
+    control: Callable[[Stage, FaultyClient], Awaitable[None]],
+) -> bool:
+    """Play the story once; whether the fault came into play."""
+    stage = Stage(client, namespace)
+    async with playing(stage, *story.endings):
+        await stage.submit(story.document)
+        controller = asyncio.ensure_future(control(stage, faulty))
+        try:
+            await story.tell(stage)
+        finally:
+            controller.cancel()
+            await asyncio.wait([controller])
+        if not controller.cancelled():
+            controller.result()
+        await check(stage, story)
+    return faulty.has_struck
+
+
+async def die_and_come_back(stage: Stage, faulty: FaultyClient) -> None:
+    try:
+        async with controlling(faulty, stage.namespace) as task:  # type: ignore[arg-type]
+            await asyncio.wait([task])
+    except Killed:
+        pass
+    async with controlling(stage.client, stage.namespace) as task:
+        await asyncio.wait([task])
+
+
+async def go_on(stage: Stage, faulty: FaultyClient) -> None:
+    async with controlling(faulty, stage.namespace) as task:  # type: ignore[arg-type]
+        await asyncio.wait([task])
+
+
+@stories
+async def test_killed_after_any_write_another_controller_goes_on(stage: Stage, story: Story) -> None:
+    number = 1
+    while await once(
+        stage.client,
+        stage.namespace,
+        story,
+        FaultyClient(stage.client, WRITES, number, Killed(), for_good=True),
+        die_and_come_back,
+    ):
+        number += 1
+    assert number > 5  # every write of the life has been the last one once
+
+
+@pytest.mark.parametrize(
+    ("error", "after"),
+    [
+        pytest.param(fault(Unreachable, None), False, id="not reached"),
+        pytest.param(fault(Unreachable, None), True, id="answer lost"),
+        pytest.param(fault(ServerError, 500), False, id="500"),
+        pytest.param(fault(TooManyRequests, 429), False, id="429"),
+        pytest.param(fault(Conflict, 409), False, id="409"),
+    ],
+)
+async def test_any_call_may_fail_in_passing(stage: Stage, error: KubeError, after: bool) -> None:
+    story, number = STORIES["success"], 3  # the first two are the lists without which there is no start
+    while await once(
+        stage.client,
+        stage.namespace,
+        story,
+        FaultyClient(stage.client, CALLS, number, error, after=after),
+        go_on,
+    ):
+        number += 1
+    assert number > 10
+
+
+async def test_a_repeated_creation_takes_what_is_there(stage: Stage) -> None:
+    story = STORIES["success"]
+    faulty = FaultyClient(stage.client, ("create",), 2, fault(Unreachable, None), after=True)
+    async with controlling(faulty, stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(story.document)
+        await stage.until_state(State.DRIVER_REQUESTED)
+        (driver,) = await stage.objects(PODS)
+    assert driver["metadata"]["name"] == "pi-0-driver"
