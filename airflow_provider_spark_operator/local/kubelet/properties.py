@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-_ENTRY = re.compile(r"((?:\\.|[^\\=:\s])+)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+_ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])+)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _SPECIAL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ESCAPED = {

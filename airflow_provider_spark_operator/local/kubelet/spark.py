@@ -194,7 +194,8 @@ def _java(runtime: SparkRuntime, place: ContainerPlace, options: Sequence[str]) 
         str(runtime.java.executable),
         *_MODULE_OPTIONS,
         *_QUICK_START,
-        *((f"-XX:SharedArchiveFile={archive}",) if archive else ()),
+        # It was made without the options above, of which the JVM would complain in the container's output.
+        *((f"-XX:SharedArchiveFile={archive}", "-Xlog:disable") if archive else ()),
         *_OWN_ACCESS_ONLY,
         f"-Djava.io.tmpdir={place.scratch}",
         f"-Duser.home={place.work}",

@@ -124,7 +124,7 @@ class RunningNode:
         await eventually_async(found)
 
 
-async def eventually_async(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(60):
+async def eventually_async(condition: Callable[[], Any], seconds: float = 60) -> None:
+    async with asyncio.timeout(seconds):
         while not await condition():  # noqa: ASYNC110  other processes set no event here
             await asyncio.sleep(0.02)

@@ -118,7 +118,7 @@ async def test_a_driver_computes_pi_with_two_executors(client: KubeClient) -> No
         executors.update(name for name, phase in phases.items() if "-exec-" in name and phase == "Running")
         return phases["pi-driver"] in ("Succeeded", "Failed")
 
-    await eventually_async(ended)
+    await eventually_async(ended, seconds=160)
 
     log = "\n".join([line async for line in client.logs("default", "pi-driver")])
     assert re.search(r"Pi is roughly 3\.\d+", log), log

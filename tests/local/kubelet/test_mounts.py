@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
+
+PATHS = PathMap({"/opt/spark": Path("/S"), "/opt/spark/conf/": Path("/C"), "/data": Path("/D")})
+
+
+@pytest.mark.parametrize(
+    ("text", "rewritten"),
+    [
+        ("/opt/spark/conf", "/C"),
+        ("/opt/spark/conf/spark.properties", "/C/spark.properties"),
+        ("/opt/spark/config", "/S/config"),
+        ("local:///opt/spark/examples/pi.py", "local:///S/examples/pi.py"),
+        ("file:/data/x,file:///data/y", "file:/D/x,file:///D/y"),
+        ("-Dpath=/data:/opt/spark/jars/*", "-Dpath=/D:/S/jars/*"),
+        ("--input=/data", "--input=/D"),
+        ('{"path": "/data"}', '{"path": "/D"}'),
+    ],
+)
+def test_a_path_is_rewritten_wherever_it_begins(text: str, rewritten: str) -> None:
+    assert PATHS.rewrite(text) == rewritten
+
+
+@pytest.mark.parametrize(
+    "text", ["/database", "/data.csv", "/data-1", "s3a://bucket/data", "hdfs://data/x", "some/data", "~/data", ""]
+)
+def test_what_only_looks_like_it_stays(text: str) -> None:
+    assert PATHS.rewrite(text) == text
+
+
+def test_further_folders_take_precedence() -> None:
+    assert PATHS.extended({"/data": Path("/E"), "/data/in": Path("/F")}).rewrite("/data /data/in") == "/E /F"
+
+
+def test_without_folders_nothing_changes() -> None:
+    assert PathMap({}).rewrite("/data") == "/data"

@@ -1,0 +1,143 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
+from airflow_provider_spark_operator.local.kubelet.java import Java
+from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
+from airflow_provider_spark_operator.local.kubelet.properties import read_properties
+from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
+from airflow_provider_spark_operator.local.kubelet.spark import (
+    ContainerPlace,
+    spark_command,
+    spark_environment,
+)
+
+JAVA = Java(Path("/java"), 21, frozenset({"java.base"}))
+SPARK = SparkRuntime(Path("/site-packages/pyspark"), JAVA)
+API = ApiAccess("https://127.0.0.1:6443", Path("/ca.crt"), "token")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> ContainerPlace:
+    (tmp_path / "tmp").mkdir()
+    paths = PathMap({"/opt/spark": SPARK.home, "/opt/spark/conf": tmp_path / "conf"})
+    return ContainerPlace(tmp_path / "work", tmp_path / "tmp", tmp_path / "credentials", paths)
+
+
+def driver(place: ContainerPlace, properties: str, *words: str, environment: dict[str, str] | None = None) -> list[str]:
+    file = place.scratch.parent / "given.properties"
+    file.write_text(properties)
+    arguments = ["driver", "--properties-file", str(file), "--class", "Main", *words]
+    return spark_command(SPARK, arguments, environment or {}, place, API)
+
+
+def settings(command: list[str]) -> dict[str, str]:
+    pairs = [command[index + 1] for index, word in enumerate(command) if word == "--conf"]
+    return dict(pair.partition("=")[::2] for pair in pairs)
+
+
+def test_a_driver_is_a_submission_in_client_mode(place: ContainerPlace) -> None:
+    command = driver(place, "spark.driver.memory=512\n", "app.py", "--flag", "")
+
+    assert command[0] == "/java/bin/java"
+    main = command.index("org.apache.spark.deploy.SparkSubmit")
+    assert "-Xmx512m" in command[:main]
+    assert command[main - 1] == "/site-packages/pyspark/jars/*"
+    assert command[command.index("--deploy-mode") + 1] == "client"
+    assert command[-5:] == ["--class", "Main", "app.py", "--flag", ""]
+
+
+def test_a_driver_gets_ports_of_its_own_and_the_way_to_the_api(place: ContainerPlace) -> None:
+    given = settings(driver(place, "spark.driver.port=7078\n"))
+
+    assert given["spark.driver.port"] == given["spark.driver.blockManager.port"] == given["spark.ui.port"] == "0"
+    assert given["spark.driver.host"] == given["spark.driver.bindAddress"] == "127.0.0.1"
+    assert given["spark.kubernetes.driver.master"] == API.url
+    prefix = "spark.kubernetes.authenticate.driver.mounted."
+    assert given[f"{prefix}oauthTokenFile"] == str(place.credentials / "token")
+    assert given[f"{prefix}caCertFile"] == str(place.credentials / "ca.crt")
+    assert not any(value == "token" for value in given.values())
+
+
+def test_a_drivers_properties_have_this_machines_paths(place: ContainerPlace) -> None:
+    properties = (
+        "spark.jars=local\\:///opt/spark/jars/a.jar\n"
+        "spark.kubernetes.executor.volumes.hostPath.x.options.path=/opt/spark\n"
+    )
+
+    command = driver(place, properties)
+
+    written = Path(command[command.index("--properties-file") + 1])
+    assert read_properties(written.read_text()) == {
+        "spark.jars": "local:///site-packages/pyspark/jars/a.jar",
+        "spark.kubernetes.executor.volumes.hostPath.x.options.path": "/opt/spark",
+    }
+
+
+def test_a_drivers_own_java_options_and_class_path_are_honoured(place: ContainerPlace) -> None:
+    properties = (
+        "spark.driver.defaultJavaOptions=-Da=1\n"
+        'spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 -Db="x y"\n'
+        "spark.driver.extraClassPath=/opt/spark/extra\n"
+        "spark.driver.memory=1G\n"
+    )
+
+    command = driver(place, properties, environment={"SPARK_CONF_DIR": "/conf"})
+
+    assert command.index("-XX:TieredStopAtLevel=4") > command.index("-XX:TieredStopAtLevel=1")
+    assert command.index("-Da=1") < command.index("-Db=x y")
+    assert "-Xmx1g" in command
+    expected = "/site-packages/pyspark/extra:/conf:/site-packages/pyspark/jars/*"
+    assert command[command.index("-cp") + 1] == expected
+
+
+def test_an_executor_is_made_from_its_environment(place: ContainerPlace) -> None:
+    environment = {
+        "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@127.0.0.1:4000",
+        "SPARK_EXECUTOR_ID": "7",
+        "SPARK_EXECUTOR_CORES": "2",
+        "SPARK_EXECUTOR_MEMORY": "512m",
+        "SPARK_APPLICATION_ID": "spark-1",
+        "SPARK_RESOURCE_PROFILE_ID": "0",
+        "SPARK_EXECUTOR_POD_NAME": "pi-exec-7",
+        "SPARK_CLASSPATH": "/extra",
+        "SPARK_JAVA_OPT_10": "-Dten",
+        "SPARK_JAVA_OPT_2": "-Dtwo",
+        "SPARK_JAVA_OPT_0": "--add-modules=jdk.incubator.vector",
+    }
+
+    command = spark_command(SPARK, ["executor"], environment, place, API)
+
+    main = command.index("org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend")
+    options, words = command[:main], command[main + 1 :]
+    assert {"-Xms512m", "-Xmx512m"} <= set(options)
+    assert options.index("-Dtwo") < options.index("-Dten")
+    assert "--add-modules=jdk.incubator.vector" not in options
+    assert options[-1] == "/extra:/site-packages/pyspark/jars/*"
+    assert dict(zip(words[::2], words[1::2], strict=True)) == {
+        "--driver-url": "spark://CoarseGrainedScheduler@127.0.0.1:4000",
+        "--executor-id": "7",
+        "--cores": "2",
+        "--app-id": "spark-1",
+        "--hostname": "127.0.0.1",
+        "--resourceProfileId": "0",
+        "--podName": "pi-exec-7",
+    }
+
+
+def test_other_arguments_are_run_as_they_are(place: ContainerPlace) -> None:
+    assert spark_command(SPARK, ["sh", "-c", "x"], {}, place, API) == ["sh", "-c", "x"]
+
+
+@pytest.mark.parametrize("wanted", [None, "python3", "/no/such/python"])
+def test_python_is_the_running_one_unless_the_machine_has_the_wanted(wanted: str | None) -> None:
+    given = {"PYSPARK_PYTHON": wanted} if wanted else {}
+
+    assert spark_environment(SPARK, given)["PYSPARK_PYTHON"] == sys.executable
+    assert spark_environment(SPARK, {"PYSPARK_PYTHON": "/bin/sh"})["PYSPARK_PYTHON"] == "/bin/sh"
+
+
+def test_a_pods_own_python_path_comes_first() -> None:
+    assert spark_environment(SPARK, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/mine:/site-packages"
