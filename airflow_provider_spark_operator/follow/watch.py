@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 # An API server that is being replaced is back within minutes; a job need not fail for that.
 PATIENCE_SECONDS = 900.0
+# A triggerer that takes over a thousand tasks must not open a thousand connections at once.
+CONCURRENT_READS = 16
 _PASSING = (Unreachable, ServerError, TooManyRequests)
 
 _Scope: TypeAlias = tuple[ResourceType, str]
@@ -51,6 +53,7 @@ class WatchHub:
         self._patience = patience
         self._streams: dict[_Scope, _Stream] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._reading = asyncio.Semaphore(CONCURRENT_READS)
 
     async def follow(self, reference: ApplicationReference) -> AsyncGenerator[JsonObject, None]:
         """The application as it is now, then after each change; quick changes may be drawn together.
@@ -95,7 +98,8 @@ class WatchHub:
         patience, backoff = Patience(self._patience), Backoff()
         while True:
             try:
-                found = await self.client.get(reference.resource, reference.name, reference.namespace)
+                async with self._reading:
+                    found = await self.client.get(reference.resource, reference.name, reference.namespace)
             except NotFound:
                 return None
             except _PASSING as error:
