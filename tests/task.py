@@ -1,11 +1,15 @@
 """A task instance of Airflow without a database: what `execute` and `resume_execution` need of one."""
 
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID, uuid4
 
 from airflow.sdk.exceptions import TaskDeferred
 from airflow.triggers.base import BaseTrigger
 
+from airflow_provider_spark_operator.triggers import spark_application
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
 
@@ -68,3 +72,24 @@ def fire(trigger: BaseTrigger) -> Any:
 
     with LoopThread() as loop:
         return loop.run(first(), timeout=60)
+
+
+@contextmanager
+def when_told(text: str, act: Callable[[], object]) -> Iterator[None]:
+    """Call `act` once, as soon as a trigger's log contains `text`."""
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if text in record.getMessage() and not done:
+                done.append(record)
+                act()
+
+    done: list[logging.LogRecord] = []
+    listener, previous = Listener(), spark_application.logger.level
+    spark_application.logger.addHandler(listener)
+    spark_application.logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        spark_application.logger.removeHandler(listener)
+        spark_application.logger.setLevel(previous)

@@ -1,10 +1,7 @@
 """The operator against the API: submitted, followed, ended, in both modes."""
 
-import asyncio
 import json
 import logging
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -20,7 +17,7 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from tests.cluster import NAMESPACE, fail, run_on, stay_submitted, succeed
-from tests.task import TaskInstance, defer, fire, run, stored
+from tests.task import TaskInstance, defer, fire, run, stored, when_told
 
 DOCUMENT = {
     "apiVersion": "spark.apache.org/v1",
@@ -70,33 +67,22 @@ def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
     assert caught.value.reason
 
 
-def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster, caplog):
+def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster):
     cluster.script = run_on
     deferred = defer(operator(), TaskInstance())
-    read = threading.Event()
 
-    async def end_once_read(application):
+    async def fall_ill(application):
         application.log.write("out of luck")
-        await asyncio.to_thread(read.wait, 60)
+
+    async def end(application):
         status = application.end_driver(1)
         application.delete_driver()
         application.enter("Failed", driver=status)
         application.enter("ResourceReleased")
 
-    class UntilRead(logging.Handler):
-        def emit(self, record):
-            if "out of luck" in record.getMessage():
-                read.set()
-
-    handler = UntilRead()
-    logging.getLogger().addHandler(handler)
-    try:
-        with ThreadPoolExecutor(1) as pool, caplog.at_level(logging.INFO):
-            playing = pool.submit(cluster.play, end_once_read)
-            event = fire(stored(deferred.trigger))
-            playing.result(60)
-    finally:
-        logging.getLogger().removeHandler(handler)
+    cluster.play(fall_ill)
+    with when_told("out of luck", lambda: cluster.play(end)):
+        event = fire(stored(deferred.trigger))
     assert event["sentence"].endswith('last log lines: "out of luck"')
 
 

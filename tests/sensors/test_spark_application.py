@@ -1,0 +1,89 @@
+import pytest
+from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationFailed,
+)
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+from tests.cluster import NAMESPACE, fail, run_on
+from tests.task import TaskInstance, defer, run, when_told
+
+
+@pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
+def sensor(request):
+    def make(**parameters):
+        parameters = {"name": "pi", "kubernetes_conn_id": "spark", "deferrable": request.param, **parameters}
+        return SparkApplicationSensor(task_id="wait", **parameters)
+
+    return make
+
+
+def test_success_is_expected_unless_told_otherwise(cluster, sensor):
+    cluster.create("pi")
+    assert run(sensor(), TaskInstance()) == "Succeeded"
+
+
+def test_any_of_several_states_is_enough(cluster, sensor):
+    cluster.script = run_on
+    cluster.create("pi")
+    expects = ["RunningHealthy", "Succeeded"]
+    assert run(sensor(expects=expects, namespace=NAMESPACE), TaskInstance()) == "RunningHealthy"
+
+
+def test_a_failure_can_be_expected(cluster, sensor):
+    cluster.script = fail
+    cluster.create("pi")
+    assert run(sensor(expects="Failed"), TaskInstance()) == "Failed"
+
+
+def test_a_failure_fails_a_sensor_that_expects_success(cluster, sensor):
+    cluster.script = fail
+    cluster.create("pi")
+    with pytest.raises(SparkApplicationFailed, match=r"jobs/pi .*exit code 3"):
+        run(sensor(), TaskInstance())
+
+
+def test_an_end_without_the_expected_state_fails_the_sensor_at_once(cluster, sensor):
+    cluster.create("pi")
+    with pytest.raises(SparkApplicationError, match="succeeded; it will never reach DriverEvicted"):
+        run(sensor(expects="DriverEvicted"), TaskInstance())
+
+
+def test_a_deletion_fails_the_sensor(cluster, sensor):
+    cluster.script = run_on
+    cluster.create("pi")
+    with (
+        when_told("RunningHealthy", lambda: cluster.delete("pi")),
+        pytest.raises(SparkApplicationDeleted, match="was deleted"),
+    ):
+        run(sensor(), TaskInstance())
+
+
+def test_soft_fail_skips(cluster, sensor):
+    cluster.script = fail
+    cluster.create("pi")
+    with pytest.raises(AirflowSkipException):
+        run(sensor(soft_fail=True), TaskInstance())
+
+
+def test_a_worker_waits_no_longer_than_the_timeout(cluster):
+    sensor = SparkApplicationSensor(
+        task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=False, timeout=0.2
+    )
+    with pytest.raises(AirflowSensorTimeout, match="pi has not reached Succeeded within 0 s"):
+        run(sensor, TaskInstance())
+
+
+def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
+    sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=True, timeout=7)
+    assert defer(sensor, TaskInstance()).timeout == 7
+    with pytest.raises(AirflowSensorTimeout):
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
+
+
+@pytest.mark.parametrize("expects", ["Done", ["Succeeded", "COMPLETED"], []])
+def test_a_word_that_is_no_state_is_refused_while_the_dag_is_parsed(expects):
+    with pytest.raises(ValueError, match=r"expects must name states .*; there are Submitted"):
+        SparkApplicationSensor(task_id="wait", name="pi", expects=expects)

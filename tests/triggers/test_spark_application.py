@@ -1,0 +1,218 @@
+"""Triggers: what is stored of them, and what a kill, a move and a lost API do."""
+
+import asyncio
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.triggers import spark_application
+from airflow_provider_spark_operator.triggers.spark_application import (
+    SparkApplicationStateTrigger,
+    SparkApplicationTrigger,
+)
+from airflow_provider_spark_operator.triggers.task_instance import Fate
+from tests.cluster import NAMESPACE, run_on, stay_submitted, succeed
+from tests.task import fire, stored, when_told
+
+STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
+
+
+@pytest.fixture
+def application(cluster):
+    """An application of the stamp's try that runs and runs."""
+    cluster.script = run_on
+    return cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+
+
+def trigger_for(application, **parameters):
+    metadata = application["metadata"]
+    parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
+    return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
+
+
+@pytest.fixture
+def fate(monkeypatch):
+    """Decide what Airflow says of the task."""
+
+    def decide(answer):
+        monkeypatch.setattr(spark_application, "fate", answer if callable(answer) else lambda stamp: answer)
+
+    return decide
+
+
+async def start(trigger):
+    """Run the trigger as a task, as the triggerer does, until it follows its application."""
+    following = asyncio.Event()
+    with when_told("RunningHealthy", following.set):
+        task = asyncio.create_task(anext(trigger.run()))
+        await asyncio.wait_for(following.wait(), 60)
+    return task
+
+
+async def kill(trigger, task):
+    """End the trigger as the triggerer does after a person's action."""
+    task.cancel("user-action")
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await trigger.on_kill()
+
+
+def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffice():
+    later = SparkApplicationTrigger("jobs", "pi", "u-1", colour="red", version=7)
+    assert stored(later).serialize() == later.serialize()
+    assert later.serialize()[1]["colour"] == "red"
+    earliest = SparkApplicationTrigger(namespace="jobs", name="pi", uid="u-1")
+    assert stored(earliest).serialize() == earliest.serialize()
+
+
+async def test_a_kill_deletes_the_application(cluster, application, fate):
+    fate(Fate.KILLED)
+    trigger = trigger_for(application)
+    await kill(trigger, await start(trigger))
+    assert cluster.applications() == []
+
+
+async def test_a_trigger_that_moves_to_another_triggerer_deletes_nothing(cluster, application, fate):
+    fate(Fate.MOVED)
+    trigger = trigger_for(application)
+    await kill(trigger, await start(trigger))
+    assert len(cluster.applications()) == 1
+
+
+async def test_an_application_that_the_next_try_has_taken_over_is_left(cluster, application, fate):
+    fate(Fate.KILLED)
+    trigger = trigger_for(application)
+    task = await start(trigger)
+    cluster.annotate("pi", task_instance_id="id-2", try_number="2")
+    await kill(trigger, task)
+    assert len(cluster.applications()) == 1
+
+
+async def test_a_namesake_is_left(cluster, application, fate):
+    fate(Fate.KILLED)
+    trigger = trigger_for(application, delete_on_kill=True)
+    task = await start(trigger)
+    cluster.delete("pi")
+    cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    await trigger.on_kill()
+    assert len(cluster.applications()) == 1
+
+
+@pytest.mark.parametrize("parameters", [{"delete_on_kill": False}, {"stamp": None}], ids=["told so", "nobody's"])
+async def test_a_kill_deletes_nothing_where_it_must_not(cluster, application, fate, parameters):
+    fate(Fate.KILLED)
+    await trigger_for(application, **parameters).on_kill()
+    assert len(cluster.applications()) == 1
+
+
+async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(cluster, application, fate, caplog):
+    def refuse(stamp):
+        raise LookupError("no answer")
+
+    fate(refuse)
+    await trigger_for(application).on_kill()
+    assert len(cluster.applications()) == 1
+    assert "jobs/pi is left running, as the task's end could not be dealt with: no answer" in caplog.text
+
+
+async def test_a_trigger_that_has_fired_deletes_nothing(cluster, application, fate):
+    fate(Fate.KILLED)
+    trigger = trigger_for(application, deadline=datetime.now(UTC).isoformat())
+    assert (await anext(trigger.run())).payload["kind"] == "timed-out"
+    await trigger.on_kill()
+    assert len(cluster.applications()) == 1
+
+
+async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(cluster, application, fate):
+    asked, answer = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slowly(stamp):
+        loop.call_soon_threadsafe(asked.set)
+        asyncio.run_coroutine_threadsafe(answer.wait(), loop).result(60)
+        return Fate.KILLED
+
+    fate(slowly)
+    killing = asyncio.create_task(trigger_for(application).on_kill())
+    await asyncio.wait_for(asked.wait(), 60)
+    killing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await killing
+    (deletion,) = spark_application._cancellations
+    answer.set()
+    await asyncio.wait_for(deletion, 60)
+    assert cluster.applications() == []
+
+
+async def test_a_triggerer_that_shuts_down_deletes_nothing(cluster, application, fate):
+    fate(Fate.KILLED)
+    trigger = trigger_for(application)
+    task = await start(trigger)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await trigger.cleanup()
+    assert len(cluster.applications()) == 1
+
+
+async def test_many_triggers_share_one_watch(cluster, monkeypatch):
+    opened = []
+    original = cluster.store.subscribe
+    monkeypatch.setattr(cluster.store, "subscribe", lambda *a, **k: opened.append(a) or original(*a, **k))
+    cluster.script = stay_submitted
+    applications = [cluster.create(f"pi-{number}") for number in range(20)]
+    triggers = [trigger_for(one, stamp=None) for one in applications]
+    tasks = [asyncio.create_task(anext(trigger.run())) for trigger in triggers]
+    for one in applications:
+        await asyncio.to_thread(cluster.play, succeed, one["metadata"]["name"])
+    events = await asyncio.wait_for(asyncio.gather(*tasks), 100)
+    assert {event.payload["outcome"] for event in events} == {"Succeeded"}
+    watched = [kind.plural for kind, *_ in opened]
+    assert watched.count("sparkapplications") == 1
+
+
+def test_a_deadline_that_has_passed_is_noticed_at_once(application):
+    deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    event = fire(trigger_for(application, deadline=deadline))
+    assert event["kind"] == "timed-out"
+
+
+def test_a_connection_that_has_gone_is_reported_and_not_raised(application):
+    event = fire(trigger_for(application, kubernetes_conn_id="gone"))
+    assert event["kind"] == "lost"
+    assert "connection 'gone' is not defined" in event["sentence"]
+
+
+def test_an_application_that_is_not_there_is_reported_as_deleted(cluster, application):
+    cluster.delete("pi")
+    assert fire(trigger_for(application))["kind"] == "deleted"
+
+
+def test_a_successor_of_the_same_name_is_another_application(cluster, application):
+    cluster.delete("pi")
+    cluster.script = succeed
+    cluster.create("pi")
+    assert fire(trigger_for(application))["kind"] == "deleted"
+
+
+@pytest.mark.parametrize("expects", [["DriverReady"], ["Succeeded", "Failed"], ["ResourceReleased"]])
+def test_a_state_that_was_passed_through_counts(cluster, expects):
+    cluster.create("pi")
+    cluster.wait_for_state("ResourceReleased")
+    event = fire(stored(SparkApplicationStateTrigger("pi", expects, kubernetes_conn_id="spark")))
+    assert event["kind"] == "reached"
+    assert event["state"] in expects
+
+
+def test_an_application_that_does_not_exist_yet_is_waited_for(cluster):
+    trigger = SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark", poke_interval=0.01)
+    with when_told("does not exist yet", lambda: cluster.create("pi")):
+        assert fire(trigger)["state"] == "Succeeded"
+
+
+def test_the_state_trigger_survives_the_database():
+    trigger = SparkApplicationStateTrigger("pi", {"Succeeded", "Failed"}, "jobs", "spark", poke_interval=5.0)
+    assert stored(trigger).serialize() == trigger.serialize()
