@@ -107,7 +107,7 @@ def _unsupported(seen: Situation) -> Decision | None:
 
 def _backoff(seen: Situation) -> Decision | None:
     left = policy.backoff(seen.tolerations.restart_config, seen.status) - seen.age
-    if seen.state is not _State.SCHEDULED_TO_RESTART or left <= AT_ONCE:
+    if left <= AT_ONCE:
         return None
     return seen.wait(reasons.RESTART_BACKOFF, "The next attempt waits for the end of its backoff.", left)
 

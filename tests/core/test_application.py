@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.transitions import move_to_next_attempt
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from tests.builders import (
     DRIVER,
     NOW,
@@ -430,6 +430,13 @@ def test_a_scheduling_failure_leaves_nothing_behind():
     assert play.cleaned == [0]
 
 
+def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted():
+    play = Play(application_document(restart={"restartPolicy": "Always"}))
+    play.refusal = "no such image"
+    play.look()
+    assert (play.state, play.cleaned) == ("ScheduledToRestart", [0])
+
+
 def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone():
     decision = decided(at(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
     assert decision.actions == (DeleteAttemptResources(0),)
@@ -464,6 +471,12 @@ def test_an_application_is_deleted_a_time_to_live_after_its_stop():
     resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
     assert decided(resource, after=3).requeue_after == timedelta.resolution
     assert decided(resource, after=4).actions == (DeleteApplication(),)
+
+
+def test_the_time_to_live_counts_from_the_stop_not_from_the_release():
+    status = move(status_at(S.FAILED), S.RESOURCE_RELEASED, NOW + seconds(100), "")
+    resource = application(status=status, tolerations={"ttlAfterStopMillis": 60_000})
+    assert decided(resource, after=101).actions == (DeleteApplication(),)
 
 
 def test_without_a_time_to_live_an_application_stays():
@@ -502,6 +515,16 @@ def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim):
 def test_a_driver_that_ended_before_it_was_suspended_is_judged():
     resource = at(S.RUNNING_HEALTHY, suspend=True)
     assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
+
+
+def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed():
+    decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
+    assert decision.status is None
+
+
+def test_a_suspended_application_is_not_judged_before_it_is_due():
+    decision = decided(application(suspend=True, deploymentMode="ClientMode"), Absent())
+    assert (decision.reason, decision.status) == (reasons.SUSPENDED, None)
 
 
 # --- the whole life ---
