@@ -155,7 +155,8 @@ def _apply(
     metadata = metadata_of(value)
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
-    metadata["name"] = metadata.get("name") or name
+    if metadata.setdefault("name", name) != name:
+        raise bad_request(f"the name in the URL ({name}) does not match the name in the object ({metadata['name']})")
     if not store.exists(served.kind, namespace, name) and subresource is None:
         _check_fields(served, value, options)
         document = served.accept(copy_json(value))

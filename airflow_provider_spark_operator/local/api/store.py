@@ -227,6 +227,10 @@ class Store:
         """
         return self._feed(kind).subscribe(namespace, since)
 
+    def subscribers(self, kind: Kind) -> int:
+        """How many subscriptions of a kind are open."""
+        return self._feed(kind).subscribers
+
     def close(self) -> None:
         """End all subscriptions."""
         for feed in self._feeds.values():

@@ -111,6 +111,11 @@ class Feed:
         self._floor = start
         self._subscribers: dict[Subscription, str | None] = {}
 
+    @property
+    def subscribers(self) -> int:
+        """How many subscriptions are open."""
+        return len(self._subscribers)
+
     def publish(self, namespace: str, event: Event) -> None:
         """Record a change of an object in `namespace` (empty: none) and tell the subscribers."""
         self._events.append((namespace, event))

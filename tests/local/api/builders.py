@@ -33,7 +33,7 @@ def config_map(name: str, data: Mapping[str, str] | None = None, **metadata: Any
     return {"metadata": {"name": name, **metadata}, "data": dict(data or {})}
 
 
-def thing(name: str, status: Document | None = None, metadata: Document | None = None, **spec: Any) -> Document:
+def thing(name: str, status: Document | None = None, metadata: Document | None = None, /, **spec: Any) -> Document:
     document = {
         "apiVersion": "example.com/v1",
         "kind": "Thing",

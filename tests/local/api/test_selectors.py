@@ -1,0 +1,81 @@
+import pytest
+
+from airflow_provider_spark_operator.local.api.kinds import PODS
+from airflow_provider_spark_operator.local.api.selectors import parse_field_selector, parse_label_selector
+from airflow_provider_spark_operator.local.api.status import ApiStatusError
+
+LABELLED = {"metadata": {"labels": {"app": "spark", "tier": "", "n": "5", "example.com/role": "driver"}}}
+RUNNING = {"metadata": {"name": "p"}, "spec": {"hostNetwork": True}, "status": {"phase": "Running"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "matches"),
+    [
+        ("", True),
+        (" ", True),
+        ("app", True),
+        ("!app", False),
+        ("nope", False),
+        ("!nope", True),
+        ("! nope", True),
+        ("app=spark", True),
+        ("app == spark", True),
+        ("app=flink", False),
+        ("app!=flink", True),
+        ("nope!=x", True),
+        ("tier=", True),
+        ("tier!=", False),
+        ("app in (spark, flink)", True),
+        ("app in (flink)", False),
+        ("app notin (flink)", True),
+        ("nope notin (x)", True),
+        ("nope in (x)", False),
+        ("n>4", True),
+        ("n<5", False),
+        ("app>1", False),
+        ("nope>1", False),
+        ("example.com/role=driver,app=spark", True),
+        ("example.com/role=driver , app=flink", False),
+        ("app in (spark),!nope,n", True),
+    ],
+)
+def test_a_label_selector(text: str, matches: bool) -> None:
+    assert parse_label_selector(text).matches(LABELLED) is matches
+
+
+@pytest.mark.parametrize(
+    "text", ["a b", "a===b", "a=b,", ",a", "a in b", "a in (b", "=b", "a!b", "a>x", "a in (b c)", "a=b=c", "é"]
+)
+def test_what_is_no_label_selector_is_refused(text: str) -> None:
+    with pytest.raises(ApiStatusError) as refused:
+        parse_label_selector(text)
+    assert refused.value.code == 400
+
+
+def test_an_object_without_labels_matches_what_asks_for_none() -> None:
+    assert parse_label_selector("!a").matches({"metadata": {}})
+    assert not parse_label_selector("a").matches({})
+
+
+@pytest.mark.parametrize(
+    ("text", "matches"),
+    [
+        ("", True),
+        ("metadata.name=p", True),
+        ("metadata.name==p,status.phase=Running", True),
+        ("status.phase!=Running", False),
+        ("status.phase!=Failed", True),
+        ("spec.nodeName=", True),
+        ("spec.nodeName!=", False),
+        ("spec.hostNetwork=true", True),
+    ],
+)
+def test_a_field_selector(text: str, matches: bool) -> None:
+    assert parse_field_selector(text, PODS).matches(RUNNING) is matches
+
+
+@pytest.mark.parametrize("text", ["spec.foo=x", "metadata.name", "=x"])
+def test_what_is_no_field_selector_of_the_kind_is_refused(text: str) -> None:
+    with pytest.raises(ApiStatusError) as refused:
+        parse_field_selector(text, PODS)
+    assert refused.value.code == 400

@@ -1,0 +1,90 @@
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from airflow_provider_spark_operator.local.api.strategic import strategic_merge_patch
+
+CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}
+
+
+@pytest.mark.parametrize(
+    ("target", "patch", "expected"),
+    [
+        pytest.param(
+            CONTAINERS,
+            {"containers": [{"name": "b", "image": "2"}]},
+            {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "2"}]},
+            id="an item of a keyed list is merged by its key",
+        ),
+        pytest.param(
+            CONTAINERS,
+            {"containers": [{"name": "c"}]},
+            {"containers": [*CONTAINERS["containers"], {"name": "c"}]},
+            id="an item with a new key is added",
+        ),
+        pytest.param(
+            CONTAINERS,
+            {"containers": [{"name": "a", "$patch": "delete"}]},
+            {"containers": [{"name": "b", "image": "1"}]},
+            id="an item can be deleted",
+        ),
+        pytest.param(
+            CONTAINERS,
+            {"containers": [{"$patch": "replace"}, {"name": "c"}]},
+            {"containers": [{"name": "c"}]},
+            id="a keyed list can be replaced",
+        ),
+        pytest.param(
+            CONTAINERS,
+            {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}]},
+            {"containers": [{"name": "b", "image": "1"}, {"name": "a", "image": "1"}]},
+            id="the order of items can be set",
+        ),
+        pytest.param({"args": ["1", "2"]}, {"args": ["3"]}, {"args": ["3"]}, id="other lists are replaced"),
+        pytest.param(
+            {"finalizers": ["a", "b"]},
+            {"finalizers": ["c"]},
+            {"finalizers": ["a", "b", "c"]},
+            id="finalizers are added",
+        ),
+        pytest.param(
+            {"finalizers": ["a", "b"]},
+            {"$deleteFromPrimitiveList/finalizers": ["a"]},
+            {"finalizers": ["b"]},
+            id="finalizers are removed by a directive",
+        ),
+        pytest.param({"a": {"b": 1}}, {"a": {"$patch": "replace", "c": 2}}, {"a": {"c": 2}}, id="replace"),
+        pytest.param({"a": {"b": 1}}, {"a": {"$patch": "delete"}}, {"a": {}}, id="delete"),
+        pytest.param({"a": 1, "b": 2}, {"b": None}, {"a": 1}, id="null removes"),
+        pytest.param(
+            {"strategy": {"type": "R", "rolling": {}}},
+            {"strategy": {"$retainKeys": ["type"], "type": "X"}},
+            {"strategy": {"type": "X"}},
+            id="of a union only the named keys are kept",
+        ),
+        pytest.param(
+            {"ports": [{"port": 80, "name": "a"}]},
+            {"ports": [{"port": 80, "name": "b"}]},
+            {"ports": [{"port": 80, "name": "b"}]},
+            id="a service's ports are merged by port",
+        ),
+        pytest.param(
+            {"ports": [{"containerPort": 80}]},
+            {"ports": [{"containerPort": 81}]},
+            {"ports": [{"containerPort": 80}, {"containerPort": 81}]},
+            id="a container's ports are merged by containerPort",
+        ),
+    ],
+)
+def test_a_strategic_merge_patch(target: Any, patch: Any, expected: Any) -> None:
+    assert strategic_merge_patch(target, patch) == expected
+
+
+@pytest.mark.parametrize(
+    ("patch", "code"), [({"$patch": "bogus"}, 400), ({"containers": [{"image": "x"}]}, 422), ([1], 400)]
+)
+def test_a_patch_without_sense_is_refused(patch: Any, code: int) -> None:
+    with pytest.raises(ApiStatusError) as refused:
+        strategic_merge_patch(CONTAINERS, patch)
+    assert refused.value.code == code
