@@ -1,17 +1,20 @@
 """Creating what an attempt consists of, in an order and a way in which it can be broken off and repeated."""
 
+import asyncio
 import logging
 from dataclasses import dataclass, field
 
 from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.named_files import application_template_files, unread_templates
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.files import read_templates
 from airflow_provider_spark_operator.reconcile.observe import owner_uids
 
 logger = logging.getLogger(__name__)
@@ -49,7 +52,8 @@ async def create_attempt(
         KubeError: the API did not answer, or not now; which part exists is unknown, and repeating is harmless.
     """
     try:
-        resources = build_attempt(application, attempt_id, operator_name)
+        templates = await asyncio.to_thread(read_templates, application_template_files(application))
+        resources = build_attempt(application, attempt_id, operator_name, templates=templates)
     except DriverBuildError as error:
         return Creation(Refused(str(error)))
     for warning in resources.warnings:
@@ -77,7 +81,8 @@ async def delete_attempt(
     it, and what was created from an earlier version of it belongs to its driver or to the application.
     """
     try:
-        resources = build_attempt(application, attempt_id, operator_name)
+        templates = unread_templates(application_template_files(application))
+        resources = build_attempt(application, attempt_id, operator_name, templates=templates)
     except DriverBuildError:
         return
     family = _Family(client, application, operator_name, resources)

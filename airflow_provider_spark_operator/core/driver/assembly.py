@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core.driver.executor_template import EXECUT
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY, SubmissionInputs
 from airflow_provider_spark_operator.core.driver.main_resource import MainResource, main_resource
 from airflow_provider_spark_operator.core.driver.metadata import LABEL_PREFIX
+from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.naming import Naming, check_label_value
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.driver.uploads import is_local
@@ -35,11 +36,16 @@ _DEFAULTS = {
 
 
 def attempt_inputs(
-    application: SparkApplication, naming: Naming, operator_name: str, api_address: str | None
+    application: SparkApplication,
+    naming: Naming,
+    operator_name: str,
+    api_address: str | None,
+    named: NamedTemplates,
 ) -> SubmissionInputs:
     """The inputs of the driver of one attempt.
 
-    `api_address` replaces the in-cluster address that only Spark's image fills in.
+    `api_address` replaces the in-cluster address that only Spark's image fills in; `named` holds the
+    templates that the configuration names, for those that the resource does not give itself.
 
     Raises:
         DriverBuildError: nothing to run, a file that only a submitter's disk has, or a template that
@@ -48,8 +54,8 @@ def attempt_inputs(
     resource = main_resource(application.spec)
     conf = _configuration(application, naming, resource, operator_name, api_address or _API_ADDRESS)
     _check_dependencies(conf, application.spec.spark_conf)
-    driver_template = _template(application.spec.driver_spec, "spec.driverSpec", DRIVER_TEMPLATE_KEY, conf)
-    executor_template = _template(application.spec.executor_spec, "spec.executorSpec", EXECUTOR_TEMPLATE_KEY, conf)
+    driver = _template(application.spec.driver_spec, "spec.driverSpec", DRIVER_TEMPLATE_KEY, conf)
+    executor = _template(application.spec.executor_spec, "spec.executorSpec", EXECUTOR_TEMPLATE_KEY, conf)
     return SubmissionInputs(
         kind=resource.kind,
         namespace=application.namespace,
@@ -60,9 +66,10 @@ def attempt_inputs(
         proxy_user=application.spec.proxy_user or None,
         user=_USER,
         spark_version=application.spec.runtime_versions.spark_version,
-        driver_template=driver_template,
-        driver_template_field="spec.driverSpec.podTemplateSpec",
-        executor_template=None if executor_template is None else _template_text(executor_template),
+        driver_template=named.driver if driver is None else driver,
+        driver_template_field=DRIVER_TEMPLATE_KEY if driver is None else "spec.driverSpec.podTemplateSpec",
+        executor_template=named.executor if executor is None else _template_text(executor),
+        pod_group_template=named.pod_group,
         mount_namespace=True,
     )
 
@@ -127,11 +134,6 @@ def _template(override: PodSpecOverride | None, field: str, key: str, conf: dict
     """The pod template of the resource, which wins over a file named by the configuration and unsets it."""
     template = override.pod_template_spec if override else None
     if template is None:
-        if key in conf:
-            raise DriverBuildError(
-                f"spec.sparkConf[{key!r}]",
-                f"a template file cannot be read here: put the template into {field}.podTemplateSpec",
-            )
         return None
     conf.pop(key, None)
     if not isinstance(template.get("spec"), dict):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.driver.assembly import attempt_inputs
 from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES, NamedTemplates
 from airflow_provider_spark_operator.core.driver.naming import attempt_naming
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.driver.routes import route_documents
@@ -36,6 +37,7 @@ def build_attempt(
     operator_name: str,
     *,
     api_address: str | None = None,
+    templates: NamedTemplates = NO_TEMPLATES,
 ) -> AttemptResources:
     """Build what attempt `attempt_id` (from 0) needs; the same arguments give the same documents.
 
@@ -44,12 +46,13 @@ def build_attempt(
         attempt_id: part of the names, so that a repeated creation meets its own resources.
         operator_name: value of the label `spark.operator/name`.
         api_address: URL of the API for `spark.master`, where drivers run outside of pods' networks.
+        templates: what the files hold that `named_files.application_template_files` names.
 
     Raises:
         DriverBuildError: the specification cannot be built, in a way that only its edit mends.
     """
     naming = attempt_naming(application.namespace, application.name, attempt_id, application.spec.spark_conf)
-    driver = build_driver(attempt_inputs(application, naming, operator_name, api_address), naming)
+    driver = build_driver(attempt_inputs(application, naming, operator_name, api_address, templates), naming)
     labels = driver.pod["metadata"]["labels"]
     maps = [_config_map(spec) for spec in application.spec.config_map_specs]
     routes = route_documents(application.spec, application.namespace, labels)

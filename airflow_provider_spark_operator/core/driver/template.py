@@ -5,6 +5,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.plain_template import plain
 from airflow_provider_spark_operator.core.driver.pod import SparkPod, Submission, check_no_file_is_named
 
 _CONTAINER_KEY = "spark.kubernetes.driver.podTemplateContainerName"
@@ -41,10 +42,11 @@ def initial_pod(submission: Submission) -> tuple[SparkPod, tuple[str, ...]]:
         DriverBuildError: the template is not that of a pod, or the configuration names a file that was
             not there.
     """
-    template = submission.inputs.driver_template
-    if template is None:
+    given = submission.inputs.driver_template
+    if given is None:
         check_no_file_is_named(submission, DRIVER_TEMPLATE_KEY)
         return SparkPod({}, {}), ()
+    template = plain(given)
     spec, containers = _checked(template, submission.inputs.driver_template_field)
     named = submission.conf.text(_CONTAINER_KEY)
     index = next((i for i, each in enumerate(containers) if each.get("name") == named), 0)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
@@ -14,9 +15,14 @@ from airflow_provider_spark_operator.core.driver.pod import (
 )
 
 VOLCANO_STEP = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
-_FILE_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
+POD_GROUP_TEMPLATE_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateFile"
 _JSON_KEY = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 _STEPS_KEY = "spark.kubernetes.driver.pod.featureSteps"
+
+
+def uses_volcano(conf: Configuration) -> bool:
+    """Whether the configuration asks for Volcano's step."""
+    return VOLCANO_STEP in conf.listed(_STEPS_KEY)
 
 
 def user_steps(submission: Submission, _: SparkPod) -> Changes:
@@ -53,7 +59,7 @@ def _template(submission: Submission) -> Mapping[str, Any]:
     template = submission.inputs.pod_group_template
     if template is not None:
         return template
-    check_no_file_is_named(submission, _FILE_KEY)
+    check_no_file_is_named(submission, POD_GROUP_TEMPLATE_KEY)
     text = submission.conf.text(_JSON_KEY)
     try:
         template = {} if text is None else json.loads(text)

@@ -252,7 +252,7 @@ def test_a_route_without_rules_leads_to_its_service():
         (
             {"spark.kubernetes.driver.podTemplateFile": "/t"},
             {"mainClass": "Main"},
-            "spec.sparkConf['spark.kubernetes.driver.podTemplateFile']",
+            "spark.kubernetes.driver.podTemplateFile",
         ),
         ({}, {"mainClass": "Main", "driverSpec": {"podTemplateSpec": {}}}, "spec.driverSpec.podTemplateSpec.spec"),
         (

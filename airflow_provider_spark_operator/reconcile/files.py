@@ -1,0 +1,205 @@
+"""Reading what a configuration names: files of this machine's disk, and of stores that fsspec reaches.
+
+Content is bounded, and a template must be one: neither may a resource fill the controller's memory, nor have
+it hand out files of its disk that were never meant for others.
+"""
+
+import importlib
+import re
+from collections.abc import Mapping
+from http.client import HTTPException
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import urlopen
+
+import yaml
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
+from airflow_provider_spark_operator.core.driver.text import decoded
+from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY
+
+LARGEST_FILE = 1 << 20
+"""Bytes: no config map holds more, and no template comes near it."""
+
+# Aliases let a short text stand for a huge document.
+_MOST_NODES = 100_000
+_READ_SECONDS = 30
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_CHUNK = 1 << 16
+_LOCAL_SCHEMES = ("file", "local")
+_WEB_SCHEMES = ("http", "https")
+_STORES = {
+    "s3": ("s3", "s3fs"),
+    "s3a": ("s3", "s3fs"),
+    "s3n": ("s3", "s3fs"),
+    "gs": ("gs", "gcsfs"),
+    "gcs": ("gs", "gcsfs"),
+    "abfs": ("abfs", "adlfs"),
+    "abfss": ("abfss", "adlfs"),
+}
+"""By the scheme in Spark's words: the one of fsspec, and the package through which fsspec reads it."""
+
+
+def read_templates(named: Mapping[str, str]) -> NamedTemplates:
+    """Read the templates that a configuration names, by configuration key; blocks until they are here.
+
+    Raises:
+        DriverBuildError: one cannot be read, or is no template.
+    """
+    executor = named.get(EXECUTOR_TEMPLATE_KEY)
+    return NamedTemplates(
+        driver=_parsed(named, DRIVER_TEMPLATE_KEY),
+        executor=None if executor is None else _checked_text(EXECUTOR_TEMPLATE_KEY, executor),
+        pod_group=_parsed(named, POD_GROUP_TEMPLATE_KEY),
+    )
+
+
+def read_file(key: str, path: str) -> bytes:
+    """The content of a path, or of a URI `file:`, `local:`, `https:`, `s3a:`, `gs:`, `abfss:`, …; blocks.
+
+    Raises:
+        DriverBuildError: naming `key`: not there, not permitted, too large, or nothing here can read it.
+    """
+    match = _SCHEME.match(path)
+    scheme = match[1].lower() if match else "file"
+    try:
+        if scheme in _LOCAL_SCHEMES:
+            content = _read_disk(path[match.end() :] if match else path)
+        elif scheme in _WEB_SCHEMES:
+            content = _read_web(path)
+        elif scheme in _STORES:
+            content = _read_store(key, path, scheme)
+        else:
+            known = ", ".join((*_WEB_SCHEMES, *_STORES))
+            raise DriverBuildError(key, f"{path} cannot be read without a JVM: use a path, or one of {known}")
+    except FileNotFoundError:
+        raise DriverBuildError(key, f"the file {_shown(path)} does not exist") from None
+    except OSError as error:
+        reason = error.strerror or str(error) or type(error).__name__
+        raise DriverBuildError(key, f"the file {_shown(path)} cannot be read: {reason}") from None
+    if len(content) > LARGEST_FILE:
+        raise DriverBuildError(key, f"the file {_shown(path)} is larger than {LARGEST_FILE} bytes")
+    return content
+
+
+def _read_disk(path: str) -> bytes:
+    file = Path(f"/{path.lstrip('/')}" if path.startswith("//") else path)
+    if file.exists() and not file.is_file():
+        raise OSError("it is no regular file")
+    with file.open("rb") as stream:
+        return stream.read(LARGEST_FILE + 1)
+
+
+def _read_web(url: str) -> bytes:
+    """Raise OSError for any answer but success, or one that takes longer than half a minute."""
+    end = monotonic() + _READ_SECONDS
+    content = b""
+    try:
+        # The scheme has been looked at.
+        with urlopen(url, timeout=_READ_SECONDS) as response:  # noqa: S310
+            while len(content) <= LARGEST_FILE and (chunk := response.read1(_CHUNK)):
+                content += chunk
+                if monotonic() > end:
+                    raise OSError(f"it has not arrived within {_READ_SECONDS} s")
+    except HTTPError as error:
+        error.close()
+        raise OSError(f"the server answers {error.code} {error.reason}") from None
+    except URLError as error:
+        raise OSError(str(error.reason)) from None
+    except (HTTPException, ValueError) as error:
+        raise OSError(f"{type(error).__name__}") from None
+    return content
+
+
+def _read_store(key: str, path: str, scheme: str) -> bytes:
+    protocol, package = _STORES[scheme]
+    try:
+        filesystem = importlib.import_module("fsspec").filesystem(protocol, skip_instance_cache=True)
+    except (ImportError, ValueError):  # ValueError: a protocol that no installed package offers
+        sentence = f"{path} can be read only with the package {package}: install it, or give the template itself"
+        raise DriverBuildError(key, sentence) from None
+    try:
+        with filesystem.open(f"{protocol}{path[len(scheme) :]}", "rb") as stream:
+            return bytes(stream.read(LARGEST_FILE + 1))
+    except OSError:
+        raise
+    except Exception as error:
+        # Each store has errors of its own, of packages that may not be there.
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _shown(path: str) -> str:
+    """The path for messages: a web address may carry a password or a signature."""
+    address = urlsplit(path)
+    if address.scheme.lower() not in _WEB_SCHEMES:
+        return path
+    return urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
+
+
+def _checked_text(key: str, path: str) -> str:
+    """The text of an executors' template; only the driver needs its content."""
+    content = read_file(key, path)
+    _template(key, path, content)
+    return decoded(key, content)
+
+
+def _parsed(named: Mapping[str, str], key: str) -> Mapping[str, Any] | None:
+    path = named.get(key)
+    return None if path is None else _template(key, path, read_file(key, path))
+
+
+def _template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
+    text = decoded(key, content)
+    try:
+        # The loader is a safe one: it makes plain values only.
+        template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise DriverBuildError(key, f"the file {_shown(path)} is no YAML{place}") from None
+    if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
+        raise DriverBuildError(key, f"the file {_shown(path)} is no template: it has no spec")
+    _check_size(key, path, template)
+    return template
+
+
+def _check_size(key: str, path: str, template: object) -> None:
+    nodes, rest = 0, [template]
+    while rest:
+        nodes += 1
+        if nodes > _MOST_NODES:
+            raise DriverBuildError(key, f"the file {_shown(path)} has more than {_MOST_NODES} values")
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest.extend(value.values())
+        elif isinstance(value, list):
+            rest.extend(value)
+
+
+class _TemplateLoader(yaml.SafeLoader):
+    """YAML as Spark's client library and kubectl agree on it: dates, times, `yes` and `on` are text."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - of the library
+
+
+_TemplateLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
+)
+_TemplateLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:null", re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""]
+)
+_TemplateLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0[0-7]*|[1-9][0-9]*)\Z"), list("-+0123456789")
+)
+_TemplateLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z"),
+    list("-+0123456789"),
+)
+_TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"<<\Z"), ["<"])
