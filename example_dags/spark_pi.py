@@ -66,6 +66,6 @@ FAIL_ON_PURPOSE = {
     },
 }
 
-with DAG("spark_pi", schedule=None, catchup=False, tags=["spark", "example"], doc_md=__doc__):
+with DAG("spark_pi", schedule=None, catchup=False, tags=["spark", "example"], doc_md=__doc__) as dag:
     SparkApplicationOperator(task_id="compute_pi", application=COMPUTE_PI, deferrable=True, retries=1)
     SparkApplicationOperator(task_id="fail_on_purpose", application=FAIL_ON_PURPOSE, deferrable=True, retries=0)

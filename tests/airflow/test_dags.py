@@ -1,0 +1,119 @@
+"""Whole DAG files, run by Airflow itself with its database; the cluster's applications act by a script."""
+
+import shutil
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+from tests.cluster import fail, succeed
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.usefixtures("airflow_database"),
+    # Airflow and what it runs on warn about each other; our own modules may not.
+    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
+]
+
+EXAMPLES = Path(__file__).parents[2] / "example_dags"
+
+
+@pytest.fixture
+def run_dag(dags_folder):
+    """Run a DAG file and give back its run."""
+
+    def run(source, dag_id, **files):
+        path = dags_folder / f"{dag_id}.py"
+        if isinstance(source, Path):
+            shutil.copy(source, path)
+        else:
+            path.write_text(source)
+        for name, text in files.items():
+            (dags_folder / name.replace("__", ".")).write_text(text)
+        return run_path(str(path))["dag"].test()
+
+    return run
+
+
+def states(dag_run):
+    return {task.task_id: task.state for task in dag_run.get_task_instances()}
+
+
+def xcom(dag_run, task_id, key):
+    return dag_run.get_task_instance(task_id).xcom_pull(task_ids=task_id, key=key)
+
+
+DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+
+with DAG("{dag_id}", schedule=None) as dag:
+    {body}
+"""
+
+APPLICATION = """\
+apiVersion: spark.apache.org/v1
+kind: SparkApplication
+spec:
+  pyFiles: local:///opt/job.py
+  driverArgs: ["{{ run_id }}", settings.yaml]
+  runtimeVersions: {sparkVersion: "4.3.0"}
+"""
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(cluster, run_dag, deferrable):
+    body = (
+        f"SparkApplicationOperator(task_id='pi', application='pi.yaml', name='pi', kubernetes_conn_id='spark',"
+        f" deferrable={deferrable})"
+        f" >> SparkApplicationSensor(task_id='seen', name=\"{{{{ ti.xcom_pull('pi') }}}}\", kubernetes_conn_id='spark',"
+        f" deferrable={deferrable})"
+    )
+    dag_id = f"file_{deferrable}".lower()
+    dag_run = run_dag(DAG_FILE.format(dag_id=dag_id, body=body), dag_id, pi__yaml=APPLICATION)
+    assert states(dag_run) == {"pi": "success", "seen": "success"}
+    assert cluster.application()["spec"]["driverArgs"] == [dag_run.run_id, "settings.yaml"]
+    assert xcom(dag_run, "pi", "return_value") == "pi"
+    assert xcom(dag_run, "pi", "uid") == cluster.application()["metadata"]["uid"]
+    assert xcom(dag_run, "pi", "state") == "Succeeded"
+
+
+def test_a_mapped_task_has_an_application_for_each_element(cluster, run_dag):
+    body = (
+        "SparkApplicationOperator.partial(task_id='pi', application='pi.yaml', kubernetes_conn_id='spark',"
+        " deferrable=True).expand(namespace=['jobs', 'default'])"
+    )
+    dag_run = run_dag(DAG_FILE.format(dag_id="mapped", body=body), "mapped", pi__yaml=APPLICATION)
+    assert dag_run.state == "success"
+    assert sorted(one["metadata"]["namespace"] for one in cluster.applications()) == ["default", "jobs"]
+
+
+def test_a_missing_file_fails_the_task(cluster, run_dag):
+    body = "SparkApplicationOperator(task_id='pi', application='gone.yaml', kubernetes_conn_id='spark')"
+    dag_run = run_dag(DAG_FILE.format(dag_id="gone", body=body), "gone")
+    assert states(dag_run) == {"pi": "failed"}
+    assert cluster.applications() == []
+
+
+@pytest.fixture
+def example(cluster, monkeypatch):
+    """What the example needs around it: a connection of the default name."""
+    import os
+
+    monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
+
+
+def test_the_example_ends_as_it_says(cluster, run_dag, example):
+    async def by_its_script(application):
+        document = cluster.store.get(cluster.kind, application.namespace, application.name)
+        await (fail if document["spec"]["pyFiles"].endswith("fail.py") else succeed)(application)
+
+    cluster.script = by_its_script
+    dag_run = run_dag(EXAMPLES / "spark_pi.py", "spark_pi")
+    assert states(dag_run) == {"compute_pi": "success", "fail_on_purpose": "failed"}
+    (failing,) = [one for one in cluster.applications() if "configMapSpecs" in one["spec"]]
+    (config_map,) = failing["spec"]["configMapSpecs"]
+    volumes = failing["spec"]["driverSpec"]["podTemplateSpec"]["spec"]["volumes"]
+    assert volumes[0]["configMap"]["name"] == config_map["name"]
+    assert "{{" not in config_map["name"]
