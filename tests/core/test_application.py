@@ -479,6 +479,11 @@ def test_the_time_to_live_counts_from_the_stop_not_from_the_release():
     assert decided(resource, after=101).actions == (DeleteApplication(),)
 
 
+def test_a_long_wait_is_cut_to_one_that_fits_every_timer():
+    resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
+    assert decided(resource).requeue_after == timedelta(days=1)
+
+
 def test_without_a_time_to_live_an_application_stays():
     decision = decided(at(S.RESOURCE_RELEASED), after=1e9)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)

@@ -79,6 +79,11 @@ def test_keys_grow_from_the_highest_number_whatever_else_is_there():
     assert "10" in move(status, S.DRIVER_REQUESTED, LATER, "").state_transition_history
 
 
+def test_keys_begin_at_zero_where_there_is_no_history():
+    status = initial_status(NOW).model_copy(update={"state_transition_history": {}})
+    assert list(move(status, S.DRIVER_REQUESTED, LATER, "").state_transition_history) == ["0"]
+
+
 def test_history_is_ordered_by_number_not_by_text():
     status = status_in(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
     first, second, third = in_order(status.state_transition_history)
