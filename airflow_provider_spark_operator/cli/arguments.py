@@ -18,6 +18,7 @@ def parser(version: str) -> argparse.ArgumentParser:
     _add_local(verbs)
     _add_crds(verbs)
     _add_validate(verbs)
+    _add_render(verbs)
     return root
 
 
@@ -99,6 +100,26 @@ def _add_validate(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     validate.add_argument("-o", "--output", choices=("text", "json"), default="text")
 
 
+def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    render = verbs.add_parser(
+        "render",
+        usage="%(prog)s [-h] APP.yaml [-n NAMESPACE] [--attempt N] [-o yaml|json]\n"
+        "       %(prog)s [-o yaml|json] --spark-submit -- ARGS...",
+        help="print the resources of an application, without a cluster",
+        description="Print the resources that `reconcile` creates for an application, or those that spark-submit "
+        "sends for its own command line, environment and files. Nothing is sent anywhere.",
+        epilog=EXIT_CODES,
+    )
+    render.set_defaults(module="render")
+    render.add_argument("words", nargs="*", metavar="APP.yaml", help="one SparkApplication; - reads standard input")
+    render.add_argument("-n", "--namespace", metavar="NAMESPACE", help="where the file names none (default: default)")
+    render.add_argument(
+        "--attempt", type=_attempt, metavar="N", help="counts from 0 (default: that of the status, else 0)"
+    )
+    render.add_argument("--spark-submit", action="store_true", help="take what follows -- as spark-submit does")
+    render.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
+
+
 def _add_cluster_access(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--kubeconfig", metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)")
     verb.add_argument("--context", metavar="NAME", help="context of the kubeconfig (default: its current one)")
@@ -111,6 +132,12 @@ def _add_log_format(verb: argparse.ArgumentParser) -> None:
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to 65535")
+    return int(text)
+
+
+def _attempt(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of an attempt: give 0 or more")
     return int(text)
 
 

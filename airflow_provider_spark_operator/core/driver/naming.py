@@ -43,6 +43,11 @@ class Naming:
         """The scratch directory of a driver whose configuration names none."""
         return f"/var/data/spark-{_uuid(self.seed, 'local-directory')}"
 
+    @property
+    def pod_uid(self) -> str:
+        """A uid in the API's form, for a pod that is built and never created."""
+        return _uuid(self.seed, "pod")
+
     def upload_directory(self, source: str) -> str:
         """The name of the directory that a file of the submitter's disk is uploaded into."""
         return f"spark-upload-{_uuid(self.seed, 'upload', source)}"

@@ -1,0 +1,134 @@
+"""`spark-operator render`: print the resources of an application, without a cluster."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from airflow_provider_spark_operator.cli.application_file import read_application_file
+from airflow_provider_spark_operator.cli.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.submission import gather_submission
+from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.named_files import application_template_files
+from airflow_provider_spark_operator.core.driver.naming import submit_naming
+from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.reconcile.files import read_templates
+from airflow_provider_spark_operator.reconcile.observe import current_attempt
+
+
+_HEAD = ("apiVersion", "kind", "metadata")
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML with texts of several lines as such."""
+
+
+def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _represented)
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print the resources in the order of their creation.
+
+    Raises:
+        CommandError: the input cannot be used, or nothing can be built from it.
+    """
+    try:
+        if options.spark_submit:
+            documents = submitted(options.words, os.environ)
+        elif len(options.words) == 1:
+            documents = _attempt(options.words[0], options.namespace, options.attempt)
+        else:
+            raise CommandError("give one file, or --spark-submit -- and spark-submit's arguments", ExitCode.INVALID)
+    except DriverBuildError as error:
+        raise CommandError(str(error), ExitCode.INVALID) from None
+    _print(documents, options.output)
+    return ExitCode.SUCCESS
+
+
+def submitted(arguments: Sequence[str], environment: Mapping[str, str]) -> list[JsonObject]:
+    """What `spark-submit ARGUMENTS` would send to the API, in that order; its ids derived from the arguments.
+
+    The driver's uid, by which it owns the others, is one of these ids: no pod of that uid will ever exist.
+
+    Raises:
+        DriverBuildError: where spark-submit would refuse.
+    """
+    inputs = gather_submission(arguments, environment)
+    naming = submit_naming(
+        inputs.conf["spark.app.name"],
+        inputs.conf,
+        seed="\0".join(arguments),
+        testing="SPARK_TESTING" in environment,
+    )
+    driver = build_driver(inputs, naming)
+    for warning in driver.warnings:
+        print_note(warning)
+    for upload in driver.uploads:
+        print_note(f"spark-submit would upload {upload.source} to {upload.target}")
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "controller": True,
+        "name": driver.pod["metadata"]["name"],
+        "uid": naming.pod_uid,
+    }
+    owned = [merge(each, {"metadata": {"ownerReferences": [owner]}}) for each in driver.resources]
+    return [*driver.pre_resources, driver.pod, *owned]
+
+
+def _attempt(path: str, namespace: str | None, attempt_id: int | None) -> list[JsonObject]:
+    """The resources of an application's attempt, without references to owners that do not exist yet."""
+    document = _placed(read_application_file(path), path, namespace)
+    application = parse_application(document)
+    templates = read_templates(application_template_files(application))
+    attempt = build_attempt(
+        application,
+        current_attempt(application) if attempt_id is None else attempt_id,
+        Settings().operator_name,
+        templates=templates,
+    )
+    for warning in attempt.warnings:
+        print_note(warning)
+    pod = attempt.pod
+    if not application.uid:
+        metadata = {name: value for name, value in pod["metadata"].items() if name != "ownerReferences"}
+        pod = {**pod, "metadata": metadata}
+    return [*attempt.pre_resources, pod, *attempt.post_resources]
+
+
+def _placed(document: dict[str, Any], path: str, namespace: str | None) -> dict[str, Any]:
+    """The document with a namespace, as `kubectl apply` would place it."""
+    metadata = document["metadata"]
+    if not metadata.get("name"):
+        raise CommandError(f"{path}: metadata.name: is required here: ids are derived from it", ExitCode.INVALID)
+    given = metadata.get("namespace")
+    if namespace and given and namespace != given:
+        raise CommandError(
+            f"{path}: metadata.namespace: is {given!r}, but --namespace is {namespace!r}: leave one of them out",
+            ExitCode.INVALID,
+        )
+    return {**document, "metadata": {**metadata, "namespace": given or namespace or "default"}}
+
+
+def _print(documents: list[JsonObject], output: str) -> None:
+    documents = [{name: each[name] for name in _HEAD} | each for each in documents]
+    if output == "json":
+        print(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2, ensure_ascii=False))
+        return
+    for document in documents:
+        # Through JSON, so that parts which are the same object are not written as references to each other.
+        unshared = json.loads(json.dumps(document))
+        yaml.dump(unshared, sys.stdout, Dumper=_Dumper, sort_keys=False, explicit_start=True, allow_unicode=True)

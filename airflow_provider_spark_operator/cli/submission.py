@@ -1,0 +1,105 @@
+"""What spark-submit reads beside its arguments: environment, configuration files, templates."""
+
+import getpass
+import glob
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from airflow_provider_spark_operator.core.driver.command_line import CommandLine, parse_command_line
+from airflow_provider_spark_operator.core.driver.configuration import Configuration
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
+from airflow_provider_spark_operator.core.driver.named_files import plain_files, template_files
+from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from airflow_provider_spark_operator.core.driver.text import decoded
+from airflow_provider_spark_operator.reconcile.files import read_file, read_templates
+
+SUBMIT_TIME = 1_577_836_800_000
+"""The time that stands for the moment of submission, 2020 in milliseconds: what is printed depends on no clock."""
+
+_DEFAULTS_FILE = "spark-defaults.conf"
+_INNERMOST_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+def gather_submission(
+    arguments: Sequence[str], environment: Mapping[str, str], directory: Path = Path()
+) -> SubmissionInputs:
+    """The inputs of the submission that `spark-submit ARGUMENTS` would make here.
+
+    Args:
+        arguments: those of spark-submit.
+        environment: the variables that spark-submit would have.
+        directory: where relative paths begin.
+
+    Raises:
+        DriverBuildError: where spark-submit would refuse.
+    """
+    command = parse_command_line(arguments)
+    conf_files = _directory(_configuration_directory(environment))
+    surroundings = Surroundings(
+        user=_user(environment),
+        submit_time=SUBMIT_TIME,
+        environment=environment,
+        properties=_properties(command, conf_files, directory),
+        directory=str(directory.absolute()),
+        expand=expand_glob,
+    )
+    inputs = submission_inputs(command, surroundings)
+    conf = Configuration(inputs.conf, environment)
+    templates = read_templates(template_files(conf))
+    hadoop = environment.get("HADOOP_CONF_DIR")
+    return replace(
+        inputs,
+        conf_files=conf_files,
+        hadoop_files=None if hadoop is None else _directory(hadoop),
+        files={path: read_file(key, path) for key, path in plain_files(conf).items()},
+        driver_template=templates.driver,
+        executor_template=templates.executor,
+        pod_group_template=templates.pod_group,
+    )
+
+
+def expand_glob(pattern: str) -> list[str]:
+    """The files that a pattern with `*`, `?`, `[…]` and `{a,b}` matches, sorted; itself if there is none."""
+    braces = _INNERMOST_BRACES.search(pattern)
+    if braces:
+        start, end = pattern[: braces.start()], pattern[braces.end() :]
+        alternatives = [f"{start}{each}{end}" for each in braces[1].split(",")]
+        found = {match for each in alternatives for match in expand_glob(each) if Path(match).exists()}
+    else:
+        found = set(glob.glob(pattern.replace("[^", "[!"), include_hidden=True))  # noqa: PTH207 - absolute
+    return sorted(found) or [pattern]
+
+
+def _configuration_directory(environment: Mapping[str, str]) -> str | None:
+    """SPARK_CONF_DIR, else `conf` under SPARK_HOME, as spark-submit's launch script has it."""
+    home = environment.get("SPARK_HOME")
+    return environment.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
+
+
+def _directory(path: str | None) -> dict[str, bytes]:
+    """The regular files directly in a directory; none if it is not there."""
+    if path is None or not Path(path).is_dir():
+        return {}
+    try:
+        return {each.name: each.read_bytes() for each in sorted(Path(path).iterdir()) if each.is_file()}
+    except OSError as error:
+        raise DriverBuildError(path, f"cannot be read: {error.strerror}") from None
+
+
+def _properties(command: CommandLine, conf_files: Mapping[str, bytes], directory: Path) -> dict[str, str]:
+    properties: dict[str, str] = {}
+    if command.loads_defaults and _DEFAULTS_FILE in conf_files:
+        properties |= read_properties(decoded(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
+    if command.properties_file is not None:
+        content = read_file("--properties-file", str(directory.absolute() / command.properties_file))
+        properties |= read_properties(decoded("--properties-file", content))
+    return properties
+
+
+def _user(environment: Mapping[str, str]) -> str:
+    """Whom Hadoop takes the submitter for, where there is no Kerberos."""
+    return environment.get("HADOOP_USER_NAME") or getpass.getuser()
