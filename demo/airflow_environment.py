@@ -19,6 +19,8 @@ def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, s
     port = _free_port()
     settings = {
         "CORE__DAGS_FOLDER": str(dags),
+        "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "CORE__DEFAULT_TASK_RETRY_DELAY": "5",
         "CORE__LOAD_EXAMPLES": "False",
         "CORE__EXECUTOR": "LocalExecutor",
         "CORE__PARALLELISM": str(MAX_TASKS),

@@ -1,14 +1,18 @@
 """Runs inside the demo's Airflow: registers the DAGs, starts one run and reports it as JSON lines.
 
-Each line on standard output is one object: `{"task": …, "state": …}` whenever a task instance changes its
-state, and `{"run": …, "state": …}` at the end. Airflow's own output goes to standard error.
+Each line on standard output is one object: `{"registered": …}` once there is a database for the other
+processes to use, `{"task": …, "state": …}` whenever a task instance changes its state, and
+`{"run": …, "state": …}` at the end. Airflow's own output goes to standard error.
 """
 
+import contextlib
 import json
 import os
+import socket
 import sys
 import time
 from typing import TextIO
+from urllib.parse import urlsplit
 
 POLL_SECONDS = 0.5
 RUN_ID = "demo"
@@ -19,20 +23,21 @@ def main(dag_id: str) -> int:
     # Airflow logs to standard output, from the moment it is imported; the report keeps that stream for itself.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as report:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        problems = _register(dag_id)
+        problems = _register()
         if problems:
             print("\n".join(problems), file=sys.stderr)
             return 1
+        _write(report, {"registered": dag_id})
+        _await_execution_api()
+        _start(dag_id)
         _follow(dag_id, report)
     return 0
 
 
-def _register(dag_id: str) -> list[str]:
-    from airflow.api.common.trigger_dag import trigger_dag
+def _register() -> list[str]:
     from airflow.dag_processing.bundles.manager import DagBundlesManager
     from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
     from airflow.utils.db import initdb
-    from airflow.utils.types import DagRunTriggeredByType
 
     initdb()
     manager = DagBundlesManager()
@@ -43,8 +48,25 @@ def _register(dag_id: str) -> list[str]:
         if bag.import_errors:
             return [f"{path}: {error}" for path, error in bag.import_errors.items()]
         sync_bag_to_db(bag, bundle.name, bundle.version)
-    trigger_dag(dag_id, run_id=RUN_ID, triggered_by=DagRunTriggeredByType.CLI)
     return []
+
+
+def _await_execution_api() -> None:
+    # A task that starts while nothing listens there fails for good: Airflow retries for some seconds only.
+    from airflow.sdk import conf
+
+    address = urlsplit(conf.get("core", "execution_api_server_url"))
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection((address.hostname, address.port)):
+            return
+        time.sleep(POLL_SECONDS)
+
+
+def _start(dag_id: str) -> None:
+    from airflow.api.common.trigger_dag import trigger_dag
+    from airflow.utils.types import DagRunTriggeredByType
+
+    trigger_dag(dag_id, run_id=RUN_ID, triggered_by=DagRunTriggeredByType.CLI)
 
 
 def _follow(dag_id: str, report: TextIO) -> None:
@@ -60,7 +82,7 @@ def _follow(dag_id: str, report: TextIO) -> None:
             ended = run.state in State.finished_dr_states
             run_state = str(run.state)
         for task_id, state in states.items():
-            if known.get(task_id) != state:
+            if task_id not in known or known[task_id] != state:
                 known[task_id] = state
                 _write(report, {"task": task_id, "state": state and str(state)})
         if ended:

@@ -4,13 +4,15 @@ import asyncio
 import contextlib
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from airflow_provider_spark_operator.local import guard
 
-TERMINATION_SECONDS = 10
+TERMINATION_SECONDS = 5
 LOG_TAIL_BYTES = 16_384
 
 
@@ -33,40 +35,55 @@ class Component:
         return ProcessFailed(f"{self.name} ended with exit code {self.process.returncode}{said} (log: {self.log})")
 
 
-@contextlib.asynccontextmanager
-async def component(
-    name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str], pipe_output: bool = False
-) -> AsyncIterator[Component]:
-    """Run `command` while the block runs; then end it and everything it has started.
+class Components:
+    """The processes of the demo; leaving the block ends all of them, and everything that they have started.
 
-    Standard error, and standard output unless `pipe_output`, go to `log`. The guard gives the command a
-    session of its own, so that an interrupt at the terminal reaches the demo alone, which ends the others
-    in order; and it ends the command where the demo itself is killed.
+    A guard gives each a session of its own, so that an interrupt at the terminal reaches the demo alone;
+    and it ends the process where the demo itself is killed.
+
+    Args:
+        environment: The environment of every process.
+        logs: The folder of their log files.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    ours, theirs = socket.socketpair()
-    with ours:
+
+    def __init__(self, environment: Mapping[str, str], logs: Path) -> None:
+        self._environment = dict(environment)
+        self._logs = logs
+        self._running: list[tuple[asyncio.subprocess.Process, socket.socket]] = []
+
+    async def __aenter__(self) -> Self:
+        self._logs.mkdir(parents=True, exist_ok=True)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await asyncio.shield(asyncio.gather(*(_end(*running) for running in self._running)))
+
+    async def start(self, name: str, command: Sequence[str], *, pipe_output: bool = False) -> Component:
+        """Start `command`; its standard error, and output unless `pipe_output`, go to its log file."""
+        log = self._logs / f"{name.replace(' ', '-')}.log"
+        ours, theirs = socket.socketpair()
         with theirs, log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", guard.__file__, *command),
                 stdin=theirs,
                 stdout=asyncio.subprocess.PIPE if pipe_output else output,
                 stderr=output,
-                env=dict(environment),
+                env=self._environment,
             )
-        try:
-            yield Component(name, log, process)
-        finally:
-            await asyncio.shield(_end(process, ours))
+        self._running.append((process, ours))
+        return Component(name, log, process)
 
 
 async def _end(process: asyncio.subprocess.Process, control: socket.socket) -> None:
-    for order in (guard.TERMINATE, guard.KILL):
-        with contextlib.suppress(OSError):
-            control.send(order)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), TERMINATION_SECONDS)
-            return
+    with control:
+        for order in (guard.TERMINATE, guard.KILL):
+            with contextlib.suppress(OSError):
+                control.send(order)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), TERMINATION_SECONDS)
+                return
 
 
 def last_line(log: Path) -> str:

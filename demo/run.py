@@ -1,23 +1,21 @@
 """Puts the parts together: the local cluster, Airflow's processes, one DAG run, and what it came to."""
 
 import asyncio
-import contextlib
 import json
 import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from demo.airflow_environment import airflow_environment
 from demo.narrator import Narrator, timestamped
-from demo.processes import Component, component
+from demo.processes import Component, Components
 from demo.task_log import failure_of, log_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DAG_ID = "spark_pi"
-EXPECTED = {"pi": "success", "fail_on_purpose": "failed"}
+EXPECTED = {"compute_pi": "success", "fail_on_purpose": "failed"}
 EXPECTED_EXIT_CODE = "exit code 3"
 NAMESPACE = "default"
 NEEDED_MEBIBYTES = 300
@@ -39,30 +37,19 @@ async def run(home: Path) -> None:
     OSError where `home` cannot be written.
     """
     _prepare(home)
-    kubeconfig, airflow_home, logs = home / "kubeconfig", home / "airflow", home / "logs"
+    kubeconfig, airflow_home = home / "kubeconfig", home / "airflow"
     environment = airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
-    async with AsyncExitStack() as stack:
+    async with Components(environment, home / "logs") as components:
         _announce("cluster", f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}")
-        parts = [await stack.enter_async_context(_cluster(home, kubeconfig, environment))]
+        parts = [await _start_cluster(components, home / "cluster", kubeconfig)]
         _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
-        dag_run = await stack.enter_async_context(
-            component(
-                "the DAG run",
-                (sys.executable, "-m", "demo.dag_run", DAG_ID),
-                log=logs / "dag-run.log",
-                environment=environment,
-                pipe_output=True,
-            )
-        )
-        reports = _reports(dag_run)
-        states = await anext(reports)
+        command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
+        reports = _reports(await components.start("dag run", command, pipe_output=True))
+        await anext(reports)
         for name, arguments in AIRFLOW_COMMANDS.items():
-            command = (sys.executable, "-m", "airflow", *arguments)
-            context = component(f"Airflow's {name}", command, log=logs / f"{name}.log", environment=environment)
-            parts.append(await stack.enter_async_context(context))
-        client = await stack.enter_async_context(await open_client(ClusterAccess(kubeconfig=str(kubeconfig))))
-        narrator = Narrator(client, NAMESPACE, _say)
-        states = await _until_ended(reports, parts, narrator, states)
+            parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
+        async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
+            states = await _until_ended(reports, parts, Narrator(client, NAMESPACE, _say))
     _judge(states, airflow_home)
 
 
@@ -75,21 +62,15 @@ def _prepare(home: Path) -> None:
         raise DemoFailed(f"{home} has {free} MiB free and the demo needs {NEEDED_MEBIBYTES} MiB: free some space")
 
 
-@contextlib.asynccontextmanager
-async def _cluster(home: Path, kubeconfig: Path, environment: Mapping[str, str]) -> AsyncIterator[Component]:
-    command = (
-        *(sys.executable, "-m", "airflow_provider_spark_operator.cli", "local", "up"),
-        *("--home", str(home / "cluster"), "--kubeconfig", str(kubeconfig)),
-    )
-    log = home / "logs" / "cluster.log"
-    async with component("the local cluster", command, log=log, environment=environment, pipe_output=True) as part:
-        async for line in _output(part):
-            if line.startswith("ready "):
-                break
-        else:
-            await part.process.wait()
-            raise part.failure()
-        yield part
+async def _start_cluster(components: Components, home: Path, kubeconfig: Path) -> Component:
+    verb = ("local", "up", "--home", str(home), "--kubeconfig", str(kubeconfig))
+    command = (sys.executable, "-m", "airflow_provider_spark_operator.cli", *verb)
+    cluster = await components.start("local cluster", command, pipe_output=True)
+    async for line in _output(cluster):
+        if line.startswith("ready "):
+            return cluster
+    await cluster.process.wait()
+    raise cluster.failure()
 
 
 async def _output(part: Component) -> AsyncIterator[str]:
@@ -100,14 +81,15 @@ async def _output(part: Component) -> AsyncIterator[str]:
 
 
 async def _reports(dag_run: Component) -> AsyncIterator[dict[str, str | None]]:
-    """Yield the state of every task instance, by task id, whenever one has changed, until the run has ended."""
+    """Yield the states of the task instances, by task id: none yet once the DAG is there, then at each change."""
     states: dict[str, str | None] = {}
     async for line in _output(dag_run):
         report = json.loads(line)
         if "run" in report:
             return
-        states[report["task"]] = report["state"]
-        _say(report["task"], f"task {report['state'] or 'created'}")
+        if "task" in report:
+            states[report["task"]] = report["state"]
+            _say(report["task"], f"task {report['state'] or 'created'}")
         yield dict(states)
     await dag_run.process.wait()
     raise dag_run.failure()
@@ -117,10 +99,9 @@ async def _until_ended(
     reports: AsyncIterator[dict[str, str | None]],
     parts: list[Component],
     narrator: Narrator,
-    states: dict[str, str | None],
 ) -> dict[str, str | None]:
     async def last_report() -> dict[str, str | None]:
-        last = states
+        last: dict[str, str | None] = {}
         async for report in reports:
             last = report
         return last

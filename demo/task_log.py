@@ -10,7 +10,8 @@ from demo.dag_run import RUN_ID
 def log_of(airflow_home: Path, dag_id: str, task_id: str) -> Path:
     """Return the newest log file of the task in the demo's run (of its first try, if it has none yet)."""
     folder = airflow_home / "logs" / f"dag_id={dag_id}" / f"run_id={RUN_ID}" / f"task_id={task_id}"
-    attempts = sorted(path for path in folder.glob("attempt=*.log"))
+    # Beside the attempts' logs, Airflow keeps those of their triggers: attempt=1.log.trigger.2.log.
+    attempts = sorted(path for path in folder.glob("attempt=*.log") if ".trigger." not in path.name)
     return attempts[-1] if attempts else folder / "attempt=1.log"
 
 

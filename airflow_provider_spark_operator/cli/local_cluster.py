@@ -12,10 +12,14 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.local.cluster import LocalCluster, LocalClusterError
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+
+# The account that the Apache operator's chart gives to drivers: its users' documents name it.
+WORKLOAD_SERVICE_ACCOUNT = "spark"
 
 Result = TypeVar("Result")
 
@@ -55,9 +59,15 @@ async def running_cluster(home: Path) -> AsyncIterator[RunningCluster]:
             await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
             _running_controller(client) as controller,
         ):
+            await _create_workload_account(client)
             yield RunningCluster(cluster.kubeconfig, client, controller)
     except LocalClusterError as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
+
+
+async def _create_workload_account(client: KubeClient) -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": WORKLOAD_SERVICE_ACCOUNT}}
+    await client.create(SERVICE_ACCOUNTS, account, client.default_namespace)
 
 
 @asynccontextmanager
