@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
-from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
+from airflow_provider_spark_operator.cli.application_file import read_application_file
+from airflow_provider_spark_operator.cli.errors import print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_cluster import RunningCluster, running_cluster
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.narration import Narration
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
-from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
 from airflow_provider_spark_operator.follow.await_end import Ending, wait_for_end
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
@@ -34,27 +33,11 @@ def run(options: argparse.Namespace) -> ExitCode:
     Raises:
         CommandError: the file holds no valid application, or the cluster cannot be started.
     """
-    document = _application(options.application)
+    document = read_application_file(options.application)
     configure_logs(options.log_format, logging.WARNING)
     return run_until_signalled(
         lambda: _run(document, options.namespace, options.timeout), after_sigterm=ExitCode.INTERRUPTED
     )
-
-
-def _application(path: str) -> dict[str, Any]:
-    """The one SparkApplication of a file.
-
-    Raises:
-        CommandError: there is none, there are several, or it is not valid.
-    """
-    documents = list(read_documents(path))
-    if len(documents) != 1:
-        raise DocumentError(f"{documents[0].source}: holds {len(documents)} documents; give one application")
-    problems = validate_document(documents[0].content)
-    if problems or not isinstance(documents[0].content, dict):
-        lines = [f"{documents[0].source}: {problem}" for problem in problems]
-        raise CommandError("\n".join(lines), ExitCode.INVALID)
-    return documents[0].content
 
 
 async def _run(document: Mapping[str, Any], namespace: str, limit: float | None) -> ExitCode:
@@ -68,13 +51,15 @@ async def _follow_through(
     cluster: RunningCluster, document: Mapping[str, Any], namespace: str, limit: float | None
 ) -> ExitCode:
     await _ensure_namespace(cluster.client, namespace)
-    submission = await submit(cluster.client, document, namespace)
+    submission = await submit(cluster.client, _retaining(document), namespace)
     print_note(f"{submission.reference} submitted")
     hub = WatchHub(cluster.client)
     try:
         async with asyncio.timeout(limit):
-            async with Narration(cluster.client, submission.reference) as narration:
-                ending = await wait_for_end(hub, submission.reference, narration.on_progress)
+            ending = await _narrated_end(cluster.client, hub, submission.reference)
+        if isinstance(ending, str):
+            print_error(f"{submission.reference}: the driver cannot be started: {ending}")
+            return ExitCode.INFRASTRUCTURE_FAILED
         return await _judged(cluster.client, submission.reference, ending)
     except TimeoutError:
         print_error(f"{submission.reference} had not ended after {limit:g} s")
@@ -84,6 +69,29 @@ async def _follow_through(
         return ExitCode.INFRASTRUCTURE_FAILED
     finally:
         await hub.close()
+
+
+def _retaining(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The application, its driver kept after its end unless it says something else about that.
+
+    A driver that fails at once would be gone before its log is read; here it goes with the cluster anyway.
+    """
+    spec = document["spec"]
+    tolerations = {"resourceRetainPolicy": "Always", **(spec.get("applicationTolerations") or {})}
+    return {**document, "spec": {**spec, "applicationTolerations": tolerations}}
+
+
+async def _narrated_end(client: KubeClient, hub: WatchHub, reference: ApplicationReference) -> Ending | str:
+    """The end of the application, or why its driver cannot be started."""
+    async with Narration(client, reference) as narration:
+        end = asyncio.create_task(wait_for_end(hub, reference, narration.on_progress))
+        either: set[asyncio.Future[Any]] = {end, narration.obstacle}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            return await end if end.done() else narration.obstacle.result()
+        finally:
+            end.cancel()
+            await asyncio.wait({end})
 
 
 async def _ensure_namespace(client: KubeClient, name: str) -> None:

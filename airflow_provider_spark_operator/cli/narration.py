@@ -7,19 +7,28 @@ from types import TracebackType
 from typing import Self
 
 from airflow_provider_spark_operator.cli.errors import print_note
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_ROLE, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.pods import is_ready
-from airflow_provider_spark_operator.core.states import INITIALIZING
+from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.names import (
+    LABEL_APPLICATION_NAME,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+)
+from airflow_provider_spark_operator.core.pods import containers, is_ready, status_of
+from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.follow.logs import follow_driver_log
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.listwatch import Changed, Listed, Removed, list_and_watch
+from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # The last lines of a driver that has ended come at once; a driver that is gone has none any more.
 _LAST_LINES_SECONDS = 5.0
+# Why a container that will run does not run yet.
+_ON_THE_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
+_WITHOUT_DRIVER = INITIALIZING | {ApplicationState.SCHEDULING_FAILURE, ApplicationState.RESOURCE_RELEASED}
 
 
 class Narration:
@@ -28,16 +37,23 @@ class Narration:
     Args:
         client: for the cluster.
         reference: the application.
+
+    Attributes:
+        obstacle: set when the driver's container cannot be started; says why. On a cluster of one's own nobody
+            will mend it.
     """
 
     def __init__(self, client: KubeClient, reference: ApplicationReference) -> None:
         self._client = client
         self._reference = reference
         self._logs: dict[int, asyncio.Task[None]] = {}
-        self._executors: asyncio.Task[None] | None = None
+        self._pods: asyncio.Task[None] | None = None
+        self._ready: dict[str, bool] = {}
+        self._told = ""
+        self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def __aenter__(self) -> Self:
-        self._executors = asyncio.create_task(self._tell_executors())
+        self._pods = asyncio.create_task(self._tell_pods())
         return self
 
     async def __aexit__(
@@ -47,20 +63,20 @@ class Narration:
         traceback: TracebackType | None,
     ) -> None:
         logs = set(self._logs.values())
-        if error is None and logs:
+        if error is None and logs and not self.obstacle.done():
             await asyncio.wait(logs, timeout=_LAST_LINES_SECONDS)
-        tasks = logs | ({self._executors} if self._executors else set())
+        tasks = logs | ({self._pods} if self._pods else set())
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        self.obstacle.cancel()
 
     def on_progress(self, progress: Progress) -> None:
         """Tell of a state, and follow the log of the attempt's driver from when there is one."""
         since = (progress.since or datetime.now(UTC)).astimezone()
         print_note(f"{since:%H:%M:%S} {progress.state}{_explained(progress.message)}")
-        waiting = progress.phase is Phase.WAITING and progress.state in INITIALIZING
-        if not waiting and progress.phase is not Phase.ENDED and progress.attempt not in self._logs:
+        if progress.state not in _WITHOUT_DRIVER and progress.attempt not in self._logs:
             self._logs[progress.attempt] = asyncio.create_task(self._print_log())
 
     async def _print_log(self) -> None:
@@ -71,27 +87,43 @@ class Narration:
         except KubeError as error:
             print_note(f"the driver's log cannot be read: {error}")
 
-    async def _tell_executors(self) -> None:
-        selector = f"{LABEL_APPLICATION_NAME}={self._reference.name},{LABEL_ROLE}={ROLE_EXECUTOR}"
-        ready: dict[str, bool] = {}
-        told = ""
+    async def _tell_pods(self) -> None:
+        selector = f"{LABEL_APPLICATION_NAME}={self._reference.name}"
         try:
             changes = list_and_watch(self._client, PODS, self._reference.namespace, label_selector=selector)
             async with aclosing(changes) as stream:
                 async for change in stream:
-                    match change:
-                        case Listed(items):
-                            ready = {item["metadata"]["name"]: is_ready(item) for item in items}
-                        case Changed(pod):
-                            ready[pod["metadata"]["name"]] = is_ready(pod)
-                        case Removed(pod):
-                            ready.pop(pod["metadata"]["name"], None)
-                    words = f"executors {sum(ready.values())}/{len(ready)}"
-                    if words != told and (ready or told):
-                        told = words
-                        print_note(f"{datetime.now(UTC).astimezone():%H:%M:%S} {words}")
+                    if isinstance(change, Listed):
+                        self._ready.clear()
+                    for pod in change.items if isinstance(change, Listed) else [change.object]:
+                        self._look_at(pod, gone=isinstance(change, Removed))
+                    self._tell_executors()
         except KubeError as error:
-            print_note(f"executors cannot be watched: {error}")
+            print_note(f"the pods cannot be watched: {error}")
+
+    def _look_at(self, pod: JsonObject, *, gone: bool) -> None:
+        name, role = pod["metadata"]["name"], pod["metadata"]["labels"].get(LABEL_ROLE)
+        if role == ROLE_EXECUTOR and gone:
+            self._ready.pop(name, None)
+        elif role == ROLE_EXECUTOR:
+            self._ready[name] = is_ready(pod)
+        elif role == ROLE_DRIVER and not self.obstacle.done() and (obstacle := _obstacle(pod)):
+            self.obstacle.set_result(obstacle)
+
+    def _tell_executors(self) -> None:
+        words = f"executors {sum(self._ready.values())}/{len(self._ready)}"
+        if words != self._told and (self._ready or self._told):
+            self._told = words
+            print_note(f"{datetime.now(UTC).astimezone():%H:%M:%S} {words}")
+
+
+def _obstacle(pod: JsonObject) -> str | None:
+    """Why a container of the pod cannot be started, None if it can."""
+    status = status_of(pod)
+    for container in [*containers(status, "initContainerStatuses"), *containers(status)]:
+        if container.waiting and container.reason not in _ON_THE_WAY:
+            return ": ".join(part for part in (container.reason, container.message) if part)
+    return None
 
 
 def _explained(message: str | None) -> str:

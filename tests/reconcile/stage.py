@@ -1,27 +1,35 @@
 """A stage for the controller: its API, a stand-in for scheduler, kubelet and driver, and clients that fail."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_DRIVER
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import (
     CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
+    NAMESPACES,
     NETWORK_POLICIES,
     PODS,
     SERVICES,
     SPARK_APPLICATIONS,
     ResourceType,
 )
+from airflow_provider_spark_operator.local.api.registry import KindRegistry
+from airflow_provider_spark_operator.local.api.server import ApiServer
+from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
@@ -29,6 +37,7 @@ from airflow_provider_spark_operator.reconcile.settings import ControllerSetting
 from tests import builders
 
 DEADLINE = 60
+NAMESPACE = "jobs"
 CHILDREN = (PODS, SERVICES, CONFIG_MAPS, NETWORK_POLICIES)
 QUICK = ControllerSettings(
     decisions=Settings(
@@ -47,6 +56,56 @@ def application(name: str = "pi", *, conf: Mapping[str, str] = IMAGE, **modifier
     document = builders.application_document(name=name, conf=conf, **modifiers)
     document["metadata"] = {"name": name}
     return document
+
+
+class NoLogs:
+    """No container ever runs here."""
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        follow: bool,
+        tail_lines: int | None,
+        since_time: datetime | None,
+        since_seconds: int | None,
+        timestamps: bool,
+        limit_bytes: int | None,
+        previous: bool,
+    ) -> AsyncIterator[bytes]:
+        raise ApiStatusError(400, "BadRequest", f"container {container} of pod {namespace}/{pod} has no log")
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[JsonObject]:
+    """A new and empty API server; its kubeconfig."""
+    store, token = Store(), secrets.token_hex()
+    server = ApiServer(store, KindRegistry(store), token=token, tls=None, logs=NoLogs())
+    try:
+        yield kubeconfig(await server.start(), token)
+    finally:
+        await server.stop()
+
+
+def kubeconfig(port: int, token: str) -> JsonObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "clusters": [{"name": "test", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+        "users": [{"name": "test", "user": {"token": token}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": NAMESPACE}}],
+    }
+
+
+async def furnish(client: KubeClient) -> None:
+    """Install the definitions of Spark's kinds, and make the namespace."""
+    for definition in custom_resource_definitions():
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+    document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    await client.create(NAMESPACES, document, None)
 
 
 @dataclass
@@ -271,13 +330,3 @@ def history_of(document: JsonObject) -> list[str]:
         for history in histories
         for _, record in sorted(history.items(), key=lambda item: int(item[0]))
     ]
-
-
-@asynccontextmanager
-async def stage_with(client: KubeClient, namespace: str, *endings: str) -> AsyncIterator[Stage]:
-    """A stage with its player, without a controller."""
-    stage = Stage(client, namespace)
-    async with AsyncExitStack() as stack:
-        if endings:
-            await stack.enter_async_context(playing(stage, *endings))
-        yield stage

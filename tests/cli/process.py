@@ -1,0 +1,53 @@
+"""Running the command line as a process of its own, as users do."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+DEADLINE = 90
+
+
+@asynccontextmanager
+async def running(*words: str, home: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """`spark-operator` with these words; killed at the end if it still runs.
+
+    Args:
+        words: after the program's name.
+        home: the user's home folder, and that for temporary files.
+    """
+    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1"}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "airflow_provider_spark_operator.cli", *words),
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def line_of(process: asyncio.subprocess.Process, start: str) -> str:
+    """The first line on stdout that begins so."""
+    assert process.stdout is not None
+    async with asyncio.timeout(DEADLINE):
+        async for line in process.stdout:
+            if line.decode().startswith(start):
+                return line.decode().strip()
+    assert process.stderr is not None
+    raise AssertionError(f"it has ended without such a line: {(await process.stderr.read()).decode()}")
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int | None, str, str]:
+    """Wait for the end: exit code, stdout, stderr."""
+    async with asyncio.timeout(DEADLINE):
+        out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()

@@ -1,0 +1,119 @@
+import os
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from tests.cli.process import ended, line_of, running
+from tests.reconcile.stage import application
+
+DRIVER = "spark-kubernetes-driver"
+
+
+def write(folder: Path, script: str, image: str = "local/process") -> str:
+    """An application whose driver is a shell script: no Spark, and no Java, has to start."""
+    container = {"name": DRIVER, "command": ["sh", "-c", script]}
+    document = application(
+        conf={"spark.kubernetes.container.image": image},
+        driverSpec={"podTemplateSpec": {"spec": {"containers": [container]}}},
+    )
+    path = folder / "app.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return str(path)
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def run(words: list[str], home: Path) -> tuple[int | None, str, str]:
+    async with running(*words, home=home) as process:
+        return await ended(process)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, ExitCode.SUCCESS), (signal.SIGINT, ExitCode.INTERRUPTED)]
+)
+async def test_a_cluster_is_there_from_its_ready_line_until_a_signal(
+    tmp_path: Path, number: signal.Signals, code: ExitCode
+) -> None:
+    copy = tmp_path / "copy"
+    words = ("local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(copy))
+    async with running(*words, home=tmp_path) as process:
+        assert await line_of(process, "ready ") == f"ready kubeconfig={copy}"
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+        async with await open_client(ClusterAccess(kubeconfig=copy)) as client:
+            assert (await client.list(SPARK_APPLICATIONS)).items == []
+        again = await run(["local", "up", "--home", str(tmp_path / "home")], tmp_path)
+        assert again[0] == ExitCode.INFRASTRUCTURE_FAILED
+        assert again[2].startswith("spark-operator: error: ")
+        assert again[2].count("\n") == 1
+        process.send_signal(number)
+        exit_code, out, _ = await ended(process)
+    assert (exit_code, out) == (code, "")
+    assert not copy.exists()
+
+
+def test_a_kubeconfig_of_the_users_own_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    theirs = tmp_path / "config"
+    theirs.write_text("apiVersion: v1")
+    words = ["local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(theirs)]
+    assert main(words) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        f"spark-operator: error: --kubeconfig {theirs}: exists and was not written by this command; name another file\n"
+    )
+    assert theirs.read_text() == "apiVersion: v1"
+
+
+async def test_a_run_shows_the_drivers_log_and_tells_the_states(tmp_path: Path) -> None:
+    path = write(tmp_path, "echo Pi is roughly 3.14")
+    exit_code, out, err = await run(["local", "run", path], tmp_path)
+    assert (exit_code, out) == (ExitCode.SUCCESS, "Pi is roughly 3.14\n")
+    for state in ("DriverRequested", "Succeeded", "TerminatedWithoutReleaseResources"):
+        assert f" {state}: " in err
+    assert err.splitlines()[-1] == "spark-operator: SparkApplication default/pi: The application succeeded."
+    assert left_in(tmp_path) == ["app.yaml"]
+
+
+async def test_a_failed_application_ends_with_1_and_says_why(tmp_path: Path) -> None:
+    path = write(tmp_path, "echo on purpose; exit 3")
+    exit_code, out, err = await run(["local", "run", path, "-n", "jobs"], tmp_path)
+    assert (exit_code, out) == (ExitCode.APPLICATION_FAILED, "on purpose\n")
+    last = err.splitlines()[-1]
+    assert last.startswith("spark-operator: error: SparkApplication jobs/pi failed in state Failed: ")
+    assert last.endswith('exit code 3 (Error); last log lines: "on purpose"')
+
+
+async def test_an_application_that_takes_too_long_ends_with_4(tmp_path: Path) -> None:
+    path = write(tmp_path, "sleep 600")
+    exit_code, _, err = await run(["local", "run", path, "--timeout", "0.5"], tmp_path)
+    assert exit_code == ExitCode.TIMED_OUT
+    assert err.splitlines()[-1].endswith("SparkApplication default/pi had not ended after 0.5 s")
+
+
+async def test_a_driver_that_can_never_start_ends_with_5_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "true", "nobody/knows:1")
+    exit_code, _, err = await run(["local", "run", path], tmp_path)
+    assert exit_code == ExitCode.INFRASTRUCTURE_FAILED
+    last = err.splitlines()[-1]
+    assert "SparkApplication default/pi: the driver cannot be started: " in last
+    assert "nobody/knows:1" in last
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    path = write(tmp_path, "echo $$$$; exec sleep 600")  # $$ is $ in a pod
+    async with running("local", "run", path, home=tmp_path) as process:
+        driver = int(await line_of(process, ""))
+        process.send_signal(number)
+        exit_code, _, _ = await ended(process)
+    assert exit_code == ExitCode.INTERRUPTED
+    with pytest.raises(ProcessLookupError):
+        os.kill(driver, 0)
+    assert left_in(tmp_path) == ["app.yaml"]
