@@ -1,7 +1,10 @@
 """The operator against the API: submitted, followed, ended, in both modes."""
 
+import asyncio
 import json
 import logging
+import os
+import signal
 from datetime import timedelta
 
 import pytest
@@ -16,6 +19,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, fail, run_on, stay_submitted, succeed
 from tests.task import TaskInstance, defer, fire, run, stored, when_told
 
@@ -252,3 +256,51 @@ def test_an_api_server_that_is_down_is_named(monkeypatch, cluster):
 def test_a_connection_that_is_missing_is_named():
     with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
         run(operator(kubernetes_conn_id="nowhere"), TaskInstance())
+
+
+def test_airflows_alarm_on_a_worker_cancels_the_application(cluster):
+    from airflow.sdk.execution_time.timeout import timeout
+
+    cluster.script = run_on
+    task = operator(deferrable=False)
+    task.execution_timeout = timedelta(hours=1)  # so that the alarm is what comes first, as on a worker
+    with (
+        when_told("RunningHealthy", lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)),
+        timeout(3600),
+        pytest.raises(SparkApplicationTimedOut, match="it is cancelled"),
+    ):
+        task.execute({"ti": TaskInstance()})
+    assert cluster.applications() == []
+
+
+def test_a_task_killed_on_a_worker_deletes_its_application(cluster, monkeypatch):
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: Fate.KILLED)
+    cluster.script = run_on
+    task = operator(deferrable=False)
+    previous = signal.signal(signal.SIGTERM, lambda number, frame: task.on_kill())
+    try:
+        with (
+            when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
+            pytest.raises(SparkApplicationDeleted),
+        ):
+            task.execute({"ti": TaskInstance()})
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    assert cluster.applications() == []
+
+
+def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(cluster, monkeypatch):
+    from airflow_provider_spark_operator.follow import submit as submission
+
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: Fate.KILLED)
+    cluster.script = run_on
+    task = operator()
+    original = submission.submit
+
+    async def submit_late(*arguments):
+        await asyncio.to_thread(task.on_kill)
+        return await original(*arguments)
+
+    monkeypatch.setattr(submission, "submit", submit_late)
+    defer(task, TaskInstance())
+    assert cluster.applications() == []
