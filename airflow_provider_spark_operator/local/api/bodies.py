@@ -7,12 +7,14 @@ from typing import Any, NoReturn
 import yaml
 from aiohttp import web
 
+from airflow_provider_spark_operator.local.api import protobuf
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.status import bad_request, too_large, unsupported_media_type
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 JSON = "application/json"
 YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 class _JsonYamlLoader(yaml.CSafeLoader):
@@ -44,8 +46,8 @@ async def read_object(request: web.Request) -> JsonObject:
         ApiStatusError: 400 for a body that is no JSON or YAML object, 413, 415.
     """
     content_type = request.content_type if "Content-Type" in request.headers else JSON
-    if content_type not in (JSON, YAML):
-        raise unsupported_media_type((JSON, YAML))
+    if content_type not in (JSON, YAML, PROTOBUF):
+        raise unsupported_media_type((JSON, YAML, PROTOBUF))
     document = decode(await read_bytes(request), content_type)
     if document is None:
         return {}
@@ -75,6 +77,8 @@ def decode(body: bytes, content_type: str) -> Any:
     if not body.strip():
         return None
     try:
+        if content_type == PROTOBUF:
+            return protobuf.decode(body)
         if content_type.endswith("yaml"):
             return _decode_yaml(body)
         return json.loads(body, parse_constant=_refuse_constant, parse_float=_finite)

@@ -50,6 +50,10 @@ def document(kinds: KindRegistry, path: str) -> JsonObject:
     }
 
 
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+"""The form in which kubectl asks for `/openapi/v2`: no bytes at all are a document that describes no kind."""
+
+
 def swagger() -> JsonObject:
     """The answer to `/openapi/v2`: nothing but its frame."""
     info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}

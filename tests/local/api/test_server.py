@@ -79,7 +79,6 @@ async def test_what_only_a_real_cluster_has_says_so(api: Api, subresource: str) 
         (b"!!python/object/apply:os.getcwd []", "application/yaml", 400),
         (b"- 1", "application/yaml", 400),
         (b"{}", "text/plain", 415),
-        (b"{}", "application/vnd.kubernetes.protobuf", 415),
         (b'{"metadata": {"name": "a"}, "data": {"x": "' + b"a" * 3 * 1024 * 1024 + b'"}}', "application/json", 413),
     ],
     ids=lambda value: str(value)[:24],
