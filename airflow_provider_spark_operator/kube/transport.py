@@ -187,8 +187,7 @@ class Transport:
             try:
                 yield response
             finally:
-                # A body that was not read to its end leaves the connection unusable; close() drops it then.
-                response.close()
+                _drop(response)
         except TimeoutError as error:
             limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
             raise call.unreachable(f"{self.server} did not answer{limit}") from error
@@ -231,13 +230,25 @@ class Transport:
 
     async def _refusal(self, call: Call, response: aiohttp.ClientResponse) -> KubeError:
         try:
-            content = await response.content.read(_ERROR_BODY_LIMIT)
+            content = b""
+            while len(content) < _ERROR_BODY_LIMIT and (chunk := await response.content.readany()):
+                content += chunk
         finally:
-            response.close()
+            _drop(response)
         if 300 <= response.status < 400:
             message = f"{self.server} redirects to another address: it is no Kubernetes API"
             return call.failed(502, {"reason": "NoKubernetesAnswer", "message": message})
         return call.failed(response.status, _status_document(content), _retry_after(response))
+
+
+def _drop(response: aiohttp.ClientResponse) -> None:
+    """Let go of an answer; one that was read to its end has given its connection back already."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        # Nothing waits for the end of a TLS farewell, which the server of a watch may not even answer:
+        # the socket would outlive the event loop.
+        connection.transport.abort()
+    response.close()
 
 
 def _is_worth_a_retry(call: Call, error: KubeError) -> bool:

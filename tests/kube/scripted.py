@@ -26,6 +26,7 @@ class Seen:
     query: dict[str, str]
     headers: dict[str, str]
     body: Any
+    peer: Any
 
 
 @dataclass
@@ -52,6 +53,7 @@ class ScriptedApi:
                 dict(request.query),
                 dict(request.headers),
                 json.loads(text) if text else None,
+                request.transport and request.transport.get_extra_info("peername"),
             )
         )
         answers = self.by_verb.get(verb_of(request), self.answers)

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.kube.errors import (
     BadRequest,
     Gone,
     KubeError,
+    NotFound,
     ServerError,
     TooManyRequests,
     Unauthorized,
@@ -176,6 +177,14 @@ async def test_an_error_page_is_told_in_short(api: ScriptedApi, client: KubeClie
     with pytest.raises(KubeError, match="proxy says no") as caught:
         await client.get(PODS, "a", "jobs")
     assert len(str(caught.value)) < 500
+
+
+async def test_a_refusal_costs_no_new_connection(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(refuse(404, "not found", "NotFound"), answer(POD))
+    with pytest.raises(NotFound):
+        await client.get(PODS, "a", "jobs")
+    await client.get(PODS, "a", "jobs")
+    assert len({seen.peer for seen in api.requests}) == 1
 
 
 async def test_a_slow_server_is_not_waited_for(
