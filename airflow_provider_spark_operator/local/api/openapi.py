@@ -50,8 +50,9 @@ def document(kinds: KindRegistry, path: str) -> JsonObject:
     }
 
 
-PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-"""The form in which kubectl asks for `/openapi/v2`: no bytes at all are a document that describes no kind."""
+PROTOBUF_ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The form in which kubectl gets `/openapi/v2`: no bytes at all are a document that describes no kind."""
 
 
 def swagger() -> JsonObject:

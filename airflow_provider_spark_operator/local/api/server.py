@@ -106,7 +106,7 @@ class ApiServer:
             return web.json_response(discovery.VERSION)
         if not self._authorized(request):
             raise unauthorized()
-        if path == "/openapi/v2" and openapi.PROTOBUF in request.headers.get("Accept", ""):
+        if path == "/openapi/v2" and openapi.PROTOBUF_ASKED in request.headers.get("Accept", ""):
             return web.Response(headers={"Content-Type": openapi.PROTOBUF})
         found = self._about_the_server(path)
         if found is not None:
