@@ -15,6 +15,8 @@ logger = logging.getLogger(__name__)
 
 NORMAL = "Normal"
 WARNING = "Warning"
+INVALID_RESOURCE = "InvalidResource"
+"""The resource cannot be read; the message names the field."""
 _LONGEST_MESSAGE = 1024
 _LONGEST_NAME = 253
 _MOST_WAITING = 1000

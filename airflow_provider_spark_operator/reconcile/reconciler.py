@@ -32,7 +32,13 @@ from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.attempt import NotYet, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening
+from airflow_provider_spark_operator.reconcile.events import (
+    INVALID_RESOURCE,
+    NORMAL,
+    WARNING,
+    EventRecorder,
+    Happening,
+)
 from airflow_provider_spark_operator.reconcile.informer import Caches
 from airflow_provider_spark_operator.reconcile.observe import (
     current_attempt,
@@ -293,7 +299,7 @@ class Reconciler:
             await self._remove_finalizer(resource)
             return
         identity = str(metadata.get("generation", metadata.get("resourceVersion")))
-        self._recorder.record(Happening(resource, WARNING, "InvalidResource", sentence, identity, self._now()))
+        self._recorder.record(Happening(resource, WARNING, INVALID_RESOURCE, sentence, identity, self._now()))
 
 
 def _wants_finalizer_only(decision: Decision) -> bool:

@@ -136,6 +136,8 @@ _CONTROLLER_SETTINGS = (
     _Setting("first_retry", "firstRetrySeconds", "reconciler.retry.initialIntervalSeconds", _retry_seconds),
 )
 _SETTINGS = _DECISION_SETTINGS + _CONTROLLER_SETTINGS
+SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
+"""Our YAML's key of every setting, with the Apache operator's (less its prefix)."""
 
 
 def settings_from_yaml(text: str) -> ControllerSettings:

@@ -1,0 +1,11 @@
+import re
+from pathlib import Path
+
+from airflow_provider_spark_operator.reconcile.settings import SETTING_KEYS
+
+PAGE = Path(__file__).parents[2] / "docs" / "reconcile.md"
+
+
+def test_every_setting_is_documented_with_both_its_names() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert dict(rows) == SETTING_KEYS
