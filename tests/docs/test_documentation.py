@@ -1,0 +1,71 @@
+"""What the documentation says is what the package does."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from airflow.sdk import DAG, BaseOperator
+
+from airflow_provider_spark_operator.cli.arguments import parser
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+
+
+def _blocks(language: str) -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        texts = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+        found += [(f"{page.name}-{number}", text) for number, text in enumerate(texts, 1)]
+    return found
+
+
+PYTHON = _blocks("python")
+
+
+def test_the_pages_have_python_to_try():
+    assert len(PYTHON) >= 3
+
+
+@pytest.mark.parametrize("code", [code for _, code in PYTHON], ids=[name for name, _ in PYTHON])
+def test_a_python_block_makes_tasks_that_airflow_accepts(code):
+    names: dict[str, object] = {}
+    with DAG("documentation"):
+        exec(compile(code, "documentation", "exec"), names)
+    dags = [value for value in names.values() if isinstance(value, DAG)]
+    assert any(issubclass(value, BaseOperator) for value in names.values() if isinstance(value, type)) or dags
+
+
+def test_the_exit_codes_of_the_page_are_those_of_the_command():
+    page = (REPOSITORY / "docs" / "command-line.md").read_text()
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {int(code) for code in ExitCode}
+
+
+def test_every_option_of_reconcile_is_on_the_page():
+    page = (REPOSITORY / "docs" / "command-line.md").read_text()
+    command = parser("0").parse_args  # the parser knows its verbs only by use
+    options = re.findall(r"`(--[a-z-]+)", page.split("## `reconcile`")[1].split("## `local")[0])
+    for option in {"--namespaces", "--namespace-selector", "--all-namespaces"} & set(options):
+        values = [] if option == "--all-namespaces" else ["x"]
+        assert command(["reconcile", option, *values]).module == "reconcile"
+    values = {
+        "--config": "f",
+        "--health-port": "0",
+        "--metrics-port": "0",
+        "--workers": "3",
+        "--log-format": "json",
+    }
+    for option in set(options) & set(values):
+        assert command(["reconcile", option, values[option]]).module == "reconcile"
+    assert set(options) >= {"--namespaces", "--config", "--workers", "--log-format", "--health-port"}
+
+
+@pytest.mark.parametrize(
+    "manifest", sorted((REPOSITORY / "docs" / "manifests").glob("*.yaml")), ids=lambda path: path.name
+)
+def test_a_manifest_grants_no_wildcard(manifest):
+    rules = [rule for document in yaml.safe_load_all(manifest.read_text()) for rule in document.get("rules", [])]
+    assert rules
+    assert not any("*" in words for rule in rules for words in rule.values())
