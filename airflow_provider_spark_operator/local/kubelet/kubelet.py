@@ -125,7 +125,7 @@ class Kubelet:
         await asyncio.Event().wait()  # the store is closed: what runs goes on until the end
 
     def _changed(self, pod: JsonObject) -> None:
-        if pod["spec"].get("nodeName", NODE_NAME) != NODE_NAME:
+        if (pod["spec"].get("nodeName") or NODE_NAME) != NODE_NAME:
             return
         uid = str(pod["metadata"]["uid"])
         if uid not in self._workers:

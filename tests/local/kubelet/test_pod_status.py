@@ -1,0 +1,87 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.local.kubelet.pod_status import Eviction, pod_phase, pod_status
+from airflow_provider_spark_operator.local.kubelet.states import (
+    ContainerRecord,
+    Running,
+    State,
+    Terminated,
+    Waiting,
+)
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+WAITS = Waiting("ContainerCreating")
+RUNS = Running(NOW)
+GOOD = Terminated(0, "Completed", NOW, NOW)
+BAD = Terminated(1, "Error", NOW, NOW)
+
+
+def record(state: State, *, last: Terminated | None = None, sidecar: bool = False) -> ContainerRecord:
+    return ContainerRecord("it", "image", state, last, sidecar=sidecar)
+
+
+@pytest.mark.parametrize(
+    ("policy", "init", "containers", "phase"),
+    [
+        ("Never", [], [WAITS], "Pending"),
+        ("Never", [], [RUNS], "Running"),
+        ("Never", [], [RUNS, WAITS], "Pending"),
+        ("Never", [], [RUNS, BAD], "Running"),
+        ("Never", [], [GOOD, GOOD], "Succeeded"),
+        ("Never", [], [GOOD, BAD], "Failed"),
+        ("OnFailure", [], [GOOD], "Succeeded"),
+        ("OnFailure", [], [BAD], "Running"),
+        ("Always", [], [GOOD], "Running"),
+        ("Never", [RUNS], [WAITS], "Pending"),
+        ("Never", [BAD], [WAITS], "Failed"),
+        ("OnFailure", [BAD], [WAITS], "Pending"),
+        ("Never", [GOOD], [RUNS], "Running"),
+    ],
+)
+def test_the_phase_follows_from_the_containers(
+    policy: str, init: list[State], containers: list[State], phase: str
+) -> None:
+    assert pod_phase(policy, [record(state) for state in init], [record(state) for state in containers]) == phase
+
+
+def test_a_container_that_waits_to_be_started_again_keeps_its_pod_running() -> None:
+    again = record(Waiting("CrashLoopBackOff"), last=BAD)
+
+    assert pod_phase("Always", [], [again]) == "Running"
+
+
+def test_a_sidecar_that_runs_lets_the_others_begin_and_never_decides_the_phase() -> None:
+    assert pod_phase("Never", [record(RUNS, sidecar=True)], [record(RUNS)]) == "Running"
+    assert pod_phase("Never", [record(BAD, sidecar=True)], [record(GOOD)]) == "Succeeded"
+
+
+def test_a_condition_keeps_its_time_until_it_changes() -> None:
+    pod = {"spec": {"restartPolicy": "Never"}, "status": {}}
+    pod["status"] = pod_status(pod, [], [record(WAITS)], NOW)
+    later = NOW + timedelta(seconds=7)
+
+    status = pod_status(pod, [], [record(RUNS)], later)
+
+    times = {item["type"]: item["lastTransitionTime"] for item in status["conditions"]}
+    assert times["PodScheduled"] == times["Initialized"] == "2026-01-02T03:04:05Z"
+    assert times["Ready"] == times["ContainersReady"] == "2026-01-02T03:04:12Z"
+
+
+def test_what_others_wrote_into_a_status_stays() -> None:
+    gate = {"type": "example.org/gate", "status": "True"}
+    pod = {"spec": {}, "status": {"qosClass": "Burstable", "conditions": [gate]}}
+
+    status = pod_status(pod, [], [record(RUNS)], NOW)
+
+    assert status["qosClass"] == "Burstable"
+    assert gate in status["conditions"]
+
+
+def test_an_evicted_pod_has_failed_whatever_its_containers_do() -> None:
+    eviction = Eviction("Evicted", "The node was low on resource: ephemeral-storage.")
+
+    status = pod_status({"spec": {}}, [], [record(RUNS)], NOW, eviction)
+
+    assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
