@@ -17,8 +17,6 @@ else:
     print(child, flush=True)
 time.sleep(600)
 """
-    "import os, time; child = os.fork(); os.setpgid(0, 0) if child == 0 else print(child, flush=True); time.sleep(600)"
-)
 
 
 @pytest.fixture(params=["proc", "ps"])
