@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.models.application import RestartPolicy
-from airflow_provider_spark_operator.core.models.parse import API_VERSIONS, parse_application, validate_document
+from airflow_provider_spark_operator.core.models.parse import parse_application, validate_document
+from airflow_provider_spark_operator.core.models.reading import API_VERSIONS
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from tests.builders import application_document
 
