@@ -1,0 +1,224 @@
+"""Plays a recorded scenario: its steps are what scheduler, kubelet, Spark and users do around the controller."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from airflow_provider_spark_operator.core.decision import Settings
+from tests.core.virtual_cluster import JsonObject, Key, VirtualCluster, key_of, pod_status, told
+from tests.core.virtual_controller import VirtualController
+
+FOLDER = Path(__file__).parents[1] / "golden" / "traces"
+_PATIENCE_SECONDS = 25
+_QUIET_SECONDS = 2
+_SECOND = timedelta(seconds=1)
+
+
+class StepFailed(AssertionError):
+    """What a step waits for did not come."""
+
+
+def scenarios() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def read_scenario(name: str) -> JsonObject:
+    scenario: JsonObject = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+    return {"name": name, **scenario}
+
+
+@dataclass
+class Course:
+    """What became of one application: every entry of its history as it was first written, and its last form."""
+
+    document: JsonObject
+    exists: bool = True
+    entries: dict[int, JsonObject] = field(default_factory=dict)
+    waited_for: int = 0
+
+    @property
+    def states(self) -> list[str]:
+        return [entry["currentStateSummary"] for _, entry in sorted(self.entries.items())]
+
+    @property
+    def times(self) -> list[datetime]:
+        return [datetime.fromisoformat(entry["lastTransitionTime"]) for _, entry in sorted(self.entries.items())]
+
+    def take(self, document: JsonObject) -> None:
+        self.document = deepcopy(document)
+        status = document.get("status") or {}
+        for part in (status.get("previousAttemptSummary") or {}, status):
+            for number, entry in (part.get("stateTransitionHistory") or {}).items():
+                self.entries.setdefault(int(number), deepcopy(entry))
+
+
+class Scenario:
+    """One scenario, played from its first resource to `_QUIET_SECONDS` after its last step."""
+
+    def __init__(self, script: JsonObject) -> None:
+        self._script = script
+        self._prefix = f"tr-{script['name']}"
+        self._cluster = VirtualCluster()
+        settings = Settings(
+            reconcile_interval=_SECOND,
+            missing_driver_grace_period=3 * _SECOND,
+            missing_driver_requeue_interval=_SECOND,
+            trim_state_transition_history=script.get("profile") != "notrim",
+        )
+        self._controller = VirtualController(self._cluster, settings)
+        self._controlled, self._cluster.on_change = self._cluster.on_change, self._watch
+        self._drivers: dict[str, Key] = {}
+        self._used: set[str] = set()
+        self._executors: set[Key] = set()
+        self.applications: dict[str, Course] = {}
+
+    def play(self) -> "Scenario":
+        self._controller.start()
+        for resource in self._script["resources"]:
+            document = deepcopy(resource)
+            document["metadata"]["namespace"] = self._namespace(document["metadata"].get("namespace"))
+            self._cluster.create(document)
+        for step in self._script["steps"]:
+            ((word, argument),) = step.items()
+            getattr(self, f"_step_{word}")(argument if isinstance(argument, dict) else {"it": argument})
+        self._cluster.advance(_QUIET_SECONDS)
+        return self
+
+    @property
+    def created(self) -> list[str]:
+        """Every object that the controller has created, executors and applications aside."""
+        return sorted(self._label(key) for key in self._cluster.created if self._is_a_child(key))
+
+    @property
+    def left(self) -> list[str]:
+        """Those that still exist."""
+        return sorted(self._label(key) for key in self._cluster.objects if self._is_a_child(key))
+
+    def _is_a_child(self, key: Key) -> bool:
+        return key.kind != "SparkApplication" and key not in self._executors
+
+    def _label(self, key: Key) -> str:
+        extra = key.namespace.removeprefix(self._prefix).removeprefix("-")
+        return "/".join(part for part in (key.kind, extra, key.name) if part)
+
+    def _namespace(self, extra: str | None) -> str:
+        return f"{self._prefix}-{extra}" if extra else self._prefix
+
+    def _watch(self, key: Key, document: JsonObject) -> None:
+        if key.kind == "SparkApplication":
+            label = self._label(key).removeprefix("SparkApplication/")
+            course = self.applications.setdefault(label, Course(document))
+            course.take(document)
+            course.exists = key in self._cluster.objects
+        self._controlled(key, document)
+
+    def _application(self, argument: JsonObject) -> Key:
+        label: str = argument.get("app", next(iter(self.applications)))
+        extra, _, name = label.rpartition("/")
+        return Key("SparkApplication", self._namespace(extra), name)
+
+    def _course(self, argument: JsonObject) -> Course:
+        return self.applications[argument.get("app", next(iter(self.applications)))]
+
+    def _await(self, what: str, argument: JsonObject, until: Callable[[], bool]) -> None:
+        if not self._cluster.advance(argument.get("timeout", _PATIENCE_SECONDS), until):
+            states = {label: course.states for label, course in self.applications.items()}
+            raise StepFailed(f"{what} did not come; states so far: {states}")
+
+    def _step_sleep(self, argument: JsonObject) -> None:
+        self._cluster.advance(argument["it"])
+
+    def _step_wait_state(self, argument: JsonObject) -> None:
+        wanted = argument.get("state", argument.get("it"))
+        wanted = wanted if isinstance(wanted, list) else [wanted]
+        course = self._course(argument)
+
+        def came() -> bool:
+            for position, state in enumerate(course.states[course.waited_for :], course.waited_for):
+                if state in wanted:
+                    course.waited_for = position + 1
+                    return True
+            return False
+
+        self._await(" or ".join(wanted), argument, came)
+
+    def _step_wait_driver(self, argument: JsonObject) -> None:
+        application = self._application(argument)
+
+        def came() -> bool:
+            uid = self._cluster.objects[application]["metadata"]["uid"]
+            for key in self._cluster.owned_by(uid):
+                metadata = self._cluster.objects[key]["metadata"]
+                if key.kind == "Pod" and metadata["uid"] not in self._used and "deletionTimestamp" not in metadata:
+                    self._used.add(metadata["uid"])
+                    self._drivers[application.namespace] = key
+                    return True
+            return False
+
+        self._await("a new driver", argument, came)
+
+    def _step_wait_gone(self, argument: JsonObject) -> None:
+        application = self._application(argument)
+        self._await("the application's end", argument, lambda: application not in self._cluster.objects)
+
+    def _step_driver(self, argument: JsonObject) -> None:
+        story = argument["it"] if "it" in argument else argument
+        self._set_pod(self._drivers[self._application(argument).namespace], told(story))
+
+    def _step_executors(self, argument: JsonObject) -> None:
+        driver = self._cluster.objects[self._drivers[self._application(argument).namespace]]
+        first = len(self._executors) + 1
+        for number in range(first, first + argument["create"]):
+            metadata = {
+                "name": f"exec-{number}",
+                "namespace": driver["metadata"]["namespace"],
+                "labels": {**driver["metadata"]["labels"], "spark-role": "executor"},
+                "ownerReferences": [{"uid": driver["metadata"]["uid"]}],
+            }
+            key = Key("Pod", metadata["namespace"], metadata["name"])
+            self._executors.add(key)
+            container = {"name": "spark-kubernetes-executor"}
+            self._cluster.create({"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
+            self._set_pod(key, told(argument["as"]))
+
+    def _set_pod(self, key: Key, story: JsonObject) -> None:
+        pod = self._cluster.objects[key]
+        if story.get("scheduled", True):
+            pod["spec"]["nodeName"] = "node"
+        pod["status"] = pod_status(pod, story)
+        self._cluster.changed(key)
+
+    def _step_delete_driver(self, argument: JsonObject) -> None:
+        key = self._drivers[self._application({}).namespace]
+        self._cluster.delete(key, grace=0 if argument["it"] == "force" else None)
+
+    def _step_stuck(self, argument: JsonObject) -> None:
+        self._cluster.stuck = argument["it"]
+
+    def _step_patch(self, argument: JsonObject) -> None:
+        key = self._application(argument)
+        document = self._cluster.objects[key]
+        document["spec"] = _merged(document["spec"], argument["patch"]["spec"])
+        self._cluster.changed(key)
+
+    def _step_delete(self, argument: JsonObject) -> None:
+        self._cluster.delete(self._application(argument), propagation=argument.get("propagation", "Background"))
+
+    def _step_controller(self, argument: JsonObject) -> None:
+        if argument["it"] in ("stop", "restart"):
+            self._controller.stop()
+        if argument["it"] in ("start", "restart"):
+            self._controller.start()
+
+
+def _merged(value: Any, patch: Any) -> Any:
+    """`value` after the merge patch `patch`."""
+    if not isinstance(patch, dict):
+        return patch
+    base = value if isinstance(value, dict) else {}
+    return base | {key: _merged(base.get(key), each) for key, each in patch.items()}
