@@ -72,6 +72,19 @@ APPLICATION_DELETED: Final = "ApplicationDeleted"
 NOTHING_DUE: Final = "NothingDue"
 """All is as it should be."""
 
+# --- decisions about a SparkCluster, beside those above ---
+
+CLUSTER_DUE: Final = "ClusterDue"
+"""Master, workers and what belongs to them are to be created."""
+CLUSTER_CREATED: Final = "ClusterCreated"
+"""Everything that the cluster consists of exists; its pods are not waited for."""
+CLUSTER_FAILED: Final = "ClusterFailed"
+"""The cluster could not be created, and is not tried again."""
+CLUSTER_DELETED: Final = "ClusterDeleted"
+"""Somebody deleted the cluster."""
+SPEC_CHANGE_IGNORED: Final = "SpecChangeIgnored"
+"""The spec of a cluster was edited, which does not reach it once it was created."""
+
 # --- verdicts, beside those above ---
 
 IN_PROGRESS: Final = "InProgress"

@@ -83,7 +83,7 @@ def move(
         IllegalMove: `MOVES` does not have it.
     """
     record = _record(status, to, now, message, driver_status)
-    history = {**status.state_transition_history, _next_key(status): record}
+    history = {**status.state_transition_history, next_key(status.state_transition_history): record}
     return status.model_copy(update={"current_state": record, "state_transition_history": history})
 
 
@@ -99,7 +99,7 @@ def move_to_next_attempt(
     """
     record = _record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None)
     ended = status.current_attempt_summary
-    history = {_next_key(status): record}
+    history = {next_key(status.state_transition_history): record}
     if trim:
         past = {"state_transition_history": status.state_transition_history}
         ended = ended.model_copy(update=past)
@@ -120,6 +120,11 @@ def in_order(history: Mapping[str, StateRecord] | None) -> list[StateRecord]:
     return [(history or {})[key] for key in sorted(history or {}, key=_position)]
 
 
+def next_key(history: Mapping[str, object]) -> str:
+    """The key of the next record in `history`: one more than the highest, whatever is missing below."""
+    return str(max((_position(key) for key in history), default=-1) + 1)
+
+
 def _record(
     status: ApplicationStatus,
     to: ApplicationState,
@@ -136,10 +141,6 @@ def _record(
         message=message,
         last_observed_driver_status=dict(driver_status) if driver_status is not None else None,
     )
-
-
-def _next_key(status: ApplicationStatus) -> str:
-    return str(max((_position(key) for key in status.state_transition_history), default=-1) + 1)
 
 
 def _position(key: str) -> int:
