@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES
 from airflow_provider_spark_operator.core.driver.naming import attempt_naming
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.driver.routes import route_documents
+from airflow_provider_spark_operator.core.escalation import without_escalation
 from airflow_provider_spark_operator.core.models.application import ConfigMapSpec, SparkApplication
 
 
@@ -59,7 +60,7 @@ def build_attempt(
     return AttemptResources(
         application_id=naming.application_id,
         pre_resources=_placed([*driver.pre_resources, *maps], application.namespace, labels),
-        pod=_owned_pod(_hardened(driver.pod), application),
+        pod=_owned_pod({**driver.pod, "spec": without_escalation(driver.pod["spec"])}, application),
         post_resources=_placed([*driver.resources, *routes], application.namespace, labels),
         warnings=driver.warnings,
     )
@@ -114,21 +115,3 @@ def _owned_pod(pod: JsonObject, application: SparkApplication) -> JsonObject:
         "blockOwnerDeletion": True,
     }
     return merge(pod, {"metadata": {"namespace": application.namespace, "ownerReferences": [reference]}})
-
-
-def _hardened(pod: JsonObject) -> JsonObject:
-    """The pod with privilege escalation forbidden in every container that says nothing about it."""
-    spec = dict(pod["spec"])
-    for field in ("containers", "initContainers"):
-        if spec.get(field):
-            spec[field] = [_without_escalation(container) for container in spec[field]]
-    return {**pod, "spec": spec}
-
-
-def _without_escalation(container: JsonObject) -> JsonObject:
-    context = container.get("securityContext") or {}
-    added = (context.get("capabilities") or {}).get("add") or []
-    # The API refuses a privileged container, or one with this capability, that may not escalate.
-    if context.get("privileged") or {"SYS_ADMIN", "CAP_SYS_ADMIN"} & set(added):
-        return container
-    return {**container, "securityContext": {"allowPrivilegeEscalation": False, **context}}
