@@ -1,0 +1,111 @@
+"""The demo as a newcomer runs it: real Airflow processes, real Spark, nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEADLINE_SECONDS = 280
+
+pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.timeout(320)]
+
+
+class Demo:
+    """A run of the demo with its state in a folder of its own; `lines` grows as it prints."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.lines: list[str] = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "demo", "--home", str(home)],
+            cwd=REPOSITORY,
+            env={**os.environ, "HOME": str(home.parent / "home")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as output:
+            self.lines.extend(iter(output.readline, ""))
+
+    def wait_for(self, text: str) -> None:
+        """Wait until a line contains `text`."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not any(text in line for line in self.lines):
+            assert time.monotonic() < deadline, f"no {text!r} in:\n{''.join(self.lines)}"
+            assert self.process.poll() is None, f"the demo has ended:\n{''.join(self.lines)}"
+            threading.Event().wait(0.2)
+
+    def wait(self) -> int:
+        """Wait for the end; return the exit code."""
+        code = self.process.wait(DEADLINE_SECONDS)
+        self._reader.join()
+        return code
+
+    def left_behind(self) -> list[str]:
+        """The processes that still run with this demo's environment or with its folder in their command line."""
+        found = []
+        for process in psutil.process_iter(["cmdline", "environ"]):
+            words = [*(process.info["cmdline"] or ()), *(process.info["environ"] or {}).values()]
+            if process.pid not in (os.getpid(), os.getppid()) and any(str(self.home) in word for word in words):
+                found.append(f"{process.pid} {' '.join(process.info['cmdline'] or ())[:200]}")
+        return found
+
+    def wait_until_nothing_is_left(self) -> None:
+        """Wait until no process of the demo runs any more."""
+        deadline = time.monotonic() + 30
+        while left := self.left_behind():
+            assert time.monotonic() < deadline, left
+            threading.Event().wait(0.2)
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Demo]:
+    (tmp_path / "home").mkdir()
+    demo = Demo(tmp_path / "state")
+    yield demo
+    demo.process.kill()
+    demo.wait()
+    demo.wait_until_nothing_is_left()
+
+
+def test_the_demo_runs_real_spark_through_a_deferred_task(demo):
+    assert demo.wait() == 0, "".join(demo.lines)
+    output = "".join(demo.lines)
+    assert "driver: Pi is roughly 3.1" in output
+    assert "executors 2/2" in output
+    assert "compute_pi         task deferred" in output
+    assert "RunningHealthy" in output
+    assert "compute_pi       success, as expected" in output
+    assert "fail_on_purpose  failed, as expected" in output
+    assert "exit code 3" in output
+    assert "this application fails on purpose" in output.rpartition("why")[2]
+    assert demo.left_behind() == []
+    assert list((demo.home.parent / "home").iterdir()) == []
+
+
+def test_an_interrupt_ends_the_demo_and_everything_in_it(demo):
+    demo.wait_for("DriverRequested")
+    demo.process.send_signal(signal.SIGINT)
+    assert demo.wait() == 130
+    assert demo.lines[-1].startswith("demo: interrupted")
+    assert demo.left_behind() == []
+
+
+def test_a_killed_demo_takes_its_processes_with_it(demo):
+    demo.wait_for("DriverRequested")
+    demo.process.kill()
+    demo.wait()
+    demo.wait_until_nothing_is_left()
