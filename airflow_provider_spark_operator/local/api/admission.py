@@ -42,8 +42,8 @@ def admit(served: ServedKind, document: JsonObject) -> None:
         return
     fill = _FILLERS.get(served.kind.key)
     if fill is not None:
-        if "spec" in document and not isinstance(document["spec"], dict):
-            raise bad_request(f"{served.kind.kind}: spec must be an object")
+        if document.get("spec", ...) is None:
+            del document["spec"]
         fill(document)
 
 
@@ -167,12 +167,7 @@ def _fill_service(document: JsonObject) -> None:
     spec.setdefault("ipFamilyPolicy", "SingleStack")
 
 
-def _fill_config_map(document: JsonObject) -> None:
-    _require_texts(CONFIG_MAPS, document, ("data", "binaryData"))
-
-
 def _fill_secret(document: JsonObject) -> None:
-    _require_texts(SECRETS, document, ("data", "stringData"))
     document.setdefault("type", "Opaque")
     plain = document.pop("stringData", None) or {}
     if plain:
@@ -183,21 +178,6 @@ def _fill_secret(document: JsonObject) -> None:
             base64.b64decode(value, validate=True)
         except binascii.Error as error:
             raise bad_request(f"Secret: data.{key} is not base64: use stringData for plain text") from error
-
-
-def _require_texts(kind: Kind, document: JsonObject, fields: tuple[str, ...]) -> None:
-    for field in fields:
-        entries = document.get(field)
-        if entries is None:
-            continue
-        if not isinstance(entries, dict):
-            raise bad_request(f"{kind.kind}: {field} must be an object")
-        for key, value in entries.items():
-            if not isinstance(value, str):
-                raise bad_request(
-                    f'{kind.kind} in version "v1" cannot be handled as a {kind.kind}: '
-                    f"{field}.{key} must be of type string"
-                )
 
 
 def _fill_network_policy(document: JsonObject) -> None:
@@ -220,7 +200,6 @@ def _fill_ingress(document: JsonObject) -> None:
 
 
 _FILLERS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
-    CONFIG_MAPS.key: _fill_config_map,
     CUSTOM_RESOURCE_DEFINITIONS.key: definitions.complete,
     HORIZONTAL_POD_AUTOSCALERS.key: _fill_autoscaler,
     INGRESSES.key: _fill_ingress,

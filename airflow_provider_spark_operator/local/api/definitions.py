@@ -8,6 +8,7 @@ from typing import Any
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
 from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
 from airflow_provider_spark_operator.local.api.status import Cause, invalid
+from airflow_provider_spark_operator.local.api.structural import schema_causes
 
 REPLICAS_PATH = ".spec.replicas"
 
@@ -169,8 +170,9 @@ def _content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
     for index, version in enumerate(spec["versions"]):
         if not version.get("name"):
             causes.append(_required(f"spec.versions[{index}].name"))
-        if not (version.get("schema") or {}).get("openAPIV3Schema"):
-            causes.append(_required(f"spec.versions[{index}].schema.openAPIV3Schema"))
+        place = f"spec.versions[{index}].schema.openAPIV3Schema"
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        causes += schema_causes(schema, place) if schema else [_required(place)]
     if (spec.get("conversion") or {}).get("strategy", "None") != "None":
         message = 'Unsupported value: the local cluster converts by "None" only'
         causes.append(Cause("spec.conversion.strategy", message, "FieldValueNotSupported"))

@@ -33,6 +33,11 @@ _SUBDOMAIN_RULE = (
     "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
+_QUALIFIED_NAME_RULE = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
 _LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
     "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
@@ -122,8 +127,6 @@ def validate(kind: Kind, document: Mapping[str, Any]) -> None:
     """
     metadata = document["metadata"]
     causes = [*_name_causes(kind, metadata), *_label_causes(metadata), *_owner_causes(metadata)]
-    if not isinstance(metadata.get("finalizers") or [], list):
-        causes.append(Cause("metadata.finalizers", "Invalid value: must be a list", "FieldValueTypeInvalid"))
     if causes:
         raise invalid(kind, str(metadata.get("name") or ""), causes)
 
@@ -144,14 +147,14 @@ def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
         return [Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")]
     pattern, limit, rule = _name_rule(kind)
     causes = []
-    if not isinstance(name, str) or (pattern is not None and pattern.fullmatch(name) is None):
+    if pattern.fullmatch(name) is None:
         causes.append(Cause("metadata.name", f'Invalid value: "{name}": {rule}'))
     elif len(name) > limit:
         causes.append(Cause("metadata.name", f'Invalid value: "{name}": must be no more than {limit} bytes'))
     return causes
 
 
-def _name_rule(kind: Kind) -> tuple[re.Pattern[str] | None, int, str]:
+def _name_rule(kind: Kind) -> tuple[re.Pattern[str], int, str]:
     if kind.plural == "namespaces" and not kind.group:
         return _DNS_LABEL, 63, _LABEL_RULE
     if kind.plural == "services" and not kind.group:
@@ -164,29 +167,17 @@ def _name_rule(kind: Kind) -> tuple[re.Pattern[str] | None, int, str]:
 def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     causes: list[Cause] = []
     for field in ("labels", "annotations"):
-        entries = metadata.get(field) or {}
-        if not isinstance(entries, dict):
-            causes.append(Cause(f"metadata.{field}", "Invalid value: must be an object", "FieldValueTypeInvalid"))
-            continue
-        for key, value in entries.items():
+        for key, value in (metadata.get(field) or {}).items():
             prefix, _, short = key.rpartition("/")
-            if (prefix and _SUBDOMAIN.fullmatch(prefix.lower() if field == "annotations" else prefix) is None) or (
-                len(short) > 63 or _QUALIFIED_NAME.fullmatch(short) is None
-            ):
-                causes.append(
-                    Cause(
-                        f"metadata.{field}",
-                        f'Invalid value: "{key}": name part must consist of alphanumeric characters, '
-                        "'-', '_' or '.', and must start and end with an alphanumeric character "
-                        "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-                        "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
-                    )
-                )
-            if not isinstance(value, str):
-                causes.append(
-                    Cause(f"metadata.{field}", f'Invalid value: "{key}": must be text', "FieldValueTypeInvalid")
-                )
-            elif field == "labels" and (len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None):
+            place = prefix.lower() if field == "annotations" else prefix
+            if prefix and _SUBDOMAIN.fullmatch(place) is None:
+                causes.append(Cause(f"metadata.{field}", f'Invalid value: "{key}": prefix part {_SUBDOMAIN_RULE}'))
+            if len(short) > 63:
+                told = f'Invalid value: "{key}": name part must be no more than 63 bytes'
+                causes.append(Cause(f"metadata.{field}", told))
+            elif _QUALIFIED_NAME.fullmatch(short) is None:
+                causes.append(Cause(f"metadata.{field}", f'Invalid value: "{key}": {_QUALIFIED_NAME_RULE}'))
+            if field == "labels" and (len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None):
                 causes.append(_label_value_cause(value))
     return causes
 
@@ -204,14 +195,6 @@ def _label_value_cause(value: str) -> Cause:
 
 def _owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     owners = metadata.get("ownerReferences") or []
-    if not isinstance(owners, list) or not all(isinstance(owner, dict) for owner in owners):
-        return [
-            Cause(
-                "metadata.ownerReferences",
-                "Invalid value: must be a list of objects",
-                "FieldValueTypeInvalid",
-            )
-        ]
     causes = [
         Cause(f"metadata.ownerReferences[{index}].{key}", 'Invalid value: "": must not be empty')
         for index, owner in enumerate(owners)

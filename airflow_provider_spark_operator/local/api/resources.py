@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.local.api.kinds import (
 )
 from airflow_provider_spark_operator.local.api.metadata import metadata_of
 from airflow_provider_spark_operator.local.api.patch import json_patch, merge_patch
+from airflow_provider_spark_operator.local.api.shapes import check_shape
 from airflow_provider_spark_operator.local.api.status import (
     ApiStatusError,
     Cause,
@@ -177,8 +178,7 @@ def _apply(
 def _check_type(served: ServedKind, document: JsonObject) -> None:
     kind, version = document.get("kind"), document.get("apiVersion")
     if not kind and not version and not served.kind.custom:
-        document["kind"], document["apiVersion"] = served.kind.kind, served.api_version
-        return
+        document["kind"], document["apiVersion"] = kind, version = served.kind.kind, served.api_version
     if not kind:
         raise bad_request("Object 'Kind' is missing: say what it is, `kind: " + served.kind.kind + "`")
     if version != served.api_version:
@@ -193,6 +193,7 @@ def _check_type(served: ServedKind, document: JsonObject) -> None:
             f'{kind} in version "{served.version}" cannot be handled as a {served.kind.kind}: '
             "the kind does not match the path"
         )
+    check_shape(served, document)
 
 
 def _check_fields(served: ServedKind, document: JsonObject, options: WriteOptions) -> None:

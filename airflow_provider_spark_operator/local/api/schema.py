@@ -55,7 +55,7 @@ def validate(schema: Schema, document: Mapping[str, Any]) -> list[Cause]:
     own = {key: value for key, value in document.items() if key not in _OBJECT_KEYS}
     required = [key for key in schema.get("required") or [] if key not in _OBJECT_KEYS]
     properties = {k: v for k, v in (schema.get("properties") or {}).items() if k not in _OBJECT_KEYS}
-    return list(_violations({**schema, "required": required, "properties": properties}, own, ""))
+    return list(violations({**schema, "required": required, "properties": properties}, own, ""))
 
 
 def _unknown(schema: Schema, value: Any, path: str, *, root: bool, remove: bool) -> Iterator[str]:
@@ -84,7 +84,8 @@ def _unknown(schema: Schema, value: Any, path: str, *, root: bool, remove: bool)
             yield place
 
 
-def _violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
+def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
+    """What is wrong with a value at a path, one by one."""
     if value is None:
         if not schema.get("nullable") and schema.get("type"):
             yield _wrong_type(path, schema["type"], value)
@@ -103,7 +104,7 @@ def _violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
         yield from _object_violations(schema, value, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
-            yield from _violations(schema["items"], item, f"{path}[{index}]")
+            yield from violations(schema["items"], item, f"{path}[{index}]")
 
 
 def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
@@ -116,7 +117,7 @@ def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> I
             continue
         if item is None and key not in required and not child.get("nullable"):
             continue  # a null of an optional field is dropped by the API server
-        yield from _violations(child, item, _join(path, key))
+        yield from violations(child, item, _join(path, key))
     for key in required:
         if key not in value:
             yield Cause(_join(path, key), "Required value", "FieldValueRequired")
@@ -137,9 +138,9 @@ def _keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause
 
 def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
     for child in schema.get("allOf") or []:
-        yield from _violations(child, value, path)
+        yield from violations(child, value, path)
     fitting = {
-        junctor: sum(not any(_violations(child, value, path)) for child in schema[junctor])
+        junctor: sum(not any(violations(child, value, path)) for child in schema[junctor])
         for junctor in ("anyOf", "oneOf")
         if schema.get(junctor)
     }
@@ -147,7 +148,7 @@ def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause
         yield Cause(path, f'Invalid value: "": "{path}" must validate at least one schema (anyOf)')
     if fitting.get("oneOf", 1) != 1:
         yield Cause(path, f'Invalid value: "": "{path}" must validate one and only one schema (oneOf)')
-    if schema.get("not") is not None and not any(_violations(schema["not"], value, path)):
+    if schema.get("not") is not None and not any(violations(schema["not"], value, path)):
         yield Cause(path, f'Invalid value: "": "{path}" must not validate the schema (not)')
 
 
