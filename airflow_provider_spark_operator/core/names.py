@@ -14,6 +14,8 @@ LABEL_APPLICATION_SELECTOR = "spark-app-selector"
 LABEL_SPARK_VERSION = "spark-version"
 ROLE_DRIVER = "driver"
 ROLE_EXECUTOR = "executor"
+ROLE_MASTER = "master"
+ROLE_WORKER = "worker"
 
 LABEL_TASK = "airflow.spark-operator/task"
 ANNOTATION_DAG_ID = "airflow.spark-operator/dag-id"

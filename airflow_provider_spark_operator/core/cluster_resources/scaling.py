@@ -1,0 +1,49 @@
+"""The autoscaler of a cluster's workers."""
+
+from typing import Any
+
+from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
+from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.names import ROLE_WORKER
+
+_CPU_UTILIZATION_PERCENT = 30
+_SECONDS_PER_ADDED_WORKER = 60
+_SECONDS_PER_REMOVED_WORKER = 600
+
+
+def autoscaler(frame: Frame) -> JsonObject | None:
+    """The HorizontalPodAutoscaler of the workers; None where there is nothing between their bounds.
+
+    The user's specification decides by what to scale; bounds and target are the cluster's.
+    """
+    instances = frame.cluster.spec.cluster_tolerations.instance_config
+    if instances.min_workers >= instances.max_workers:
+        return None
+    given = frame.cluster.spec.worker_spec.horizontal_pod_autoscaler_spec
+    spec = {
+        **(_default_rules() if given is None else given),
+        "minReplicas": instances.min_workers,
+        "maxReplicas": instances.max_workers,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": frame.name(ROLE_WORKER)},
+    }
+    return frame.document("autoscaling/v2", "HorizontalPodAutoscaler", "worker-hpa", spec)
+
+
+def _default_rules() -> dict[str, Any]:
+    target = {"type": "Utilization", "averageUtilization": _CPU_UTILIZATION_PERCENT}
+    return {
+        "metrics": [
+            {
+                "type": "ContainerResource",
+                "containerResource": {"name": "cpu", "container": ROLE_WORKER, "target": target},
+            }
+        ],
+        "behavior": {
+            "scaleUp": {"policies": [_one_pod_in(_SECONDS_PER_ADDED_WORKER)]},
+            "scaleDown": {"policies": [_one_pod_in(_SECONDS_PER_REMOVED_WORKER)]},
+        },
+    }
+
+
+def _one_pod_in(seconds: int) -> dict[str, Any]:
+    return {"type": "Pods", "value": 1, "periodSeconds": seconds}

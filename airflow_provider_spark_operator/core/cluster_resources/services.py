@@ -1,0 +1,35 @@
+"""The headless services of a cluster, by which its pods and its users find master and workers."""
+
+from collections.abc import Mapping
+
+from airflow_provider_spark_operator.core.cluster_resources.daemon import with_ports
+from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
+from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import (
+    MASTER_PORTS,
+    MASTER_SERVICE,
+    WORKER_PORTS,
+    WORKER_SERVICE,
+)
+from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.names import ROLE_MASTER, ROLE_WORKER
+
+
+def master_service(frame: Frame) -> JsonObject:
+    """The service of the master: its web page, its address for applications, its REST interface."""
+    part = frame.cluster.spec.master_spec
+    spec = _spec(frame, ROLE_MASTER, MASTER_PORTS, part.service_spec or {})
+    return frame.document("v1", "Service", MASTER_SERVICE, spec, role=ROLE_MASTER, metadata=part.service_metadata)
+
+
+def worker_service(frame: Frame) -> JsonObject:
+    """The service of the workers: their web pages, and their names."""
+    part = frame.cluster.spec.worker_spec
+    spec = _spec(frame, ROLE_WORKER, WORKER_PORTS, part.service_spec or {})
+    return frame.document("v1", "Service", WORKER_SERVICE, spec, role=ROLE_WORKER, metadata=part.service_metadata)
+
+
+def _spec(frame: Frame, role: str, ports: Mapping[str, int], given: JsonObject) -> JsonObject:
+    needed = [{"name": name, "port": port, "targetPort": name} for name, port in ports.items()]
+    spec = merge(given, {"clusterIP": "None", "selector": frame.selector(role)})
+    spec["ports"] = with_ports(given.get("ports") or [], needed, number="port")
+    return spec

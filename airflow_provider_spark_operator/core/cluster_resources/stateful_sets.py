@@ -1,0 +1,130 @@
+"""The StatefulSets of a cluster: one master, and the workers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from airflow_provider_spark_operator.core.cluster_resources.configuration import (
+    IMAGE_KEY,
+    SCHEDULER_KEY,
+    cluster_configuration,
+    default_image,
+    java_options,
+)
+from airflow_provider_spark_operator.core.cluster_resources.daemon import Daemon, with_daemon
+from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
+from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.escalation import without_escalation
+from airflow_provider_spark_operator.core.names import ROLE_MASTER, ROLE_WORKER
+
+MASTER_PORTS: Final[Mapping[str, int]] = {"web": 8080, "spark": 7077, "rest": 6066}
+WORKER_PORTS: Final[Mapping[str, int]] = {"web": 8081}
+MASTER_SERVICE: Final = "master-svc"
+WORKER_SERVICE: Final = "worker-svc"
+_DEFAULT_SCHEDULER: Final = "default-scheduler"
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What differs between the two: the daemon, how often it runs, what the user gave, further fields."""
+
+    daemon: Daemon
+    replicas: int
+    metadata: JsonObject | None
+    spec: JsonObject
+    path: str
+    set_fields: JsonObject
+    pod_fields: JsonObject
+
+
+def master_stateful_set(frame: Frame) -> JsonObject:
+    """The StatefulSet of the master.
+
+    Raises:
+        InvalidResource: the template cannot be completed.
+    """
+    part = frame.cluster.spec.master_spec
+    daemon = Daemon(
+        role=ROLE_MASTER,
+        start="start-master.sh",
+        main_class="org.apache.spark.deploy.master.Master",
+        options_variable="SPARK_MASTER_OPTS",
+        ports=MASTER_PORTS,
+        environment={},
+    )
+    spec = part.stateful_set_spec or {}
+    plan = _Plan(daemon, 1, part.stateful_set_metadata, spec, "spec.masterSpec.statefulSetSpec", {}, {})
+    return _stateful_set(frame, plan)
+
+
+def worker_stateful_set(frame: Frame) -> JsonObject:
+    """The StatefulSet of the workers; they resolve each other's names through their service.
+
+    Raises:
+        InvalidResource: the template cannot be completed.
+    """
+    cluster = frame.cluster
+    part = cluster.spec.worker_spec
+    daemon = Daemon(
+        role=ROLE_WORKER,
+        start=f"start-worker.sh spark://{frame.name(MASTER_SERVICE)}:{MASTER_PORTS['spark']}",
+        main_class="org.apache.spark.deploy.worker.Worker",
+        options_variable="SPARK_WORKER_OPTS",
+        ports=WORKER_PORTS,
+        environment={"SPARK_LOG_DIR": "/opt/spark/work/logs"},
+    )
+    service = frame.name(WORKER_SERVICE)
+    plan = _Plan(
+        daemon,
+        cluster.spec.cluster_tolerations.instance_config.init_workers,
+        part.stateful_set_metadata,
+        part.stateful_set_spec or {},
+        "spec.workerSpec.statefulSetSpec",
+        {"serviceName": service},
+        {"dnsConfig": {"searches": [f"{service}.{cluster.namespace}.svc.cluster.local"]}},
+    )
+    return _stateful_set(frame, plan)
+
+
+def keep_selector(document: JsonObject, existing: Mapping[str, JsonObject]) -> JsonObject:
+    """`document` with the selector of the StatefulSet that it is applied to, since that cannot be changed.
+
+    The Apache operator selects pods by their role alone, as far as its StatefulSets exist.
+    """
+    selector = (existing.get("spec") or {}).get("selector")
+    if document["kind"] != "StatefulSet" or not selector:
+        return document
+    return {**document, "spec": {**document["spec"], "selector": selector}}
+
+
+def _stateful_set(frame: Frame, plan: _Plan) -> JsonObject:
+    role = plan.daemon.role
+    template = plan.spec.get("template") or {}
+    ours = {
+        **plan.set_fields,
+        "podManagementPolicy": "Parallel",
+        "replicas": plan.replicas,
+        "selector": {"matchLabels": frame.selector(role)},
+    }
+    spec = merge({key: value for key, value in plan.spec.items() if key != "template"}, ours)
+    spec["template"] = {
+        **template,
+        "metadata": merge(template.get("metadata") or {}, {"labels": frame.pod_labels(role)}),
+        "spec": _pod_spec(frame, plan, template.get("spec") or {}),
+    }
+    return frame.document("apps/v1", "StatefulSet", role, spec, role=role, metadata=plan.metadata)
+
+
+def _pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
+    conf = cluster_configuration(frame.cluster)
+    containers = with_daemon(
+        given.get("containers") or [],
+        plan.daemon,
+        java_options(conf),
+        conf.get(IMAGE_KEY),
+        default_image(frame.cluster),
+        f"{plan.path}.template.spec.containers",
+    )
+    scheduler = conf.get(SCHEDULER_KEY) or given.get("schedulerName") or _DEFAULT_SCHEDULER
+    ours = {**plan.pod_fields, "schedulerName": scheduler, "terminationGracePeriodSeconds": 0}
+    return without_escalation({**merge(given, ours), "containers": containers})

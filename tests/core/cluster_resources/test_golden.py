@@ -1,0 +1,121 @@
+"""What a cluster consists of is what the Apache operator created for it, but for the selectors of its pods."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
+from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
+from tests.core.cluster_resources.clusters import OPERATOR
+
+FOLDER = Path(__file__).parents[2] / "golden" / "apache_operator" / "clusters"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+RECORDED = {path.stem: yaml.load(path.read_text(), Loader=LOADER) for path in sorted(FOLDER.glob("*.yaml"))}
+REFUSED_BY_THE_API = {"cluster-min-zero": "HorizontalPodAutoscaler/cl-worker-hpa"}
+CLUSTER_LABEL = {"spark.operator/spark-cluster-name": "cl"}
+
+cases = pytest.mark.parametrize("case", RECORDED.values(), ids=RECORDED)
+
+
+def documents_of(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    documents = build_cluster(parse_cluster(case["cluster"]), OPERATOR)
+    return {f"{each['kind']}/{each['metadata']['name']}": each for each in documents}
+
+
+def stored(document: dict[str, Any]) -> dict[str, Any]:
+    """The specification as the API server stores it, in the order of the recording."""
+    spec = copy.deepcopy(document["spec"])
+    DEFAULTS.get(document["kind"], dict)(spec)
+    return spec
+
+
+def default_service(spec: dict[str, Any]) -> None:
+    for name, value in (
+        ("clusterIPs", ["None"]),
+        ("internalTrafficPolicy", "Cluster"),
+        ("ipFamilies", ["IPv4"]),
+        ("ipFamilyPolicy", "SingleStack"),
+        ("sessionAffinity", "None"),
+        ("type", "ClusterIP"),
+    ):
+        spec.setdefault(name, value)
+    for port in spec["ports"]:
+        port.setdefault("protocol", "TCP")
+    spec["ports"].sort(key=lambda port: port["name"])
+
+
+def default_stateful_set(spec: dict[str, Any]) -> None:
+    spec.setdefault("persistentVolumeClaimRetentionPolicy", {"whenDeleted": "Retain", "whenScaled": "Retain"})
+    spec.setdefault("revisionHistoryLimit", 10)
+    spec.setdefault("serviceName", "")
+    spec.setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})
+    pod = spec["template"]["spec"]
+    for name, value in (("dnsPolicy", "ClusterFirst"), ("restartPolicy", "Always"), ("securityContext", {})):
+        pod.setdefault(name, value)
+    for container in pod["containers"]:
+        container.setdefault("imagePullPolicy", "IfNotPresent")
+        container.setdefault("resources", {})
+        container.setdefault("terminationMessagePath", "/dev/termination-log")
+        container.setdefault("terminationMessagePolicy", "File")
+        for port in container.get("ports", ()):
+            port.setdefault("protocol", "TCP")
+        for field in ("env", "ports"):
+            if field in container:
+                container[field].sort(key=lambda entry: entry["name"])
+
+
+def default_autoscaler(spec: dict[str, Any]) -> None:
+    if "behavior" in spec:
+        spec["behavior"]["scaleDown"].setdefault("selectPolicy", "Max")
+        spec["behavior"]["scaleUp"].setdefault("selectPolicy", "Max")
+        spec["behavior"]["scaleUp"].setdefault("stabilizationWindowSeconds", 0)
+
+
+DEFAULTS = {
+    "Service": default_service,
+    "StatefulSet": default_stateful_set,
+    "HorizontalPodAutoscaler": default_autoscaler,
+}
+
+
+@cases
+def test_the_objects_are_the_recorded_ones_in_the_recorded_order(case, request):
+    refused = REFUSED_BY_THE_API.get(request.node.callspec.id)
+    created = [name for name in documents_of(case) if name != refused]
+    assert created == case["order"]
+
+
+@cases
+def test_labels_annotations_and_owners_are_the_recorded_ones(case):
+    documents = documents_of(case)
+    for recorded in case["objects"]:
+        metadata = documents[f"{recorded['kind']}/{recorded['name']}"]["metadata"]
+        assert metadata["labels"] == recorded["labels"]
+        assert metadata.get("annotations") == recorded.get("annotations")
+        (owner,) = metadata["ownerReferences"]
+        assert recorded["owners"] == [f"{owner['kind']}/{owner['name']} controller=False block=True"]
+        assert (owner["blockOwnerDeletion"], owner.get("controller", False)) == (True, False)
+
+
+@cases
+def test_specifications_are_the_recorded_ones_but_for_the_selectors(case):
+    documents = documents_of(case)
+    for recorded in case["objects"]:
+        ours = stored(documents[f"{recorded['kind']}/{recorded['name']}"])
+        if recorded["kind"] == "StatefulSet":
+            ours["selector"]["matchLabels"] = {
+                name: value for name, value in ours["selector"]["matchLabels"].items() if name not in CLUSTER_LABEL
+            }
+        assert ours == recorded["spec"]
+
+
+@cases
+def test_the_selectors_of_stateful_sets_name_the_cluster_where_the_recorded_ones_do_not(case):
+    recorded = [each for each in case["objects"] if each["kind"] == "StatefulSet"]
+    documents = documents_of(case)
+    for each in recorded:
+        ours = documents[f"StatefulSet/{each['name']}"]["spec"]["selector"]
+        assert ours == {"matchLabels": each["spec"]["selector"]["matchLabels"] | CLUSTER_LABEL}
