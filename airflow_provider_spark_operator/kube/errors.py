@@ -1,5 +1,6 @@
 """What can go wrong between us and the API, each kind a class, each message one sentence with its cure."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,7 +75,13 @@ class Forbidden(KubeError):
 
     @property
     def advice(self) -> str:
-        """Name the right that is missing, as a Role spells it."""
+        """Name the right that is missing, as a Role spells it; empty where a right would not help.
+
+        Quotas, admission and namespaces that are being terminated refuse with 403 as well. Only the words
+        of the authorizer (`k8s.io/apiserver`, `responsewriters/errors.go`) name a user and the very verb.
+        """
+        if not re.search(rf'\bUser ".*" cannot {re.escape(self.verb)} resource ', self.message):
+            return ""
         return f'grant the verb "{self.verb}" on {self.resource} {self.place}'
 
 

@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.verdict import verdict
 from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from tests.follow.applications import DRIVER_EXITED_3, FAILED, RUNNING, driver, stored
-from tests.kube.scripted import ScriptedApi, client_of, page, refuse, scripted_api, text_answer
+from tests.kube.scripted import ScriptedApi, client_of, deny, page, refuse, scripted_api, text_answer
 
 REFERENCE = ApplicationReference("jobs", "pi", "u1")
 PODS = page(driver(status=DRIVER_EXITED_3))
@@ -89,7 +89,7 @@ async def test_without_a_log_the_warnings_speak(api: ScriptedApi) -> None:
 
 
 async def test_missing_rights_do_not_hide_the_failure(api: ScriptedApi) -> None:
-    api.script(*[refuse(403, "no", "Forbidden")] * 3, verb="list")
+    api.script(deny("list", "pods"), deny("list", "events"), verb="list")
     sentence, evidence = await gathered(api)
     assert sentence.startswith("SparkApplication jobs/pi failed in state Failed: ")
     assert 'grant the verb "list" on pods' in (evidence.log_problem or "")

@@ -19,6 +19,7 @@ from tests.kube.scripted import (
     ScriptedApi,
     answer,
     client_of,
+    deny,
     error_event,
     page,
     refuse,
@@ -259,7 +260,7 @@ async def test_old_news_are_not_told_after_newer_ones(api: ScriptedApi, faulty_h
 
 async def test_a_missing_right_to_watch_is_told_at_once(api: ScriptedApi, faulty_hub: WatchHub) -> None:
     api.script(answer(stored()), verb="get")
-    api.script(refuse(403, "no", "Forbidden"), verb="list")
+    api.script(deny("list", "sparkapplications", "spark.apache.org"), verb="list")
     with pytest.raises(Forbidden, match='grant the verb "list" on sparkapplications'):
         await follow_to(faulty_hub, REFERENCE, "never")
 

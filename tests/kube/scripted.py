@@ -123,6 +123,12 @@ def refuse(code: int, message: str = "", reason: str = "", **headers: str) -> An
     return answer(status_document(code, message, reason), code, **headers)
 
 
+def deny(verb: str, resource: str, group: str = "") -> Answer:
+    """Refuse as the API server does where no role allows a call in the namespace `jobs`."""
+    what = f'cannot {verb} resource "{resource}" in API group "{group}" in the namespace "jobs"'
+    return refuse(403, f'{resource} is forbidden: User "somebody" {what}', "Forbidden")
+
+
 def text_answer(text: str | bytes, status: int = 200) -> Answer:
     async def respond(request: web.Request) -> web.StreamResponse:
         return web.Response(body=text if isinstance(text, bytes) else text.encode(), status=status)

@@ -31,13 +31,37 @@ def test_each_answer_has_its_kind_of_error(status: int, reason: str, kind: type[
 
 
 def test_a_forbidden_call_names_the_missing_right() -> None:
-    assert str(error(403, "Forbidden", "pods is forbidden")) == (
-        'cannot create pods in namespace jobs: pods is forbidden; grant the verb "create" on pods in namespace jobs'
-    )
+    said = 'pods is forbidden: User "a" cannot create resource "pods" in API group "" in the namespace "jobs"'
+    advice = 'grant the verb "create" on pods in namespace jobs'
+    assert str(error(403, "Forbidden", said)) == f"cannot create pods in namespace jobs: {said}; {advice}"
 
 
 def test_a_forbidden_call_in_all_namespaces_says_so() -> None:
-    assert str(error(403, "Forbidden", "no", namespace=None)).endswith('grant the verb "create" on pods cluster-wide')
+    said = 'User "a" cannot create resource "pods" in API group "" at the cluster scope'
+    assert str(error(403, "Forbidden", said, namespace=None)).endswith('grant the verb "create" on pods cluster-wide')
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param('pods "pi" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1', id="quota"),
+        pytest.param(
+            'pods "pi" is forbidden: error looking up service account jobs/spark: serviceaccount "spark" not found',
+            id="service account",
+        ),
+        pytest.param('pods "pi" is forbidden: violates PodSecurity "restricted:latest"', id="pod security"),
+        pytest.param('admission webhook "images" denied the request: cannot create pods of old images', id="webhook"),
+        pytest.param(
+            "unable to create new content in namespace jobs because it is being terminated", id="namespace going"
+        ),
+        pytest.param(
+            'users "b" is forbidden: User "a" cannot impersonate resource "users" in API group "" at the cluster scope',
+            id="impersonation",
+        ),
+    ],
+)
+def test_what_no_role_can_mend_is_told_without_advice(said: str) -> None:
+    assert str(error(403, "Forbidden", said)) == f"cannot create pods in namespace jobs: {said}"
 
 
 def test_an_unknown_kind_hints_at_its_definition() -> None:

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
-from tests.kube.scripted import ScriptedApi, error_event, event, hang_up, page, refuse, stream
+from tests.kube.scripted import ScriptedApi, deny, error_event, event, hang_up, page, refuse, stream
 
 POD = {"metadata": {"name": "a", "resourceVersion": "5"}}
 OTHER = {"metadata": {"name": "b", "resourceVersion": "20"}}
@@ -90,7 +90,7 @@ async def test_a_server_that_was_away_is_listed_again(api: ScriptedApi, client: 
 
 
 async def test_a_first_list_that_is_refused_is_raised(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(refuse(403, "no", "Forbidden"))
+    api.script(deny("list", "pods"))
     with pytest.raises(Forbidden, match='grant the verb "list" on pods in namespace jobs'):
         await take(1, follow(client, []))
 
