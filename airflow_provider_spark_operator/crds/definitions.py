@@ -1,12 +1,16 @@
-"""The CustomResourceDefinition of the SparkApplication: what the Apache operator's accepts, this one does.
+"""The CustomResourceDefinitions: what the Apache operator's accept, these do.
 
 `v1` is stored. `v1beta1` and `v1alpha1`, in which many documents are written, are served with the same
 schema, so that they need no conversion.
 """
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.names import GROUP
 from airflow_provider_spark_operator.crds.schema import Schema, at, structural_schema
 
@@ -20,63 +24,81 @@ _DEFAULTS = {
     "spec.applicationTolerations.ttlAfterStopMillis": -1,
 }
 
-_COLUMNS: list[dict[str, str | int]] = [
-    {"name": "Current State", "type": "string", "jsonPath": ".status.currentState.currentStateSummary"},
-    {
-        "name": "Attempt",
-        "type": "integer",
-        "jsonPath": ".status.currentAttemptSummary.attemptInfo.id",
-        "priority": 1,
-    },
-    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-]
+_STATE_COLUMN: Schema = {
+    "name": "Current State",
+    "type": "string",
+    "jsonPath": ".status.currentState.currentStateSummary",
+}
+_ATTEMPT_COLUMN: Schema = {
+    "name": "Attempt",
+    "type": "integer",
+    "jsonPath": ".status.currentAttemptSummary.attemptInfo.id",
+    "priority": 1,
+}
+_AGE_COLUMN: Schema = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
 def custom_resource_definitions() -> list[dict[str, Any]]:
     """Every CustomResourceDefinition of this package, as documents to apply; new ones at every call."""
     return [
-        {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"sparkapplications.{GROUP}"},
-            "spec": {
-                "group": GROUP,
-                "scope": "Namespaced",
-                "names": {
-                    "kind": "SparkApplication",
-                    "listKind": "SparkApplicationList",
-                    "plural": "sparkapplications",
-                    "singular": "sparkapplication",
-                    "shortNames": ["sparkapp"],
-                },
-                "versions": [_version(name) for name in _SERVED_VERSIONS],
-            },
-        }
+        _definition(
+            "SparkApplication", "sparkapp", application_schema(), (_STATE_COLUMN, _ATTEMPT_COLUMN, _AGE_COLUMN)
+        ),
+        _definition("SparkCluster", "sparkcluster", cluster_schema(), (_STATE_COLUMN, _AGE_COLUMN)),
     ]
 
 
-def _version(name: str) -> dict[str, Any]:
+def application_schema() -> Schema:
+    """The schema of a SparkApplication."""
+    schema = _resource_schema(SparkApplication)
+    for path, value in _DEFAULTS.items():
+        at(schema, path)["default"] = value
+    return schema
+
+
+def cluster_schema() -> Schema:
+    """The schema of a SparkCluster."""
+    return _resource_schema(SparkCluster)
+
+
+def _definition(kind: str, short_name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
+    singular = kind.lower()
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{singular}s.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": kind,
+                "listKind": f"{kind}List",
+                "plural": f"{singular}s",
+                "singular": singular,
+                "shortNames": [short_name],
+            },
+            "versions": [_version(name, schema, columns) for name in _SERVED_VERSIONS],
+        },
+    }
+
+
+def _version(name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:
     return {
         "name": name,
         "served": True,
         "storage": name == _STORED_VERSION,
-        "schema": {"openAPIV3Schema": application_schema()},
+        "schema": {"openAPIV3Schema": copy.deepcopy(schema)},
         "subresources": {"status": {}},
-        "additionalPrinterColumns": [dict(column) for column in _COLUMNS],
+        "additionalPrinterColumns": [dict(column) for column in columns],
     }
 
 
-def application_schema() -> Schema:
-    """The schema of a SparkApplication.
-
-    Nothing is required at the top, nor in the status, which other operators write too.
-    """
-    schema = structural_schema(SparkApplication)
+def _resource_schema(model: type[Resource]) -> Schema:
+    """The schema of a kind; nothing is required at the top, nor in the status, which other operators write too."""
+    schema = structural_schema(model)
     del schema["required"]
     schema["properties"]["metadata"] = {"type": "object"}
     _drop_required(schema["properties"]["status"])
-    for path, value in _DEFAULTS.items():
-        at(schema, path)["default"] = value
     return schema
 
 

@@ -1,0 +1,90 @@
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.crds.schema import at
+
+INSTANCES = "spec.clusterTolerations.instanceConfig"
+
+
+@pytest.fixture
+def definition() -> dict[str, Any]:
+    (definition,) = (each for each in custom_resource_definitions() if each["spec"]["names"]["kind"] == "SparkCluster")
+    return definition
+
+
+@pytest.fixture
+def schema(definition) -> dict[str, Any]:
+    return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+def test_the_names_are_the_apache_operators(definition):
+    assert definition["metadata"]["name"] == "sparkclusters.spark.apache.org"
+    assert definition["spec"]["names"] == {
+        "kind": "SparkCluster",
+        "listKind": "SparkClusterList",
+        "plural": "sparkclusters",
+        "singular": "sparkcluster",
+        "shortNames": ["sparkcluster"],
+    }
+    assert definition["spec"]["scope"] == "Namespaced"
+
+
+def test_state_and_age_are_shown(definition):
+    for version in definition["spec"]["versions"]:
+        assert [column["name"] for column in version["additionalPrinterColumns"]] == ["Current State", "Age"]
+
+
+def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition):
+    versions = definition["spec"]["versions"]
+    assert [(each["name"], each["storage"]) for each in versions] == [
+        ("v1", True),
+        ("v1beta1", False),
+        ("v1alpha1", False),
+    ]
+    assert all(each["schema"] == versions[0]["schema"] for each in versions)
+    assert all(each["served"] and each["subresources"] == {"status": {}} for each in versions)
+
+
+def test_what_the_apache_operator_needs_is_required(schema):
+    assert schema.get("required") is None
+    assert at(schema, "spec")["required"] == ["clusterTolerations", "runtimeVersions"]
+    assert at(schema, "spec.clusterTolerations")["required"] == ["instanceConfig"]
+    assert at(schema, INSTANCES)["required"] == ["initWorkers", "maxWorkers", "minWorkers"]
+    assert at(schema, "spec.runtimeVersions")["required"] == ["sparkVersion"]
+    assert at(schema, "status").get("required") is None
+    assert at(schema, "status.currentState").get("required") is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "spec.masterSpec.serviceMetadata",
+        "spec.masterSpec.serviceSpec",
+        "spec.masterSpec.statefulSetMetadata",
+        "spec.masterSpec.statefulSetSpec",
+        "spec.workerSpec.serviceMetadata",
+        "spec.workerSpec.serviceSpec",
+        "spec.workerSpec.statefulSetMetadata",
+        "spec.workerSpec.statefulSetSpec",
+        "spec.workerSpec.horizontalPodAutoscalerSpec",
+    ],
+)
+def test_kubernetes_own_types_keep_all_their_fields(schema, path):
+    assert at(schema, path)["x-kubernetes-preserve-unknown-fields"] is True
+
+
+def test_state_words_are_enumerated(schema):
+    history = at(schema, "status.stateTransitionHistory")["additionalProperties"]
+    assert history["properties"]["currentStateSummary"]["enum"] == sorted(ClusterState)
+
+
+def test_a_status_has_no_driver_and_no_counters_of_failures(schema):
+    assert set(at(schema, "status.currentState")["properties"]) == {
+        "currentStateSummary",
+        "lastTransitionTime",
+        "message",
+    }
+    assert set(at(schema, "status.currentAttemptSummary.attemptInfo")["properties"]) == {"id", "restartCounter"}
