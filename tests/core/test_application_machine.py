@@ -4,7 +4,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -171,9 +171,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         assert play.document is None
 
 
-ApplicationMachine.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+ApplicationMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
 TestApplicationMachine = ApplicationMachine.TestCase
 
 
@@ -210,7 +208,6 @@ JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dict
 PODS = st.dictionaries(KEYS, JSON, max_size=5)
 
 
-@settings(deadline=None)
 @given(
     state=st.sampled_from(ApplicationState),
     driver=st.builds(Present, PODS) | st.just(Absent()) | st.just(Unconfirmed()),
@@ -229,13 +226,12 @@ def test_no_observation_makes_decide_raise(state, driver, seen, outcome, seconds
     assert decision.requeue_after is None or timedelta(0) <= decision.requeue_after <= timedelta(days=1)
 
 
-@settings(deadline=None)
 @given(document=st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON, max_size=3))
 def test_no_document_makes_progress_or_verdict_raise(document):
     assert verdict(progress(document)).sentence
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     policy=st.sampled_from(["Always", "OnFailure", "OnInfrastructureFailure", "Never"]),
     limit=st.integers(-1, 3),

@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
@@ -132,8 +132,6 @@ async def test_a_discarded_key_does_not_come_back(queue: WorkQueue[str]) -> None
     assert len(queue) == 0
 
 
-# How long an example takes says more about the machine than about the code.
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(["add", "get", "done"]), st.sampled_from("abc"))))
 def test_no_order_of_calls_loses_a_key_or_hands_it_out_twice(calls: list[tuple[str, str]]) -> None:
     async def play() -> None:

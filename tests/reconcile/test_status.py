@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
@@ -50,8 +50,6 @@ values = st.recursive(
 documents = st.dictionaries(st.sampled_from("abc"), values, max_size=3)
 
 
-# How long an example takes says more about the machine than about the code.
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(documents, documents)
 def test_a_patch_leads_from_the_old_to_the_new(old: JsonObject, new: JsonObject) -> None:
     assert apply(old, merge_patch(old, new)) == new

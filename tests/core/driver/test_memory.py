@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -8,7 +8,6 @@ from airflow_provider_spark_operator.core.driver.memory import java_double, memo
 UNITS = {"": 20, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "p": 50}
 
 
-@settings(deadline=None)  # a busy machine proves nothing
 @given(st.integers(0, 10_000), st.sampled_from(sorted(UNITS)), st.booleans())
 def test_a_size_is_rounded_down_to_mebibytes(number, unit, upper):
     text = f" {number}{unit.upper() if upper else unit} "
@@ -44,7 +43,6 @@ def test_a_number_is_written_as_java_writes_it(number, text):
     assert java_double(number) == text
 
 
-@settings(deadline=None)  # a busy machine proves nothing
 @given(st.floats(0, allow_infinity=False))
 def test_a_written_number_is_the_same_number(number):
     assert float(java_double(number)) == number

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.driver.properties import read_properties, write_properties
@@ -9,13 +9,11 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 KEYS = TEXT.filter(bool)
 
 
-@settings(deadline=None)  # a busy machine proves nothing
 @given(st.dictionaries(KEYS, TEXT))
 def test_what_is_written_is_read_back(values):
     assert read_properties(write_properties(values, "comment")) == values
 
 
-@settings(deadline=None)  # a busy machine proves nothing
 @given(st.dictionaries(KEYS, TEXT))
 def test_each_entry_takes_one_line_after_the_comment(values):
     assert write_properties(values, "comment").count("\n") == len(values) + 1

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
@@ -91,7 +91,7 @@ def mutated(document: Any, draw: st.DataObject) -> Any:
 
 
 @pytest.mark.parametrize("place", DOCUMENTS, ids=lambda place: str(place[2]))
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES)
 @given(draw=st.data())
 def test_no_document_makes_the_server_fail(place: tuple[str, str, str], draw: st.DataObject) -> None:
     store = Store()
