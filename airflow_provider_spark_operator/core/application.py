@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from airflow_provider_spark_operator.core import observation, pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import (
+    Action,
     AddFinalizer,
     CreateAttempt,
     Decision,
@@ -22,6 +23,7 @@ from airflow_provider_spark_operator.core.decision import (
     Unconfirmed,
 )
 from airflow_provider_spark_operator.core.models.application import DeploymentMode, SparkApplication
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.release import confirm_absence, leftovers, release
 from airflow_provider_spark_operator.core.routes import missing_in_routes
@@ -32,7 +34,7 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.transitions import initial_status, move, move_to_next_attempt
+from airflow_provider_spark_operator.core.transitions import initial_status, move, move_to_next_attempt, remark
 
 _State = ApplicationState
 Rule: TypeAlias = Callable[[Situation], Decision | None]
@@ -98,7 +100,7 @@ def _held(seen: Situation) -> Decision | None:
 def _unsupported(seen: Situation) -> Decision | None:
     if seen.spec.deployment_mode is DeploymentMode.CLIENT_MODE:
         message = "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode."
-    elif field := missing_in_routes(seen.spec):
+    elif field := next(missing_in_routes(seen.spec), None):
         message = f"{field}: is required: a route without it leads nowhere."
     else:
         return None
@@ -118,7 +120,7 @@ def _create(seen: Situation) -> Decision:
         message = f"Attempt {seen.attempt_id} is due."
         return seen.wait(reasons.ATTEMPT_DUE, message, AT_ONCE, CreateAttempt(seen.attempt_id))
     if isinstance(outcome, Refused):
-        return seen.move(_State.SCHEDULING_FAILURE, reasons.SCHEDULING_FAILED, outcome.detail)
+        return seen.move(_State.SCHEDULING_FAILURE, outcome.reason, outcome.detail)
     return seen.move(_State.DRIVER_REQUESTED, reasons.DRIVER_REQUESTED, "The driver has been requested.")
 
 
@@ -126,17 +128,39 @@ def _create(seen: Situation) -> Decision:
 
 
 def _suspended(seen: Situation) -> Decision | None:
+    """Stop the driver of a suspended application, and go on to the next attempt.
+
+    That this is why the driver ends is written down before it is told to: else the end of a driver
+    whose suspension is lifted meanwhile would be taken for a failure.
+    """
     driver = seen.observed.driver
-    if not seen.spec.suspend or (isinstance(driver, Present) and _ended_by_itself(seen, driver)):
+    marked = seen.status.current_state.reason == reasons.SUSPENDED
+    if not (seen.spec.suspend or marked) or (isinstance(driver, Present) and _ended_by_itself(seen, driver)):
         return None
-    if decision := release(seen):
-        return decision
+    if not marked:
+        return _remarked(seen, reasons.SUSPENDED, "The application is suspended; its driver is being stopped.")
+    if not seen.spec.suspend and isinstance(driver, Present) and pods.deletion_began(driver.pod) is None:
+        return _remarked(seen, reasons.RESUMED, "The suspension was lifted before the driver was stopped.")
+    return release(seen) or _next_attempt_after_suspension(seen)
+
+
+def _remarked(seen: Situation, reason: str, message: str) -> Decision:
+    return Decision(reason, message, (), remark(seen.status, reason, message), AT_ONCE)
+
+
+def _next_attempt_after_suspension(seen: Situation) -> Decision:
     info = seen.status.current_attempt_summary.attempt_info
     message = "The application was suspended; another attempt follows when spec.suspend is false."
     following = info.model_copy(update={"id": info.id + 1})
+    return _attempted_again(seen, following, reasons.SUSPENDED, message)
+
+
+def _attempted_again(
+    seen: Situation, following: AttemptInfo, reason: str, message: str, actions: tuple[Action, ...] = ()
+) -> Decision:
     trim = seen.settings.trim_state_transition_history
-    status = move_to_next_attempt(seen.status, following, seen.now, message, trim=trim)
-    return Decision(reasons.SUSPENDED, message, (), status, AT_ONCE)
+    status = move_to_next_attempt(seen.status, following, seen.now, message, trim=trim, reason=reason)
+    return Decision(reason, message, actions, status, AT_ONCE)
 
 
 def _ended_by_itself(seen: Situation, driver: Present) -> bool:
@@ -174,10 +198,10 @@ def _started(seen: Situation) -> Decision | None:
     status = seen.status
     reason, message = reasons.DRIVER_STARTED, "The driver has started."
     if seen.state is _State.DRIVER_REQUESTED:
-        status = move(status, _State.DRIVER_STARTED, seen.now, message)
+        status = move(status, _State.DRIVER_STARTED, seen.now, message, reason=reason)
     if pods.is_ready(pod):
         reason, message = reasons.DRIVER_READY, "The driver is ready."
-        status = move(status, _State.DRIVER_READY, seen.now, message)
+        status = move(status, _State.DRIVER_READY, seen.now, message, reason=reason)
     return Decision(reason, message, (), status, AT_ONCE) if status is not seen.status else None
 
 
@@ -248,9 +272,7 @@ def _restarted(seen: Situation) -> Decision | None:
     if decision := release(seen):
         return decision
     message = f"Attempt {seen.attempt_id} ended in {seen.state}; attempt {following.id} follows."
-    trim = seen.settings.trim_state_transition_history
-    status = move_to_next_attempt(seen.status, following, seen.now, message, trim=trim)
-    return Decision(reasons.RESTART_SCHEDULED, message, leftovers(seen), status, AT_ONCE)
+    return _attempted_again(seen, following, reasons.RESTART_SCHEDULED, message, leftovers(seen))
 
 
 def _retained(seen: Situation) -> Decision | None:

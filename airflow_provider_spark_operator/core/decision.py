@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 
 KubernetesObject: TypeAlias = Mapping[str, object]
@@ -39,10 +40,12 @@ class Created:
 class Refused:
     """The attempt's resources could not be built, or the API refused one of them for good.
 
-    `detail` is a sentence for a person: which object or field, and why.
+    `detail` is a sentence for a person: which object or field, and why. `reason` is SCHEDULING_FAILED, or
+    SPEC_UNBUILDABLE where only an edit of the spec can help.
     """
 
     detail: str
+    reason: str = reasons.SCHEDULING_FAILED
 
 
 CreateOutcome: TypeAlias = Created | Refused

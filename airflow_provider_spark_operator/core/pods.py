@@ -13,7 +13,7 @@ class Container:
     """What a pod's status says about one container.
 
     `exit_code` is None while it has not terminated; `reason` and `message` are those of its current
-    state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`).
+    state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`); `image` is as its pod names it.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Container:
     exit_code: int | None
     reason: str
     message: str
+    image: str = ""
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -107,6 +108,7 @@ def _container(entry: Mapping[str, object]) -> Container:
         exit_code=_integer(terminated.get("exitCode")) if terminated else None,
         reason=text(said.get("reason")),
         message=text(said.get("message")),
+        image=text(entry.get("image")),
     )
 
 

@@ -66,7 +66,7 @@ class Situation:
         actions: tuple[Action, ...] = (),
     ) -> Decision:
         """The decision to do `actions`, enter `to`, and look again at once."""
-        status = move(self.status, to, self.now, message, driver_status)
+        status = move(self.status, to, self.now, message, driver_status, reason=reason)
         return Decision(reason, message, actions, status, AT_ONCE)
 
     def wait(self, reason: str, message: str, after: timedelta | None, *actions: Action) -> Decision:

@@ -76,19 +76,27 @@ def move(
     now: datetime,
     message: str,
     driver_status: Mapping[str, object] | None = None,
+    *,
+    reason: str | None = None,
 ) -> ApplicationStatus:
     """`status` after the move to `to`, which is appended to its history.
 
     Raises:
         IllegalMove: `MOVES` does not have it.
     """
-    record = _record(status, to, now, message, driver_status)
+    record = _record(status, to, now, message, driver_status, reason)
     history = {**status.state_transition_history, next_key(status.state_transition_history): record}
     return status.model_copy(update={"current_state": record, "state_transition_history": history})
 
 
 def move_to_next_attempt(
-    status: ApplicationStatus, attempt: AttemptInfo, now: datetime, message: str, *, trim: bool
+    status: ApplicationStatus,
+    attempt: AttemptInfo,
+    now: datetime,
+    message: str,
+    *,
+    trim: bool,
+    reason: str | None = None,
 ) -> ApplicationStatus:
     """`status` after the move to ScheduledToRestart, with `attempt` as the current one.
 
@@ -97,7 +105,7 @@ def move_to_next_attempt(
     Raises:
         IllegalMove: there is no restart from the current state.
     """
-    record = _record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None)
+    record = _record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None, reason)
     ended = status.current_attempt_summary
     history = {next_key(status.state_transition_history): record}
     if trim:
@@ -113,6 +121,12 @@ def move_to_next_attempt(
             "previous_attempt_summary": ended,
         }
     )
+
+
+def remark(status: ApplicationStatus, reason: str, message: str) -> ApplicationStatus:
+    """`status` with another reason and message for being in its state; the history keeps the first ones."""
+    record = status.current_state.model_copy(update={"reason": reason, "message": message})
+    return status.model_copy(update={"current_state": record})
 
 
 def in_order(history: Mapping[str, StateRecord] | None) -> list[StateRecord]:
@@ -131,6 +145,7 @@ def _record(
     now: datetime,
     message: str,
     driver_status: Mapping[str, object] | None,
+    reason: str | None,
 ) -> StateRecord:
     origin = status.current_state.current_state_summary
     if to not in MOVES[origin]:
@@ -138,6 +153,7 @@ def _record(
     return StateRecord(
         current_state_summary=to,
         last_transition_time=now,
+        reason=reason,
         message=message,
         last_observed_driver_status=dict(driver_status) if driver_status is not None else None,
     )

@@ -108,8 +108,7 @@ def _failure(stop: StateEntry, progress: Progress) -> Verdict:
 def _cause(stop: StateEntry) -> _Cause:
     status = stop.driver_status or {}
     if stop.state == _State.SCHEDULING_FAILURE:
-        what = stop.message or "the driver's resources could not be created"
-        return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
+        return _refusal(stop)
     if stop.state == _State.DRIVER_EVICTED:
         said = pods.text(status.get("message"))
         what = "the driver pod was evicted from its node" + (f": {said}" if said else "")
@@ -121,6 +120,13 @@ def _cause(stop: StateEntry) -> _Cause:
     return _terminated(status) or _Cause(
         FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, stop.message or "the driver failed"
     )
+
+
+def _refusal(stop: StateEntry) -> _Cause:
+    what = stop.message or "the driver's resources could not be created"
+    if stop.reason == reasons.SPEC_UNBUILDABLE:
+        return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, what)
+    return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
 
 
 def _timeout(state: str) -> _Cause:
@@ -139,8 +145,9 @@ def _obstacle(status: Mapping[str, object]) -> _Cause | None:
     for container in waiting:
         detail = ": ".join(part for part in (container.reason, container.message) if part)
         if container.reason in _PULL_FAILURES:
-            what = f"the image of the driver's container {container.name} could not be pulled: {detail}"
-            advice = "check spark.kubernetes.container.image and the pull secrets"
+            image = f" {container.image}" if container.image else ""
+            what = f"the image{image} of the driver's container {container.name} could not be pulled: {detail}"
+            advice = "check spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets"
             return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, what, advice)
         if container.reason in _CREATION_FAILURES:
             what = f"the driver's container {container.name} could not be created: {detail}"
@@ -151,7 +158,8 @@ def _obstacle(status: Mapping[str, object]) -> _Cause | None:
 def _unseen(stop: StateEntry) -> _Cause:
     """A failure without the pod's status: the spec was refused, or the driver had gone before it was seen to end."""
     message = stop.message or "the driver pod is gone, and nobody saw it end"
-    if message.startswith("spec.") or "client mode" in message.lower():
+    # The Apache operator writes no reason; of what it refuses, the words are all there is.
+    if stop.reason == reasons.SPEC_UNSUPPORTED or (not stop.reason and message.lower().startswith("client mode")):
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNSUPPORTED, message)
     return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first(message))
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -53,9 +54,12 @@ async def create_attempt(
     """
     try:
         templates = await asyncio.to_thread(read_templates, application_template_files(application))
-        resources = build_attempt(application, attempt_id, operator_name, templates=templates)
     except DriverBuildError as error:
         return Creation(Refused(str(error)))
+    try:
+        resources = build_attempt(application, attempt_id, operator_name, templates=templates)
+    except DriverBuildError as error:
+        return Creation(Refused(str(error), reasons.SPEC_UNBUILDABLE))
     for warning in resources.warnings:
         logger.warning(
             "attempt %d: %s", attempt_id, warning, extra={"application": f"{application.namespace}/{application.name}"}

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from airflow_provider_spark_operator.core.decision import Settings
-from tests.core.virtual_cluster import JsonObject, Key, VirtualCluster, key_of, pod_status, told
+from tests.core.virtual_cluster import JsonObject, Key, VirtualCluster, pod_status, told
 from tests.core.virtual_controller import VirtualController
 
 FOLDER = Path(__file__).parents[1] / "golden" / "traces"
@@ -167,7 +167,7 @@ class Scenario:
         self._await("the application's end", argument, lambda: application not in self._cluster.objects)
 
     def _step_driver(self, argument: JsonObject) -> None:
-        story = argument["it"] if "it" in argument else argument
+        story = argument.get("it", argument)
         self._set_pod(self._drivers[self._application(argument).namespace], told(story))
 
     def _step_executors(self, argument: JsonObject) -> None:

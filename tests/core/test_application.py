@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt, remark
 from tests.builders import (
     DRIVER,
     NOW,
@@ -517,6 +517,39 @@ def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim):
     assert play.application.status.current_attempt_summary.attempt_info == AttemptInfo(id=1)
 
 
+def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_it():
+    play = Play(application_document()).look()
+    play.driver("ready")
+    play.look()
+    play.change(suspend=True)
+    play.look()
+    play.change(suspend=False)
+    play.look()
+    assert play.state == "RunningHealthy"
+    play.driver("failed")
+    play.look()
+    assert play.states[-2:] == ["ScheduledToRestart", "DriverRequested"]
+    assert play.created == [0, 1]
+
+
+def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_nothing():
+    status = remark(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
+    decision = decided(application(status=status), Present(driver_pod("ready")))
+    assert (decision.reason, decision.actions) == (reasons.RESUMED, ())
+    assert decision.status is not None
+    assert decision.status.state_transition_history == status.state_transition_history
+    again = decided(application(status=decision.status), Present(driver_pod("ready")))
+    assert (again.reason, again.status) == (reasons.NOTHING_DUE, None)
+
+
+def test_why_a_driver_is_stopped_is_written_down_before_it_is():
+    decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
+    assert (decision.reason, decision.actions) == (reasons.SUSPENDED, ())
+    assert decision.status is not None
+    marked = application(status=decision.status, suspend=True)
+    assert decided(marked, Present(driver_pod("ready"))).actions == (DeleteDriver(0),)
+
+
 def test_a_driver_that_ended_before_it_was_suspended_is_judged():
     resource = at(S.RUNNING_HEALTHY, suspend=True)
     assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
@@ -524,7 +557,7 @@ def test_a_driver_that_ended_before_it_was_suspended_is_judged():
 
 def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed():
     decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
-    assert decision.status is None
+    assert (entered(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
 
 
 def test_a_suspended_application_is_not_judged_before_it_is_due():

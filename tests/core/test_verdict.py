@@ -1,12 +1,14 @@
 import pytest
 
 from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.decision import Observed, Refused, Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, verdict
-from tests.builders import NOW, application_document, container, driver_pod, pod, status_at, status_in
+from tests.builders import NOW, application, application_document, container, driver_pod, pod, status_at, status_in
 from tests.core.play import Play
 
 S = ApplicationState
@@ -230,6 +232,44 @@ def test_a_spec_that_cannot_be_run_is_not_worth_a_retry():
         SCHEDULING,
         False,
     )
+
+
+def test_what_the_apache_operator_does_not_support_is_told_by_its_words():
+    refused = judged_end(S.FAILED, "Client mode is not supported yet.")
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
+        reasons.SPEC_UNSUPPORTED,
+        SCHEDULING,
+        False,
+    )
+
+
+def test_a_lost_driver_is_not_taken_for_an_unsupported_spec_whatever_the_message():
+    status = move(
+        status_in(S.DRIVER_REQUESTED),
+        S.FAILED,
+        NOW,
+        "client mode is what the pod was called",
+        reason=reasons.DRIVER_LOST,
+    )
+    assert judged(move(status, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.DRIVER_LOST
+
+
+@pytest.mark.parametrize(
+    ("reason", "retry_worthy"), [(reasons.SPEC_UNBUILDABLE, False), (reasons.SCHEDULING_FAILED, True)]
+)
+def test_a_spec_that_no_driver_can_be_built_from_is_not_worth_a_retry(reason, retry_worthy):
+    decision = decide(application(), Observed(create_outcome=Refused("spec.x: is wrong", reason)), Settings(), NOW)
+    assert decision.status is not None
+    refused = judged(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
+    assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (reason, SCHEDULING, retry_worthy)
+    assert "spec.x: is wrong" in refused.sentence
+
+
+def test_an_image_that_cannot_be_pulled_is_named():
+    waiting = {**container(waiting="ImagePullBackOff", message="Back-off pulling"), "image": "registry.example/spark:9"}
+    failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", waiting))
+    assert "the image registry.example/spark:9 of the driver's container" in failed.sentence
+    assert "spark.kubernetes.container.image" in failed.sentence
 
 
 def test_a_later_attempt_is_named_in_the_sentence():

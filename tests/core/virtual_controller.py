@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
@@ -32,6 +31,9 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from tests.core.virtual_cluster import Key, RefusedByApi, VirtualCluster, key_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _REACTION = 0.02
 _MOST_DECISIONS = 4

@@ -108,6 +108,21 @@ def test_kubernetes_own_types_keep_all_their_fields(schema):
         assert "properties" not in part
 
 
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("driverServiceIngressList", ("ingressMetadata", "ingressSpec")),
+        ("driverHttpRouteList", ("httpRouteMetadata", "httpRouteSpec")),
+        ("driverGrpcRouteList", ("grpcRouteMetadata", "grpcRouteSpec")),
+    ],
+)
+def test_an_entry_of_a_way_to_the_driver_has_four_open_parts(schema, path, names):
+    entry = at(schema, f"spec.{path}")["items"]
+    assert entry["required"] == sorted(["serviceMetadata", "serviceSpec", names[0]])
+    assert set(entry["properties"]) == {"serviceMetadata", "serviceSpec", *names}
+    assert all(part["x-kubernetes-preserve-unknown-fields"] for part in entry["properties"].values())
+
+
 def test_numbers_have_64_bits(schema):
     assert {part["format"] for part in parts(schema) if part["type"] == "integer"} == {"int64"}
 

@@ -77,6 +77,7 @@ def _entry(record: Mapping[str, object]) -> StateEntry:
         time=_time(text(record.get("lastTransitionTime"))),
         message=text(record.get("message")) or None,
         driver_status=driver_status if isinstance(driver_status, Mapping) else None,
+        reason=text(record.get("reason")) or None,
     )
 
 

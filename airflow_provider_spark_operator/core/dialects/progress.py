@@ -23,12 +23,16 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class StateEntry:
-    """A state that the application entered at `time`, and the driver pod's status if that was recorded."""
+    """A state that the application entered at `time`, and the driver pod's status if that was recorded.
+
+    `reason` is a constant of `core.reasons`, where whoever drives the application has written one.
+    """
 
     state: str
     time: datetime | None = None
     message: str | None = None
     driver_status: Mapping[str, object] | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ Durations are whole milliseconds, named as in the CRD; zero or less switches mos
 """
 
 from enum import StrEnum
+from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from airflow_provider_spark_operator.core.models.base import Boolean, Integer, JsonObject, Model
 from airflow_provider_spark_operator.core.models.resource import Resource
@@ -102,6 +103,21 @@ class ConfigMapSpec(Model):
     annotations: dict[str, str] = Field(default_factory=dict)
 
 
+_OPEN_OBJECT: Final = {"type": "object", "additionalProperties": True}
+
+
+def _exposure(metadata: str, spec: str) -> WithJsonSchema:
+    """The schema of a service with an ingress or route before it: Kubernetes' own types, under our names."""
+    required = ["serviceMetadata", "serviceSpec", metadata]
+    properties = dict.fromkeys([*required, spec], _OPEN_OBJECT)
+    return WithJsonSchema({"type": "object", "properties": properties, "required": required})
+
+
+DriverServiceIngress = Annotated[JsonObject, _exposure("ingressMetadata", "ingressSpec")]
+DriverHttpRoute = Annotated[JsonObject, _exposure("httpRouteMetadata", "httpRouteSpec")]
+DriverGrpcRoute = Annotated[JsonObject, _exposure("grpcRouteMetadata", "grpcRouteSpec")]
+
+
 class SparkApplicationSpec(Model):
     """`spec` of a SparkApplication."""
 
@@ -118,9 +134,9 @@ class SparkApplicationSpec(Model):
     driver_spec: PodSpecOverride | None = None
     executor_spec: PodSpecOverride | None = None
     config_map_specs: list[ConfigMapSpec] = Field(default_factory=list)
-    driver_service_ingress_list: list[JsonObject] = Field(default_factory=list)
-    driver_http_route_list: list[JsonObject] = Field(default_factory=list)
-    driver_grpc_route_list: list[JsonObject] = Field(default_factory=list)
+    driver_service_ingress_list: list[DriverServiceIngress] = Field(default_factory=list)
+    driver_http_route_list: list[DriverHttpRoute] = Field(default_factory=list)
+    driver_grpc_route_list: list[DriverGrpcRoute] = Field(default_factory=list)
     application_tolerations: ApplicationTolerations = Field(default_factory=ApplicationTolerations)
     suspend: Boolean = False
 

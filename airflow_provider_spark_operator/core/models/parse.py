@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER
 from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
 from airflow_provider_spark_operator.core.models.reading import (
     Identity,
@@ -11,6 +12,7 @@ from airflow_provider_spark_operator.core.models.reading import (
     read,
 )
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.routes import missing_in_ingresses, missing_in_routes
 
 _IDENTITY = Identity(
     kind="SparkApplication",
@@ -19,6 +21,8 @@ _IDENTITY = Identity(
     because="it becomes a label",
     names="the driver's service",
 )
+
+_RUNNERS = {PYTHON_RUNNER: "spec.pyFiles", R_RUNNER: "spec.sparkRFiles"}
 
 
 def parse_application(document: Mapping[str, object]) -> SparkApplication:
@@ -43,20 +47,39 @@ def validate_document(document: object) -> list[Problem]:
         application = parse_application(document)
     except InvalidResource as error:
         return problems + list(error.problems)
-    return problems + _main_resource_problems(application.spec) + _instance_problems(application.spec)
+    spec = application.spec
+    return [*problems, *_main_resource_problems(spec), *_instance_problems(spec), *_route_problems(spec)]
 
 
 def _main_resource_problems(spec: SparkApplicationSpec) -> list[Problem]:
-    if spec.py_files and spec.spark_r_files:
-        message = "cannot be combined with spec.pyFiles: an application runs either Python or R"
-        return [Problem("spec.sparkRFiles", message)]
+    if not (spec.main_class or spec.jars or spec.py_files or spec.spark_r_files):
+        message = "says nothing to run: set mainClass with jars, or pyFiles, or sparkRFiles"
+        return [Problem("spec", message)]
     if spec.jars and not spec.main_class:
         message = "is required where spec.jars is set: name the class to run"
         return [Problem("spec.mainClass", message)]
-    if not (spec.main_class or spec.py_files or spec.spark_r_files):
-        message = "says nothing to run: set mainClass with jars, or pyFiles, or sparkRFiles"
-        return [Problem("spec", message)]
-    return []
+    scripts = {"spec.pyFiles": spec.py_files, "spec.sparkRFiles": spec.spark_r_files}
+    runs = _field_that_is_run(spec)
+    if runs in scripts and not scripts[runs]:
+        return [Problem(runs, f"is required where spec.mainClass is {spec.main_class}: name the script to run")]
+    message = f"would be ignored beside {runs}: an application runs one thing; take one of the two out"
+    return [Problem(field, message) for field, value in scripts.items() if value and field != runs]
+
+
+def _field_that_is_run(spec: SparkApplicationSpec) -> str:
+    """The field that names the main resource; more than one may be set, for jars go with scripts too."""
+    if spec.main_class in _RUNNERS:
+        return _RUNNERS[spec.main_class]
+    if spec.jars:
+        return "spec.jars"
+    if spec.py_files:
+        return "spec.pyFiles"
+    return "spec.sparkRFiles" if spec.spark_r_files else "spec.mainClass"
+
+
+def _route_problems(spec: SparkApplicationSpec) -> list[Problem]:
+    missing = [*missing_in_routes(spec), *missing_in_ingresses(spec)]
+    return [Problem(field, "is required: a route without it leads nowhere") for field in missing]
 
 
 def _instance_problems(spec: SparkApplicationSpec) -> list[Problem]:

@@ -32,11 +32,14 @@ class AttemptInfo(Model):
 class StateRecord(Model):
     """One state with the time at which it was entered; UTC.
 
-    `last_observed_driver_status` is the driver pod's `status` as it was seen then.
+    `reason` is a constant of `core.reasons`; the Apache operator neither writes nor keeps it, and its
+    CustomResourceDefinition prunes it. `last_observed_driver_status` is the driver pod's `status` as it was
+    seen then.
     """
 
     current_state_summary: ApplicationState
     last_transition_time: Time
+    reason: str | None = None
     message: str | None = None
     last_observed_driver_status: JsonObject | None = None
 

@@ -139,9 +139,59 @@ def test_something_must_be_run():
     ]
 
 
-def test_python_and_r_cannot_both_be_run():
-    document = application_document(pyFiles="local:///a.py", sparkRFiles="local:///a.R")
-    assert [problem.path for problem in validate_document(document)] == ["spec.sparkRFiles"]
+PYTHON, R = "org.apache.spark.deploy.PythonRunner", "org.apache.spark.deploy.RRunner"
+
+
+@pytest.mark.parametrize(
+    ("resources", "problem", "says"),
+    [
+        pytest.param({"mainClass": "a.B"}, None, "", id="a class of the image"),
+        pytest.param({"mainClass": "a.B", "jars": "a.jar"}, None, "", id="a jar"),
+        pytest.param({"pyFiles": "a.py"}, None, "", id="a Python script"),
+        pytest.param({"sparkRFiles": "a.R"}, None, "", id="an R script"),
+        pytest.param({"mainClass": PYTHON, "pyFiles": "a.py", "jars": "a.jar"}, None, "", id="Python with a jar"),
+        pytest.param({"mainClass": R, "sparkRFiles": "a.R", "jars": "a.jar"}, None, "", id="R with a jar"),
+        pytest.param(
+            {"mainClass": "a.B", "jars": "a.jar", "pyFiles": "a.py"}, "pyFiles", "spec.jars", id="jar, Python"
+        ),
+        pytest.param(
+            {"mainClass": "a.B", "jars": "a.jar", "sparkRFiles": "a"}, "sparkRFiles", "spec.jars", id="jar, R"
+        ),
+        pytest.param({"pyFiles": "a.py", "sparkRFiles": "a.R"}, "sparkRFiles", "spec.pyFiles", id="Python and R"),
+        pytest.param({"mainClass": PYTHON, "jars": "a.jar"}, "pyFiles", "name the script", id="Python, no script"),
+        pytest.param({"mainClass": R, "pyFiles": "a.py"}, "sparkRFiles", "name the script", id="R, no script"),
+    ],
+)
+def test_one_thing_is_run(resources, problem, says):
+    document = application_document()
+    del document["spec"]["mainClass"], document["spec"]["jars"]
+    document["spec"] |= resources
+    problems = validate_document(document)
+    assert [each.path for each in problems] == ([f"spec.{problem}"] if problem else [])
+    assert all(says in each.message for each in problems)
+
+
+def test_what_ways_to_the_driver_lack_is_named_field_by_field():
+    document = application_document(
+        driverServiceIngressList=[{"serviceSpec": {"ports": []}}],
+        driverHttpRouteList=[
+            {
+                "serviceSpec": {"ports": []},
+                "serviceMetadata": {"name": "ui"},
+                "httpRouteMetadata": {"name": "ui"},
+                "httpRouteSpec": {"parentRefs": [{"name": "gateway"}]},
+            }
+        ],
+        driverGrpcRouteList=[{}],
+    )
+    assert [each.path for each in validate_document(document)] == [
+        "spec.driverGrpcRouteList[0].serviceSpec",
+        "spec.driverGrpcRouteList[0].serviceMetadata.name",
+        "spec.driverGrpcRouteList[0].grpcRouteMetadata.name",
+        "spec.driverGrpcRouteList[0].grpcRouteSpec.parentRefs",
+        "spec.driverServiceIngressList[0].serviceMetadata.name",
+        "spec.driverServiceIngressList[0].ingressMetadata.name",
+    ]
 
 
 def test_a_generated_name_is_a_name():
