@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -23,7 +24,6 @@ from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.reconcile.files import read_templates
 from airflow_provider_spark_operator.reconcile.observe import current_attempt
-
 
 _HEAD = ("apiVersion", "kind", "metadata")
 
@@ -77,6 +77,8 @@ def submitted(arguments: Sequence[str], environment: Mapping[str, str]) -> list[
     for warning in driver.warnings:
         print_note(warning)
     for upload in driver.uploads:
+        if not Path(upload.source).exists():
+            raise DriverBuildError(upload.source, "does not exist, and could not be uploaded")
         print_note(f"spark-submit would upload {upload.source} to {upload.target}")
     owner = {
         "apiVersion": "v1",

@@ -2,7 +2,6 @@
 
 import getpass
 import glob
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.core.driver.command_line import CommandLine, parse_command_line
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
 from airflow_provider_spark_operator.core.driver.named_files import plain_files, template_files
 from airflow_provider_spark_operator.core.driver.properties import read_properties
@@ -21,7 +21,6 @@ SUBMIT_TIME = 1_577_836_800_000
 """The time that stands for the moment of submission, 2020 in milliseconds: what is printed depends on no clock."""
 
 _DEFAULTS_FILE = "spark-defaults.conf"
-_INNERMOST_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def gather_submission(
@@ -49,7 +48,9 @@ def gather_submission(
     )
     inputs = submission_inputs(command, surroundings)
     conf = Configuration(inputs.conf, environment)
-    templates = read_templates(template_files(conf))
+    named = template_files(conf)
+    executor = named.pop(EXECUTOR_TEMPLATE_KEY, None)
+    templates = read_templates(named)
     hadoop = environment.get("HADOOP_CONF_DIR")
     return replace(
         inputs,
@@ -57,20 +58,18 @@ def gather_submission(
         hadoop_files=None if hadoop is None else _directory(hadoop),
         files={path: read_file(key, path) for key, path in plain_files(conf).items()},
         driver_template=templates.driver,
-        executor_template=templates.executor,
+        # Passed on unread, so that its mistakes are the driver's to find.
+        executor_template=None if executor is None else _text(EXECUTOR_TEMPLATE_KEY, executor),
         pod_group_template=templates.pod_group,
     )
 
 
 def expand_glob(pattern: str) -> list[str]:
-    """The files that a pattern with `*`, `?`, `[…]` and `{a,b}` matches, sorted; itself if there is none."""
-    braces = _INNERMOST_BRACES.search(pattern)
-    if braces:
-        start, end = pattern[: braces.start()], pattern[braces.end() :]
-        alternatives = [f"{start}{each}{end}" for each in braces[1].split(",")]
-        found = {match for each in alternatives for match in expand_glob(each) if Path(match).exists()}
-    else:
-        found = set(glob.glob(pattern.replace("[^", "[!"), include_hidden=True))  # noqa: PTH207 - absolute
+    """The files that a pattern with `*`, `?` and `[…]` matches, sorted; itself if there is none.
+
+    Spark's braces `{a,b}` never come here whole: the comma has taken the list apart before.
+    """
+    found = glob.glob(pattern.replace("[^", "[!"), include_hidden=True)  # noqa: PTH207 - an absolute pattern
     return sorted(found) or [pattern]
 
 
@@ -95,9 +94,13 @@ def _properties(command: CommandLine, conf_files: Mapping[str, bytes], directory
     if command.loads_defaults and _DEFAULTS_FILE in conf_files:
         properties |= read_properties(decoded(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
     if command.properties_file is not None:
-        content = read_file("--properties-file", str(directory.absolute() / command.properties_file))
-        properties |= read_properties(decoded("--properties-file", content))
+        path = str(directory.absolute() / command.properties_file)
+        properties |= read_properties(_text("--properties-file", path))
     return properties
+
+
+def _text(key: str, path: str) -> str:
+    return decoded(key, read_file(key, path))
 
 
 def _user(environment: Mapping[str, str]) -> str:

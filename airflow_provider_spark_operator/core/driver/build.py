@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core.driver.command import command
 from airflow_provider_spark_operator.core.driver.config_map import configuration
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.credentials import credentials
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import executor_template
 from airflow_provider_spark_operator.core.driver.hadoop import hadoop
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
@@ -83,6 +84,8 @@ def build_driver(inputs: SubmissionInputs, naming: Naming) -> DriverResources:
     check_executor_volumes(submission)
     spark_pod, warnings = initial_pod(submission)
     excluded = set(submission.conf.listed(_EXCLUDED_STEPS_KEY))
+    if f"{_PACKAGE}{STEPS[0][0]}" in excluded:
+        raise DriverBuildError(_EXCLUDED_STEPS_KEY, f"{STEPS[0][0]} cannot be left out: it names the pod")
     applied: list[Changes] = []
     for class_name, step in STEPS:
         if f"{_PACKAGE}{class_name}" not in excluded:

@@ -80,17 +80,18 @@ class Configuration:
         return value
 
     def mebibytes(self, key: str) -> int | None:
-        """A size in MiB (without a unit the number is MiB), or None; errors as `memory_mib`."""
+        """A size in MiB (without a unit the number is MiB), or None; errors as `memory_mib`.
+
+        Spark takes a sign here, which it does not take from its command line.
+        """
         value = self.text(key)
-        return None if value is None else memory_mib(key, value)
+        if value is None:
+            return None
+        return -memory_mib(key, value[1:]) if value.startswith("-") else memory_mib(key, value)
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
         """What follows the prefix, sorted, with the values as given."""
-        return {
-            key.removeprefix(prefix): self._values[key]
-            for key in sorted(self._values)
-            if key.startswith(prefix) and key != prefix
-        }
+        return {key.removeprefix(prefix): self._values[key] for key in sorted(self._values) if key.startswith(prefix)}
 
     def _find(self, keys: tuple[str, ...]) -> tuple[str, str] | None:
         for key in keys:

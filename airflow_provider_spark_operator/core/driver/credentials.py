@@ -31,7 +31,7 @@ def credentials(submission: Submission, _: SparkPod) -> Changes:
     properties = _properties(submission, data)
     account = submission.conf.text(_SERVICE_ACCOUNT_KEY)
     if not data:
-        spec = {"serviceAccount": account, "serviceAccountName": account} if account else {}
+        spec = {"serviceAccount": account, "serviceAccountName": account} if account is not None else {}
         return Changes(pod={"spec": spec} if spec else {}, properties=properties)
     name = f"{submission.naming.prefix}-{_VOLUME}"
     added = mounted_volume(

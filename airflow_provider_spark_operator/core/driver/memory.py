@@ -30,16 +30,27 @@ def memory_mib(key: str, value: str) -> int:
     Raises:
         DriverBuildError: a fraction, a sign, an unknown unit, or a number over 64 bits; `key` is named.
     """
+    number, unit = _parsed(key, value)
+    size = number * unit // _MIB
+    if max(size, number) > _LARGEST_LONG:
+        raise DriverBuildError(key, f"{value!r} is larger than Spark can count")
+    return size
+
+
+def is_positive_size(key: str, value: str) -> bool:
+    """Whether a size is more than nothing, even where it is less than a MiB; errors as `memory_mib`."""
+    return _parsed(key, value)[0] > 0
+
+
+def _parsed(key: str, value: str) -> tuple[int, int]:
+    """The number and how many bytes its unit has."""
     match = _BYTE_STRING.fullmatch(value.strip().lower())
     unit = match and _UNITS.get(match[2] or "m")
     if not match or not unit:
         raise DriverBuildError(
             key, f"{value!r} is no memory size: give a whole number with a unit b, k, m, g, t or p, as in 2g"
         )
-    size = int(match[1]) * unit // _MIB
-    if max(size, int(match[1])) > _LARGEST_LONG:
-        raise DriverBuildError(key, f"{value!r} is larger than Spark can count")
-    return size
+    return int(match[1]), unit
 
 
 def java_double(value: float) -> str:

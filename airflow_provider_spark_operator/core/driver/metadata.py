@@ -26,10 +26,11 @@ def driver_labels(submission: Submission) -> dict[str, str]:
     Raises:
         DriverBuildError: the user gives one of Spark's own.
     """
+    name = submission.conf.text("spark.app.name")
     reserved = {
         LABEL_SPARK_VERSION: submission.inputs.spark_version,
         **selector_label(submission),
-        _LABEL_SPARK_NAME: application_name_label(submission.conf.text("spark.app.name") or _DEFAULT_NAME),
+        _LABEL_SPARK_NAME: application_name_label(_DEFAULT_NAME if name is None else name),
         LABEL_ROLE: ROLE_DRIVER,
     }
     labels = submission.conf.with_prefix(LABEL_PREFIX)

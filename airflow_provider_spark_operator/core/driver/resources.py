@@ -24,11 +24,11 @@ def container_resources(conf: Configuration, kind: ApplicationKind) -> JsonObjec
             without a vendor.
     """
     memory = f"{_memory(conf) + _overhead(conf, kind)}Mi"
-    cores = conf.text("spark.kubernetes.driver.request.cores")
+    cores = _quantity(conf, "spark.kubernetes.driver.request.cores")
     if cores is None:
         cores = str(conf.integer("spark.driver.cores", default=1))
     limits = {"memory": memory, **_devices(conf)}
-    limit_cores = conf.text("spark.kubernetes.driver.limit.cores")
+    limit_cores = _quantity(conf, "spark.kubernetes.driver.limit.cores")
     if limit_cores is not None:
         limits["cpu"] = limit_cores
     return {"requests": {"cpu": cores, "memory": memory}, "limits": limits}
@@ -39,8 +39,18 @@ def written_overhead_factor(conf: Configuration, kind: ApplicationKind) -> str:
     return java_double(_base_factor(conf, kind))
 
 
+def _quantity(conf: Configuration, key: str) -> str | None:
+    """A quantity as written: the API judges it; only an empty one says nothing."""
+    value = conf.text(key)
+    if value == "":
+        raise DriverBuildError(key, "is empty: give a quantity as in 500m or 2, or remove it")
+    return value
+
+
 def _memory(conf: Configuration) -> int:
     memory = conf.mebibytes(_MEMORY_KEY)
+    if memory is not None and memory < 0:
+        raise DriverBuildError(_MEMORY_KEY, "must not be negative")
     return _DEFAULT_MEMORY_MIB if memory is None else memory
 
 

@@ -14,9 +14,11 @@ from airflow_provider_spark_operator.core.driver.inputs import (
     ApplicationKind,
     SubmissionInputs,
 )
+from airflow_provider_spark_operator.core.driver.memory import is_positive_size
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
 _MASTER = re.compile(r"k8s://(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<rest>.+)")
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ENVIRONMENT_KEYS = {
     "spark.driver.memory": "SPARK_DRIVER_MEMORY",
@@ -25,6 +27,13 @@ _ENVIRONMENT_KEYS = {
 }
 _PATH_LIST_KEYS = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
 _RUNNERS = {ApplicationKind.PYTHON: PYTHON_RUNNER, ApplicationKind.R: R_RUNNER}
+
+_SHELLS = dict.fromkeys(("spark-shell", "pyspark-shell", "sparkr-shell"), "a shell")
+_SESSIONS = {
+    "org.apache.spark.sql.connect.service.SparkConnectServer": "a Spark Connect server",
+    "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2": "a Thrift server",
+    "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver": "the SQL shell",
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,7 @@ def submission_inputs(command: CommandLine, surroundings: Surroundings) -> Submi
     main_class = _RUNNERS.get(kind) or command.options.get("--class")
     if not main_class:
         raise DriverBuildError("--class", "is required: name the class to run")
+    _check_is_no_session(command)
     conf.setdefault("spark.app.name", command.options.get("--class") or command.main_resource.rsplit("/", 1)[-1])
     conf["spark.master"] = _master(command.options.get("--master") or conf.get("spark.master"))
     conf["spark.submit.deployMode"] = _deploy_mode(command, conf)
@@ -146,16 +156,35 @@ def _deploy_mode(command: CommandLine, conf: Mapping[str, str]) -> str:
     return mode
 
 
+def _check_is_no_session(command: CommandLine) -> None:
+    """Raise DriverBuildError for what spark-submit runs only where it is called."""
+    what = _SHELLS.get(command.main_resource) or _SESSIONS.get(command.options.get("--class", ""))
+    if what:
+        raise DriverBuildError("--deploy-mode", f"{what} is not submitted in cluster mode: use a SparkApplication")
+
+
 def _checked(inputs: SubmissionInputs) -> SubmissionInputs:
-    """The inputs in their namespace, with everything checked that spark-submit checks itself."""
+    """The inputs in their namespace, with everything checked that spark-submit checks itself.
+
+    It checks these values as they are written: one that refers to another is refused.
+    """
     conf = Configuration(inputs.conf, inputs.environment)
     for key in ("spark.driver.memory", "spark.executor.memory"):
-        if conf.mebibytes(key) == 0:
+        memory = inputs.conf.get(key)
+        if memory is not None and not is_positive_size(key, memory):
             raise DriverBuildError(key, "must be greater than 0")
     positive = ["spark.driver.cores", "spark.executor.cores"]
     if not conf.boolean("spark.dynamicAllocation.enabled"):
         positive.append("spark.executor.instances")
     for key in positive:
-        if conf.integer(key, default=1) <= 0:
-            raise DriverBuildError(key, "must be greater than 0")
-    return replace(inputs, namespace=conf.text(_NAMESPACE_KEY) or "default")
+        number = inputs.conf.get(key, "1")
+        if not _WHOLE_NUMBER.fullmatch(number) or int(number) <= 0:
+            raise DriverBuildError(key, f"must be a whole number greater than 0, but is {number!r}")
+    if inputs.kind is ApplicationKind.R:
+        for entry in _entries(inputs.conf.get("spark.jars", "")):
+            if not entry.startswith("file:"):
+                raise DriverBuildError("spark.jars", f"{entry}: spark-submit takes only files for an R application")
+    namespace = conf.text(_NAMESPACE_KEY)
+    if namespace == "":
+        raise DriverBuildError(_NAMESPACE_KEY, "is empty: name a namespace, or remove it")
+    return replace(inputs, namespace=namespace or "default")

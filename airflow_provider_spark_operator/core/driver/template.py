@@ -64,6 +64,8 @@ def initial_pod(submission: Submission) -> tuple[SparkPod, tuple[str, ...]]:
 
 
 def _checked(template: Mapping[str, Any], field: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    if template.get("kind", "Pod") != "Pod":
+        raise DriverBuildError(field, f"is no pod template, but of the kind {template['kind']}")
     spec = template.get("spec")
     if not isinstance(spec, dict):
         raise DriverBuildError(field, "is no pod template: it has no spec")

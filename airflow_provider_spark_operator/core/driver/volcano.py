@@ -42,6 +42,7 @@ def user_steps(submission: Submission, _: SparkPod) -> Changes:
         return Changes()
     name = f"{submission.naming.application_id}-podgroup"
     group: JsonObject = {
+        "spec": {},
         **_template(submission),
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",

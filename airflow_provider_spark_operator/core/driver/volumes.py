@@ -91,6 +91,8 @@ def _check(volume: _Volume) -> None:
     if "mount.subPath" in volume.settings and "mount.subPathExpr" in volume.settings:
         raise DriverBuildError(f"{volume.prefix}mount.subPath", "excludes mount.subPathExpr: remove one of them")
     size = volume.settings.get("options.sizeLimit")
+    if size == "":
+        raise DriverBuildError(f"{volume.prefix}options.sizeLimit", "is empty: give a size as in 5Gi, or remove it")
     if size and re.fullmatch(r"[0-9]{1,4}", size, re.ASCII) and int(size) < _SMALLEST_PLAIN_SIZE:
         raise DriverBuildError(
             f"{volume.prefix}options.sizeLimit", f"{size} means bytes, which is too small: add a unit, as in {size}Gi"

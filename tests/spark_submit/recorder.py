@@ -1,0 +1,60 @@
+"""An API endpoint that accepts whatever is sent and keeps it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+UID = "00000000-0000-4000-8000-000000000000"
+
+
+@dataclass
+class Recorder:
+    """What was sent, in order; `url` is where it listens."""
+
+    url: str = ""
+    sent: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self) -> list[dict[str, Any]]:
+        """The bodies that came since the last call."""
+        taken, self.sent = self.sent, []
+        return taken
+
+
+@contextmanager
+def recording() -> Iterator[Recorder]:
+    recorder = Recorder()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            recorder.sent.append(json.loads(text))
+            stored = json.loads(text)
+            stored["metadata"] |= {"uid": UID, "resourceVersion": "1"}
+            body = json.dumps(stored).encode()
+            self.send_response(201)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_PATCH = do_POST  # noqa: N815 - named by the base class
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    recorder.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield recorder
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

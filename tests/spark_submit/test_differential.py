@@ -1,0 +1,107 @@
+"""The same submission by the real spark-submit and by ours: the same resources, or refused by both."""
+
+import json
+import os
+import random
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from airflow_provider_spark_operator.cli.render import submitted
+from airflow_provider_spark_operator.cli.submission import SUBMIT_TIME
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.properties import read_properties
+from tests.core.driver.golden import in_comparable_form
+from tests.spark_submit.configurations import Drawn, submissions
+from tests.spark_submit.jvm import Refused, SparkSubmit
+
+pytestmark = [pytest.mark.spark_submit, pytest.mark.timeout(1200)]
+
+EXAMPLES = int(os.environ.get("SPARK_SUBMIT_EXAMPLES", "60"))
+SEED = int(os.environ.get("SPARK_SUBMIT_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
+
+
+def test_drawn_submissions_are_built_as_spark_submit_builds_them(
+    spark: SparkSubmit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes: list[str] = []
+
+    @seed(SEED)
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+    )
+    @given(submissions())
+    def compare(drawn: Drawn) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            theirs, ours = both(spark, drawn, Path(folder))
+        outcomes.append("refused" if isinstance(theirs, str) else "built")
+        assert isinstance(theirs, str) == isinstance(ours, str), f"spark-submit: {theirs}\nours: {ours}"
+        if not isinstance(theirs, str):
+            assert ours == theirs
+
+    try:
+        compare()
+    finally:
+        with capsys.disabled():
+            built, refused = outcomes.count("built"), outcomes.count("refused")
+            print(f"\nSPARK_SUBMIT_SEED={SEED}: {built} submissions built, {refused} refused", end=" ")
+
+
+def both(spark: SparkSubmit, drawn: Drawn, folder: Path) -> tuple[Any, Any]:
+    """What spark-submit and we make of it: documents in comparable form, or the sentence of a refusal."""
+    for name, content in drawn.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    (folder / "uploads").mkdir()
+    environment = {name: _placed(value, folder) for name, value in drawn.environment.items()}
+    conf = {key: _placed(value, folder) for key, value in drawn.conf.items()}
+    target = ["--master", f"k8s://{spark.url}", "--deploy-mode", "cluster"]
+    rig = {"spark.kubernetes.submission.waitAppCompletion": "false"}
+    words = [word for key, value in (rig | conf).items() for word in ("--conf", f"{key}={value}")]
+    flags = [_placed(word, folder) for word in drawn.flags]
+    arguments = [*target, *words, *flags, _placed(drawn.resource, folder), *drawn.arguments]
+    try:
+        theirs: Any = _comparable(_once(spark.submit(arguments, environment)), conf)
+    except Refused as refused:
+        theirs = str(refused)
+    shutil.rmtree(folder / "uploads")
+    try:
+        ours: Any = _comparable(submitted(arguments, environment), conf)
+    except DriverBuildError as refused:
+        ours = str(refused)
+    return theirs, ours
+
+
+def _once(sent: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the repetition of what is sent before the driver, and again when it has the driver as its owner."""
+    groups = [each for each in sent if each["kind"] == "PodGroup"]
+    return [each for each in sent if each not in groups[1:]]
+
+
+def _placed(text: str, folder: Path) -> str:
+    return text.replace("@FILES@", str(folder))
+
+
+def _comparable(documents: list[dict[str, Any]], conf: dict[str, str]) -> list[dict[str, Any]]:
+    documents = json.loads(json.dumps(documents))
+    for document in documents:
+        for owner in document["metadata"].get("ownerReferences", ()):
+            owner["uid"] = "@UID@"
+        text = document.get("data", {}).get("spark.properties")
+        if text is not None:
+            properties = read_properties(text)
+            if conf.get("spark.app.submitTime") is None:
+                assert properties["spark.app.submitTime"].isdecimal()
+                assert len(properties["spark.app.submitTime"]) == len(str(SUBMIT_TIME))
+                properties["spark.app.submitTime"] = "@MS@"
+            document["data"]["spark.properties"] = properties
+    return in_comparable_form(documents, conf)
