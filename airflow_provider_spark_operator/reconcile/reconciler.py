@@ -47,7 +47,8 @@ from airflow_provider_spark_operator.reconcile.observe import (
     executors_of,
     observe,
 )
-from airflow_provider_spark_operator.reconcile.status import finalizers_patch, status_patch
+from airflow_provider_spark_operator.reconcile.resources import Resources
+from airflow_provider_spark_operator.reconcile.status import status_patch
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ class Reconciler:
         self._settings = settings
         self._recorder = recorder
         self._now = now
+        self._applications = Resources(client, SPARK_APPLICATIONS, caches.applications, APPLICATION_FINALIZER)
 
     async def reconcile(self, key: ObjectKey) -> timedelta | None:
         """Look at the application `key`; return when to look again, None to wait for a change.
@@ -113,7 +115,7 @@ class Reconciler:
         """
         fresh = False
         for _ in range(_MOST_READS):
-            resource = self._caches.applications.get(key)
+            resource = self._applications.get(key)
             if resource is None:
                 return None
             try:
@@ -123,14 +125,14 @@ class Reconciler:
                 return None
             try:
                 if _wants_finalizer_only(decision := self._decide(current, self._observe(current))):
-                    await self._add_finalizer(current)
+                    await self._applications.add_finalizer(current.resource)
                     fresh = True
                     continue
                 return await self._act(current, decision)
             except _Outdated:
                 fresh = True
             except Conflict:
-                await self._read_again(key)
+                await self._applications.read_again(key)
                 fresh = True
         raise NotYet(f"{key} is being changed faster than it can be looked at")
 
@@ -167,9 +169,9 @@ class Reconciler:
             case DeleteApplication():
                 await self._delete_application(current)
             case AddFinalizer():
-                await self._add_finalizer(current)
+                await self._applications.add_finalizer(current.resource)
             case RemoveFinalizer():
-                await self._remove_finalizer(current.resource)
+                await self._applications.remove_finalizer(current.resource)
         return observed
 
     async def _confirm_absence(self, current: _Pass, observed: Observed) -> Observed:
@@ -189,7 +191,7 @@ class Reconciler:
     async def _create_attempt(self, attempt_id: int, current: _Pass, observed: Observed) -> Observed:
         # What is decided on an old state could create the driver of an attempt that has long ended.
         if not current.fresh:
-            live = await self._read_again(key_of(current.resource))
+            live = await self._applications.read_again(key_of(current.resource))
             if live is None or _state_of(live) != _state_of(current.resource):
                 raise _Outdated
         creation = await create_attempt(self._client, current.application, attempt_id, self._settings.operator_name)
@@ -231,21 +233,13 @@ class Reconciler:
         except NotFound:
             self._caches.applications.forget(key_of(current.resource))
 
-    async def _add_finalizer(self, current: _Pass) -> None:
-        finalizers = [*current.application.finalizers, APPLICATION_FINALIZER]
-        await self._patch(current.resource, finalizers_patch(current.resource, finalizers))
-
-    async def _remove_finalizer(self, resource: JsonObject) -> None:
-        finalizers = [each for each in resource["metadata"].get("finalizers", ()) if each != APPLICATION_FINALIZER]
-        await self._patch(resource, finalizers_patch(resource, finalizers))
-
     async def _write_status(self, current: _Pass, decision: Decision) -> bool:
         """Write what changed of the status; whether anything did."""
         status = decision.status
         patch = None if status is None else status_patch(current.resource, status.to_document())
         if status is None or patch is None:
             return False
-        await self._patch(current.resource, patch, subresource="status")
+        await self._applications.patch(current.resource, patch, subresource="status")
         self._tell(current, status, decision)
         return True
 
@@ -267,26 +261,6 @@ class Reconciler:
                 )
             )
 
-    async def _patch(self, resource: JsonObject, patch: JsonObject, *, subresource: str | None = None) -> None:
-        key = key_of(resource)
-        try:
-            answer = await self._client.patch(
-                SPARK_APPLICATIONS, key.name, key.namespace, patch, subresource=subresource
-            )
-        except NotFound:
-            self._caches.applications.forget(key)
-        else:
-            self._caches.applications.put_answer(answer)
-
-    async def _read_again(self, key: ObjectKey) -> JsonObject | None:
-        try:
-            live = await self._client.get(SPARK_APPLICATIONS, key.name, key.namespace)
-        except NotFound:
-            self._caches.applications.forget(key)
-            return None
-        self._caches.applications.put_answer(live)
-        return live
-
     async def _set_aside(self, resource: JsonObject, problems: InvalidResource) -> None:
         """Tell what is wrong with a resource that cannot be read, and let it go when it is deleted.
 
@@ -294,10 +268,10 @@ class Reconciler:
         """
         sentence = "; ".join(str(problem) for problem in problems.problems)
         logger.error("cannot be read, left alone until it is changed: %s", sentence, extra=_key(resource))
-        metadata = resource["metadata"]
-        if metadata.get("deletionTimestamp") and APPLICATION_FINALIZER in metadata.get("finalizers", ()):
-            await self._remove_finalizer(resource)
+        if self._applications.holds(resource):
+            await self._applications.remove_finalizer(resource)
             return
+        metadata = resource["metadata"]
         identity = str(metadata.get("generation", metadata.get("resourceVersion")))
         self._recorder.record(Happening(resource, WARNING, INVALID_RESOURCE, sentence, identity, self._now()))
 

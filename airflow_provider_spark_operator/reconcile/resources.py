@@ -1,0 +1,70 @@
+"""The resources of one of our kinds: what the watches have shown of them, and the ways to change them."""
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.status import finalizers_patch
+
+
+class Resources:
+    """Reads and writes resources of one kind; what the API answers is taken into the cache.
+
+    Args:
+        client: the way to the API.
+        kind: SPARK_APPLICATIONS or SPARK_CLUSTERS.
+        cache: what the watch has shown.
+        finalizer: ours, of that kind.
+    """
+
+    def __init__(self, client: KubeClient, kind: ResourceType, cache: ObjectCache, finalizer: str) -> None:
+        self._client = client
+        self._kind = kind
+        self._cache = cache
+        self._finalizer = finalizer
+
+    def get(self, key: ObjectKey) -> JsonObject | None:
+        """The newest known state of a resource, None if there is none."""
+        return self._cache.get(key)
+
+    async def read_again(self, key: ObjectKey) -> JsonObject | None:
+        """Read a resource live; None if it is gone."""
+        try:
+            live = await self._client.get(self._kind, key.name, key.namespace)
+        except NotFound:
+            self._cache.forget(key)
+            return None
+        self._cache.put_answer(live)
+        return live
+
+    async def patch(self, resource: JsonObject, patch: JsonObject, *, subresource: str | None = None) -> None:
+        """Apply a merge patch; a resource that is gone is forgotten.
+
+        Raises:
+            Conflict: a precondition in the patch does not hold.
+            KubeError: the API failed.
+        """
+        key = key_of(resource)
+        try:
+            answer = await self._client.patch(self._kind, key.name, key.namespace, patch, subresource=subresource)
+        except NotFound:
+            self._cache.forget(key)
+        else:
+            self._cache.put_answer(answer)
+
+    async def add_finalizer(self, resource: JsonObject) -> None:
+        """Put our finalizer on the resource, if it is still as it was read; errors as `patch`."""
+        await self.patch(resource, finalizers_patch(resource, [*_finalizers(resource), self._finalizer]))
+
+    async def remove_finalizer(self, resource: JsonObject) -> None:
+        """Take our finalizer off the resource, if it is still as it was read; errors as `patch`."""
+        others = [each for each in _finalizers(resource) if each != self._finalizer]
+        await self.patch(resource, finalizers_patch(resource, others))
+
+    def holds(self, resource: JsonObject) -> bool:
+        """Whether the resource is being deleted and our finalizer is what it waits for."""
+        return bool(resource["metadata"].get("deletionTimestamp")) and self._finalizer in _finalizers(resource)
+
+
+def _finalizers(resource: JsonObject) -> list[str]:
+    return list(resource["metadata"].get("finalizers") or ())
