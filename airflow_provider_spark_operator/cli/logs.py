@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 # Attributes that our records carry beside the message, in the order in which they are shown.
-_CONTEXT = ("application", "namespace")
+_CONTEXT = ("application", "cluster", "namespace")
 
 
 class TextFormatter(logging.Formatter):

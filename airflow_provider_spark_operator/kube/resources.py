@@ -46,6 +46,9 @@ NETWORK_POLICIES = ResourceType("networking.k8s.io", "v1", "networkpolicies", "N
 INGRESSES = ResourceType("networking.k8s.io", "v1", "ingresses", "Ingress")
 HTTP_ROUTES = ResourceType("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute")
 GRPC_ROUTES = ResourceType("gateway.networking.k8s.io", "v1", "grpcroutes", "GRPCRoute")
+STATEFUL_SETS = ResourceType("apps", "v1", "statefulsets", "StatefulSet")
+HORIZONTAL_POD_AUTOSCALERS = ResourceType("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
+POD_DISRUPTION_BUDGETS = ResourceType("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 LEASES = ResourceType("coordination.k8s.io", "v1", "leases", "Lease")
 SPARK_APPLICATIONS = ResourceType("spark.apache.org", "v1", "sparkapplications", "SparkApplication")
 SPARK_CLUSTERS = ResourceType("spark.apache.org", "v1", "sparkclusters", "SparkCluster")
@@ -66,6 +69,9 @@ _BY_KIND = {
         INGRESSES,
         HTTP_ROUTES,
         GRPC_ROUTES,
+        STATEFUL_SETS,
+        HORIZONTAL_POD_AUTOSCALERS,
+        POD_DISRUPTION_BUDGETS,
         SPARK_APPLICATIONS,
         SPARK_CLUSTERS,
     )

@@ -1,14 +1,16 @@
-"""The controller: informer, queue and workers around the reconciler."""
+"""The controller: an informer, and for each of our kinds a queue and workers around its reconciler."""
 
 import asyncio
 import logging
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
+from airflow_provider_spark_operator.reconcile.cluster_reconciler import ClusterReconciler
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
@@ -23,8 +25,29 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+# A cluster is looked at when it comes and when it goes: two at once keep up with any number of them.
+_CLUSTER_WORKERS = 2
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One kind of resource on its way from the queue through the reconciler.
+
+    Attributes:
+        noun: what a resource of it is called in logs.
+        queue: the keys to look at.
+        reconcile: the look; returns when to look again.
+        workers: how many keys are looked at at the same time.
+    """
+
+    noun: str
+    queue: WorkQueue[ObjectKey]
+    reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]]
+    workers: int
+
+
 class Controller:
-    """Drives all SparkApplications in scope; only one may run for the same operator name and namespaces.
+    """Drives everything of ours in scope; only one may run for the same operator name and namespaces.
 
     Args:
         client: stays open as long as `run` runs.
@@ -41,12 +64,17 @@ class Controller:
         *,
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
-        self._queue: WorkQueue[ObjectKey] = WorkQueue(first_retry=settings.first_retry)
-        self._caches = Caches.empty()
-        self._workers = settings.workers
-        self._recorder = EventRecorder(client, settings.decisions.operator_name)
-        self._informer = Informer(client, scope, settings.decisions.operator_name, self._caches, self._queue.add)
-        self._reconciler = Reconciler(client, self._caches, settings.decisions, self._recorder, now)
+        caches = Caches.empty()
+        decisions = settings.decisions
+        self._recorder = EventRecorder(client, decisions.operator_name)
+        reconciler = Reconciler(client, caches, decisions, self._recorder, now)
+        clusters = ClusterReconciler(client, caches.clusters, decisions.operator_name, self._recorder, now)
+        self._lines = (
+            _Line("application", _queue(settings), reconciler.reconcile, settings.workers),
+            _Line("cluster", _queue(settings), clusters.reconcile, _CLUSTER_WORKERS),
+        )
+        notify, notify_cluster = (line.queue.add for line in self._lines)
+        self._informer = Informer(client, scope, decisions.operator_name, caches, notify, notify_cluster)
 
     @property
     def is_ready(self) -> bool:
@@ -64,44 +92,49 @@ class Controller:
                 group.create_task(self._informer.run())
                 group.create_task(self._recorder.run())
                 await self._informer.wait_until_synced()
-                for _ in range(self._workers):
-                    group.create_task(self._work())
+                for line in self._lines:
+                    for _ in range(line.workers):
+                        group.create_task(_work(line))
                 ready()
         except BaseExceptionGroup as failures:
             raise _first(failures) from None
         finally:
-            self._queue.close()
+            for line in self._lines:
+                line.queue.close()
 
-    async def _work(self) -> None:
-        while True:
-            key = await self._queue.get()
-            try:
-                await self._look_at(key)
-            finally:
-                self._queue.done(key)
 
-    async def _look_at(self, key: ObjectKey) -> None:
-        context = {"application": str(key)}
+async def _work(line: _Line) -> None:
+    while True:
+        key = await line.queue.get()
         try:
-            again = await self._reconciler.reconcile(key)
-        except NotYet as reason:
-            seconds = self._queue.retry(key)
-            logger.info("waits %.1f s: %s", seconds, reason, extra=context)
-        except KubeError as error:
-            wish = (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
-            seconds = self._queue.retry(key, at_least=wish)
-            logger.warning("again in %.1f s: %s", seconds, error, extra=context)
-        except Exception:
-            # A defect that one application brings to light must not stop the others.
-            seconds = self._queue.retry(key)
-            logger.exception("failed, again in %.1f s", seconds, extra=context)
-        else:
-            self._settle(key, None if again is None else again.total_seconds())
+            await _look_at(line, key)
+        finally:
+            line.queue.done(key)
 
-    def _settle(self, key: ObjectKey, again: float | None) -> None:
-        self._queue.forget_failures(key)
+
+async def _look_at(line: _Line, key: ObjectKey) -> None:
+    context = {line.noun: str(key)}
+    try:
+        again = await line.reconcile(key)
+    except NotYet as reason:
+        seconds = line.queue.retry(key)
+        logger.info("waits %.1f s: %s", seconds, reason, extra=context)
+    except KubeError as error:
+        wish = (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
+        seconds = line.queue.retry(key, at_least=wish)
+        logger.warning("again in %.1f s: %s", seconds, error, extra=context)
+    except Exception:
+        # A defect that one resource brings to light must not stop the others.
+        seconds = line.queue.retry(key)
+        logger.exception("failed, again in %.1f s", seconds, extra=context)
+    else:
+        line.queue.forget_failures(key)
         if again is not None:
-            self._queue.add_after(key, again)
+            line.queue.add_after(key, again.total_seconds())
+
+
+def _queue(settings: ControllerSettings) -> WorkQueue[ObjectKey]:
+    return WorkQueue(first_retry=settings.first_retry)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS
@@ -86,6 +87,14 @@ class EventRecorder:
             return  # told by an earlier pass that was interrupted
         except KubeError as error:
             logger.warning("event not written: %s", error, extra=_key(happening))
+
+
+def invalid(resource: JsonObject, problems: InvalidResource, time: datetime) -> Happening:
+    """That a resource cannot be read, told once for each version of its spec."""
+    sentence = "; ".join(str(problem) for problem in problems.problems)
+    metadata = resource["metadata"]
+    identity = str(metadata.get("generation", metadata.get("resourceVersion")))
+    return Happening(resource, WARNING, INVALID_RESOURCE, sentence, identity, time)
 
 
 def event_document(happening: Happening, component: str) -> JsonObject:

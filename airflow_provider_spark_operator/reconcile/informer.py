@@ -1,4 +1,4 @@
-"""Keeping the caches up to date, and telling which application a change concerns."""
+"""Keeping the caches up to date, and telling which application or cluster a change concerns."""
 
 import asyncio
 import logging
@@ -7,12 +7,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import (
     NAMESPACES,
     PODS,
     SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
@@ -35,15 +36,16 @@ class Caches:
 
     applications: ObjectCache
     pods: ObjectCache
+    clusters: ObjectCache
 
     @classmethod
     def empty(cls) -> "Caches":
         """Caches before the first list."""
-        return cls(ObjectCache(), ObjectCache(application_of))
+        return cls(ObjectCache(), ObjectCache(application_of), ObjectCache())
 
 
 class Informer:
-    """Watches the applications and pods of all namespaces in scope.
+    """Watches the applications, their pods, and the clusters of all namespaces in scope.
 
     Args:
         client: the way to the API.
@@ -51,6 +53,7 @@ class Informer:
         operator_name: pods without this operator's label are not even listed.
         caches: what is filled.
         notify: called with the key of every application that a change may concern.
+        notify_cluster: the same for clusters.
     """
 
     def __init__(
@@ -60,12 +63,14 @@ class Informer:
         operator_name: str,
         caches: Caches,
         notify: Callable[[ObjectKey], None],
+        notify_cluster: Callable[[ObjectKey], None],
     ) -> None:
         self._client = client
         self._scope = scope
         self._operator_name = operator_name
         self._caches = caches
         self._notify = notify
+        self._notify_cluster = notify_cluster
         self._synced = asyncio.Event()
 
     @property
@@ -125,6 +130,7 @@ class Informer:
         await asyncio.wait([watch])
         self._caches.applications.forget_namespace(namespace)
         self._caches.pods.forget_namespace(namespace)
+        self._caches.clusters.forget_namespace(namespace)
 
     async def _watch_persistently(self, namespace: str, filled: asyncio.Event) -> None:
         # One selected namespace that we may not look into must not stop the others.
@@ -138,15 +144,17 @@ class Informer:
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
     async def _watch_namespace(self, namespace: str | None, filled: asyncio.Event) -> None:
-        """Watch both kinds; the applications are only handed on when the pods are known as well."""
+        """Watch all kinds; the applications are only handed on when the pods are known as well."""
         async with asyncio.TaskGroup() as group:
-            pods_known = asyncio.Event()
+            pods_known, applications_known, clusters_known = asyncio.Event(), asyncio.Event(), asyncio.Event()
             group.create_task(self._watch_pods(namespace, pods_known))
-            group.create_task(self._watch_applications(namespace, pods_known, filled))
+            group.create_task(self._watch_applications(namespace, pods_known, applications_known))
+            group.create_task(self._watch_clusters(namespace, clusters_known))
+            await applications_known.wait()
+            await clusters_known.wait()
+            filled.set()
 
-    async def _watch_applications(
-        self, namespace: str | None, pods_known: asyncio.Event, filled: asyncio.Event
-    ) -> None:
+    async def _watch_applications(self, namespace: str | None, pods_known: asyncio.Event, known: asyncio.Event) -> None:
         changes = list_and_watch(
             self._client, SPARK_APPLICATIONS, namespace, on_error=_reporter(SPARK_APPLICATIONS, namespace)
         )
@@ -155,7 +163,26 @@ class Informer:
                 await pods_known.wait()
                 for key in _take(change, self._caches.applications, namespace, key_of):
                     self._notify(key)
-                filled.set()
+                known.set()
+
+    async def _watch_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
+        # Who only runs applications need neither define clusters nor grant rights on them.
+        while True:
+            try:
+                await self._follow_clusters(namespace, known)
+            except (NotFound, Forbidden) as refusal:
+                level = logging.DEBUG if known.is_set() else logging.WARNING
+                logger.log(level, "clusters are left alone for now: %s", refusal, extra={"namespace": namespace})
+            known.set()
+            await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
+
+    async def _follow_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
+        changes = list_and_watch(self._client, SPARK_CLUSTERS, namespace, on_error=_reporter(SPARK_CLUSTERS, namespace))
+        async with aclosing(changes) as stream:
+            async for change in stream:
+                for key in _take(change, self._caches.clusters, namespace, key_of):
+                    self._notify_cluster(key)
+                known.set()
 
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
         changes = list_and_watch(

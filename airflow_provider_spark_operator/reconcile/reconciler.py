@@ -33,11 +33,11 @@ from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATI
 from airflow_provider_spark_operator.reconcile.attempt import NotYet, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import (
-    INVALID_RESOURCE,
     NORMAL,
     WARNING,
     EventRecorder,
     Happening,
+    invalid,
 )
 from airflow_provider_spark_operator.reconcile.informer import Caches
 from airflow_provider_spark_operator.reconcile.observe import (
@@ -266,14 +266,12 @@ class Reconciler:
 
         Only a change of the resource leads to another look at it.
         """
-        sentence = "; ".join(str(problem) for problem in problems.problems)
-        logger.error("cannot be read, left alone until it is changed: %s", sentence, extra=_key(resource))
+        happening = invalid(resource, problems, self._now())
+        logger.error("cannot be read, left alone until it is changed: %s", happening.message, extra=_key(resource))
         if self._applications.holds(resource):
             await self._applications.remove_finalizer(resource)
             return
-        metadata = resource["metadata"]
-        identity = str(metadata.get("generation", metadata.get("resourceVersion")))
-        self._recorder.record(Happening(resource, WARNING, INVALID_RESOURCE, sentence, identity, self._now()))
+        self._recorder.record(happening)
 
 
 def _wants_finalizer_only(decision: Decision) -> bool:
