@@ -216,7 +216,8 @@ class ResourceHandlers:
 
         All parts name the version of the first, so that a watch from there on misses nothing.
         """
-        items, version = self._store.list(served.kind, namespace, labels=options.labels, fields=options.fields)
+        version = self._store.resource_version
+        items = list(self._store.views(served.kind, namespace, options.labels, options.fields))
         _check_version(options, version)
         if options.continuation:
             version, after = decode_continuation(options.continuation)

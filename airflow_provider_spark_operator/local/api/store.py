@@ -67,7 +67,8 @@ class Store:
         self._history = history
         self._queue = queue
         self._kinds: dict[tuple[str, str], Kind] = {}
-        self._objects: dict[tuple[str, str], dict[tuple[str, str], JsonObject]] = {}
+        # An object is kept as the change that made it what it is, which has it encoded for watches.
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
         self._feeds: dict[tuple[str, str], Feed] = {}
         self.owners = garbage.OwnerIndex()
 
@@ -127,15 +128,21 @@ class Store:
         fields: Selector | None = None,
     ) -> Iterator[JsonObject]:
         """The objects that `list` returns, not copied: for readers that change nothing and do not wait."""
+        return (event.current for event in self.latest(kind, namespace, labels, fields))
+
+    def latest(
+        self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
+    ) -> Iterator[Event]:
+        """The last change of each of the objects that `list` returns."""
         objects = self._of(kind)
         for place in sorted(objects):
-            item = objects[place]
+            item = objects[place].current
             if (
                 (namespace is None or place[0] == namespace)
                 and (labels is None or labels.matches(item))
                 and (fields is None or fields.matches(item))
             ):
-                yield item
+                yield objects[place]
 
     def update(
         self,
@@ -253,7 +260,7 @@ class Store:
         """Where the objects of a kind, named by group and plural, are."""
         return [(self._kinds[key], place[0], place[1]) for place in sorted(self._objects.get(key, {}))]
 
-    def _of(self, kind: Kind) -> dict[tuple[str, str], JsonObject]:
+    def _of(self, kind: Kind) -> dict[tuple[str, str], Event]:
         self._kinds[kind.key] = kind
         return self._objects.setdefault(kind.key, {})
 
@@ -266,7 +273,7 @@ class Store:
         found = self._of(kind).get((namespace or "", name))
         if found is None:
             raise not_found(kind, name)
-        return found
+        return found.current
 
     def _require_namespace(self, kind: Kind, namespace: str | None, document: JsonObject) -> None:
         if not kind.namespaced:
@@ -287,15 +294,15 @@ class Store:
         self._version += 1
         metadata["resourceVersion"] = str(self._version)
         place = (metadata.get("namespace", ""), metadata["name"])
-        self._of(kind)[place] = new
-        self.owners.record((kind, *place), new)
         event = Event(MODIFIED if current else ADDED, new, current, self._version)
+        self._of(kind)[place] = event
+        self.owners.record((kind, *place), new)
         self._feed(kind).publish(place[0], event)
 
     def _remove(self, kind: Kind, document: JsonObject) -> JsonObject:
         metadata = document["metadata"]
         place = (metadata.get("namespace", ""), metadata["name"])
-        previous = self._of(kind).pop(place)
+        previous = self._of(kind).pop(place).current
         self.owners.forget(previous)
         self._version += 1
         metadata["resourceVersion"] = str(self._version)

@@ -71,6 +71,18 @@ class Subscription:
             await self._arrival.wait()
         return self._pending.popleft()
 
+    async def batch(self, limit: int) -> list[Event]:
+        """The next changes, at least one, as many as are there up to a limit.
+
+        Raises:
+            StopAsyncIteration: the subscription has ended.
+            ApiStatusError: 410, as iterating does.
+        """
+        events = [await anext(self)]
+        while self._pending and len(events) < limit:
+            events.append(self._pending.popleft())
+        return events
+
     @property
     def drained(self) -> bool:
         """Whether every change so far has been read."""

@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.local.api.watch import ADDED, DELETED, Even
 
 _BOOKMARK_SECONDS = 30.0
 _WRITE_SECONDS = 30.0
+_BATCH = 100
 _SHORTEST_SECONDS = 1800
 _LONGEST_SECONDS = 3600
 
@@ -52,38 +53,39 @@ class Watch:
         if self._subscription is not None:
             self._subscription.close()
 
-    async def frames(self) -> AsyncGenerator[bytes, None]:
-        """The events as JSON, one by one, until the time is up or the store ends the subscription.
+    async def batches(self) -> AsyncGenerator[list[bytes], None]:
+        """The events as JSON, as many at a time as there are, until the store or the time ends the watch.
 
         A version that has expired, or a client that is too slow, is told by an event of type ERROR.
         """
         try:
             subscription, initial = self._open()
         except ApiStatusError as error:
-            yield _frame("ERROR", error.document())
+            yield [_frame("ERROR", error.document())]
             return
         self._subscription = subscription
         try:
-            for item in initial:
-                yield _frame(ADDED, self._shown(item))
+            for start in range(0, len(initial), _BATCH):
+                yield [self._encoded(ADDED, event) for event in initial[start : start + _BATCH]]
+                await asyncio.sleep(0)  # others have their turn
             if self._options.initial_events and self._options.bookmarks:
-                yield self._bookmark(initial_events_end=True)
-            async for frame in self._changes(subscription):
-                yield frame
+                yield [self._bookmark(initial_events_end=True)]
+            async for frames in self._changes(subscription):
+                yield frames
         except ApiStatusError as error:
-            yield _frame("ERROR", error.document())
+            yield [_frame("ERROR", error.document())]
         finally:
             subscription.close()
 
-    def _open(self) -> tuple[Subscription, list[JsonObject]]:
+    def _open(self) -> tuple[Subscription, list[Event]]:
         options = self._options
         kind = self._presenter.served.kind
         if options.initial_events or options.resource_version in ("", "0"):
             subscription = self._store.subscribe(kind, self._namespace, None)
-            return subscription, list(self._store.views(kind, self._namespace, options.labels, options.fields))
+            return subscription, list(self._store.latest(kind, self._namespace, options.labels, options.fields))
         return self._store.subscribe(kind, self._namespace, int(options.resource_version)), []
 
-    async def _changes(self, subscription: Subscription) -> AsyncGenerator[bytes, None]:
+    async def _changes(self, subscription: Subscription) -> AsyncGenerator[list[bytes], None]:
         clock = asyncio.get_running_loop().time
         seconds = self._options.timeout_seconds or random.randint(_SHORTEST_SECONDS, _LONGEST_SECONDS)  # noqa: S311
         end = clock() + seconds
@@ -91,17 +93,17 @@ class Watch:
         while clock() < end:
             try:
                 async with asyncio.timeout_at(min(end, bookmark_at)):
-                    event = await anext(subscription)
+                    events = await subscription.batch(_BATCH)
             except TimeoutError:
                 bookmark_at = clock() + self._bookmark_seconds
                 if self._options.bookmarks and subscription.drained:
-                    yield self._bookmark(initial_events_end=False)
+                    yield [self._bookmark(initial_events_end=False)]
                 continue
             except StopAsyncIteration:
                 return
-            frame = self._event(event)
-            if frame is not None:
-                yield frame
+            frames = [frame for event in events if (frame := self._event(event)) is not None]
+            if frames:
+                yield frames
 
     def _event(self, event: Event) -> bytes | None:
         """An event as this client sees it: an object that begins to match its selectors has been added."""
@@ -114,6 +116,9 @@ class Watch:
                 return None
             if matches != matched:
                 kind = ADDED if matches else DELETED
+        return self._encoded(kind, event)
+
+    def _encoded(self, kind: str, event: Event) -> bytes:
         if self._presenter.plain:
             body = event.encoded(self._presenter.served.api_version)
             return b'{"type":"' + kind.encode() + b'","object":' + body + b"}"
@@ -138,17 +143,17 @@ async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamRespons
     response = web.StreamResponse(headers={"Content-Type": "application/json", "Cache-Control": "no-cache"})
     response.enable_chunked_encoding()
     await response.prepare(request)
-    frames = watch.frames()
+    batches = watch.batches()
     try:
-        async for frame in frames:
+        async for frames in batches:
             async with asyncio.timeout(_WRITE_SECONDS):
-                await response.write(frame + b"\n")
+                await response.write(b"\n".join(frames) + b"\n")
         async with asyncio.timeout(_WRITE_SECONDS):
             await response.write_eof()
     except (TimeoutError, ConnectionError):
         _cut(request)
     finally:
-        await frames.aclose()
+        await batches.aclose()
     return response
 
 
@@ -156,13 +161,14 @@ async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketR
     """Answer by WebSocket, one message for each event, until either side closes."""
     socket = web.WebSocketResponse(heartbeat=_BOOKMARK_SECONDS)
     await socket.prepare(request)
-    frames = watch.frames()
+    batches = watch.batches()
 
     async def send() -> None:
         try:
-            async for frame in frames:
-                async with asyncio.timeout(_WRITE_SECONDS):
-                    await socket.send_str(frame.decode())
+            async for frames in batches:
+                for frame in frames:
+                    async with asyncio.timeout(_WRITE_SECONDS):
+                        await socket.send_str(frame.decode())
         except (TimeoutError, ConnectionError):
             _cut(request)
         await socket.close()
@@ -174,7 +180,7 @@ async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketR
     finally:
         sender.cancel()
         await asyncio.gather(sender, return_exceptions=True)
-        await frames.aclose()
+        await batches.aclose()
     return socket
 
 
