@@ -21,7 +21,7 @@ from kubernetes.aio.client import Configuration
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.transport import RetryPolicy, Transport
+from airflow_provider_spark_operator.kube.transport import CallObserver, RetryPolicy, Transport
 
 _POD_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 # An object is at most 1.5 MiB; a smaller buffer would make aiohttp stop and go inside one event.
@@ -78,12 +78,15 @@ class ClusterAccess:
         return hash(self.key)
 
 
-async def open_client(access: ClusterAccess, *, retry: RetryPolicy | None = None) -> KubeClient:
+async def open_client(
+    access: ClusterAccess, *, retry: RetryPolicy | None = None, observer: CallObserver | None = None
+) -> KubeClient:
     """Read the configuration and make a client; nothing is sent yet.
 
     Args:
         access: Which cluster.
         retry: Other than the default for requests that fail in passing.
+        observer: Told of every request and its answer, for metrics.
 
     Raises:
         ConfigurationError: The configuration is missing, wrong, or names what does not exist.
@@ -109,6 +112,7 @@ async def open_client(access: ClusterAccess, *, retry: RetryPolicy | None = None
         proxy=configuration.proxy,
         tls_server_name=configuration.tls_server_name,
         retry=retry,
+        observer=observer,
     )
     return KubeClient(transport, access.namespace or loaded.namespace or "default")
 

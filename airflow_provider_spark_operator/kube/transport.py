@@ -3,7 +3,8 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -102,6 +103,10 @@ class Call:
         return f"{self.resource.plural}/{self.subresource}{group}"
 
 
+CallObserver: TypeAlias = Callable[[Call, int | None, float], None]
+"""Told of every request: which it was, the code of the answer or None, the seconds until the answer began."""
+
+
 class Transport:
     """Requests to one API server over one pool of connections.
 
@@ -112,6 +117,7 @@ class Transport:
         proxy: Proxy URL of the kubeconfig, if any.
         tls_server_name: Name to expect in the server's certificate, if it differs from the host.
         retry: For reads, and for any call that the server turned away with 429 before acting on it.
+        observer: Told of every request, retries included; not of those that were cancelled.
     """
 
     def __init__(
@@ -123,6 +129,7 @@ class Transport:
         proxy: str | None = None,
         tls_server_name: str | None = None,
         retry: RetryPolicy | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         self.server = server.rstrip("/")
         self._session = session
@@ -130,6 +137,7 @@ class Transport:
         self._proxy = proxy
         self._tls_server_name = tls_server_name
         self._retry = retry or RetryPolicy()
+        self._observer = observer
 
     async def close(self) -> None:
         """Close every connection."""
@@ -196,15 +204,31 @@ class Transport:
 
     async def _send(self, call: Call, total_seconds: float | None) -> aiohttp.ClientResponse:
         authentication = await self._credentials.headers()
-        response = await self._send_as(call, total_seconds, authentication)
+        response = await self._send_observed(call, total_seconds, authentication)
         if response.status == 401:
             refusal = await self._refusal(call, response)
             if not await self._credentials.renewed(authentication):
                 raise refusal
-            response = await self._send_as(call, total_seconds, await self._credentials.headers())
+            response = await self._send_observed(call, total_seconds, await self._credentials.headers())
         if response.status >= 300:
             raise await self._refusal(call, response)
         return response
+
+    async def _send_observed(
+        self, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
+        began = time.monotonic()
+        try:
+            response = await self._send_as(call, total_seconds, authentication)
+        except (TimeoutError, aiohttp.ClientError, OSError):
+            self._tell(call, None, began)
+            raise
+        self._tell(call, response.status, began)
+        return response
+
+    def _tell(self, call: Call, status: int | None, began: float) -> None:
+        if self._observer is not None:
+            self._observer(call, status, time.monotonic() - began)
 
     async def _send_as(
         self, call: Call, total_seconds: float | None, authentication: Mapping[str, str]

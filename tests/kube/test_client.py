@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPA
 from tests.kube.scripted import (
     ScriptedApi,
     answer,
+    deny,
     error_event,
     event,
     hang_up,
@@ -268,6 +269,6 @@ async def test_a_log_line_without_end_does_not_fill_the_memory(api: ScriptedApi,
 
 
 async def test_a_refused_log_names_the_subresource(api: ScriptedApi, client: KubeClient) -> None:
-    api.script(refuse(403, "no", "Forbidden"))
-    with pytest.raises(KubeError, match="on pods/log in namespace jobs"):
+    api.script(deny("get", "pods/log"))
+    with pytest.raises(KubeError, match='"get" on pods/log in namespace jobs'):
         await logged(client)

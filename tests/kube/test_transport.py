@@ -1,0 +1,68 @@
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.kube.transport import Call
+from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, deny, hang_up, kubeconfig, page, refuse, stream
+
+Observed = list[tuple[str, str, int | None]]
+
+
+@pytest.fixture
+def seen() -> Observed:
+    return []
+
+
+@pytest.fixture
+async def observed(api: ScriptedApi, seen: Observed) -> AsyncIterator[KubeClient]:
+    def observe(call: Call, status: int | None, seconds: float) -> None:
+        assert seconds >= 0
+        seen.append((call.verb, call.rbac_resource, status))
+
+    access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))
+    async with await open_client(access, retry=IMPATIENT, observer=observe) as client:
+        yield client
+
+
+async def test_an_observer_is_told_of_every_request_and_its_answer(
+    api: ScriptedApi, observed: KubeClient, seen: Observed
+) -> None:
+    api.script(page(), deny("get", "pods"), answer({}))
+    await observed.list(PODS, "jobs")
+    with pytest.raises(Forbidden):
+        await observed.get(PODS, "a", "jobs")
+    await observed.patch(SPARK_APPLICATIONS, "a", "jobs", {}, subresource="status")
+    assert seen == [
+        ("list", "pods", 200),
+        ("get", "pods", 403),
+        ("patch", "sparkapplications/status.spark.apache.org", 200),
+    ]
+
+
+async def test_an_observer_is_told_of_retries_and_of_requests_without_an_answer(
+    api: ScriptedApi, observed: KubeClient, seen: Observed
+) -> None:
+    api.script(hang_up(), refuse(503, "starting"), answer({}), hang_up())
+    await observed.get(PODS, "a", "jobs")
+    with pytest.raises(Unreachable):
+        await observed.create(PODS, {}, "jobs")
+    assert seen == [
+        ("get", "pods", None),
+        ("get", "pods", 503),
+        ("get", "pods", 200),
+        ("create", "pods", None),
+    ]
+
+
+async def test_an_observer_is_told_of_a_watch_when_it_begins(
+    api: ScriptedApi, observed: KubeClient, seen: Observed
+) -> None:
+    api.script(stream({"type": "ADDED", "object": {"metadata": {"name": "a"}}}, hold=True))
+    async with aclosing(observed.watch(PODS, "jobs", resource_version="1")) as events:
+        await anext(events)
+        assert seen == [("watch", "pods", 200)]
