@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from airflow_provider_spark_operator.cli.documents import DocumentError, SourceDocument, read_documents
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.models.validation import validate_resource
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _check(document: SourceDocument) -> list[Finding]:
     resource = _described(document.content)
-    problems = validate_document(document.content)
-    # Of a resource of another kind, that it is one is all there is to say.
-    problems = [problem for problem in problems if problem.path == "kind"] or problems
+    problems = validate_resource(document.content)
     return [Finding(document.source, document.line, resource, problem.path, problem.message) for problem in problems]
 
 
