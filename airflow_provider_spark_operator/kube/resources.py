@@ -50,6 +50,7 @@ STATEFUL_SETS = ResourceType("apps", "v1", "statefulsets", "StatefulSet")
 HORIZONTAL_POD_AUTOSCALERS = ResourceType("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
 POD_DISRUPTION_BUDGETS = ResourceType("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 LEASES = ResourceType("coordination.k8s.io", "v1", "leases", "Lease")
+POD_GROUPS = ResourceType("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 SPARK_APPLICATIONS = ResourceType("spark.apache.org", "v1", "sparkapplications", "SparkApplication")
 SPARK_CLUSTERS = ResourceType("spark.apache.org", "v1", "sparkclusters", "SparkCluster")
 CUSTOM_RESOURCE_DEFINITIONS = ResourceType(
@@ -72,6 +73,7 @@ _BY_KIND = {
         STATEFUL_SETS,
         HORIZONTAL_POD_AUTOSCALERS,
         POD_DISRUPTION_BUDGETS,
+        POD_GROUPS,
         SPARK_APPLICATIONS,
         SPARK_CLUSTERS,
     )
