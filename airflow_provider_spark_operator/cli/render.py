@@ -74,11 +74,12 @@ def submitted(arguments: Sequence[str], environment: Mapping[str, str]) -> list[
         testing="SPARK_TESTING" in environment,
     )
     driver = build_driver(inputs, naming)
+    for upload in driver.uploads:
+        if not Path(upload.source).exists():
+            raise DriverBuildError(upload.source, "does not exist: nothing to upload")
     for warning in driver.warnings:
         print_note(warning)
     for upload in driver.uploads:
-        if not Path(upload.source).exists():
-            raise DriverBuildError(upload.source, "does not exist, and could not be uploaded")
         print_note(f"spark-submit would upload {upload.source} to {upload.target}")
     owner = {
         "apiVersion": "v1",

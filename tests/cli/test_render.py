@@ -1,0 +1,239 @@
+import io
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.models.parse import parse_application
+
+APPLICATION: dict[str, Any] = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "metadata": {"name": "pi"},
+    "spec": {
+        "mainClass": "org.apache.spark.examples.SparkPi",
+        "jars": "local:///examples.jar",
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": {"spark.kubernetes.container.image": "spark:4"},
+    },
+}
+SUBMISSION = ["--master", "k8s://https://host", "--deploy-mode", "cluster", "--class", "a.B"]
+IMAGE = ["--conf", "spark.kubernetes.container.image=spark:4"]
+TEMPLATE = "metadata: {labels: {from: template}}\nspec: {priorityClassName: high}\n"
+
+
+@pytest.fixture(autouse=True)
+def nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "SPARK_LOCAL_DIRS", "PYSPARK_PYTHON", "SPARK_USER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "app.json"
+    path.write_text(json.dumps(APPLICATION))
+    return path
+
+
+def changed(file: Path, **changes: Any) -> None:
+    file.write_text(json.dumps(APPLICATION | changes))
+
+
+def rendered(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert main(["render", "-o", "json", *words]) == ExitCode.SUCCESS
+    document = json.loads(capsys.readouterr().out)
+    assert (document["apiVersion"], document["kind"]) == ("v1", "List")
+    items: list[dict[str, Any]] = document["items"]
+    return items
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["render", *words]) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err.removeprefix("spark-operator: error: ").rstrip("\n")
+
+
+def of_kind(documents: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    return next(each for each in documents if each["kind"] == kind)
+
+
+def names(documents: list[dict[str, Any]]) -> list[str]:
+    return [f"{each['kind']}/{each['metadata']['name']}" for each in documents]
+
+
+def test_an_applications_resources_come_in_the_order_of_creation(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = APPLICATION["spec"] | {"configMapSpecs": [{"name": "extra", "data": {"a": "b"}}]}
+    changed(file, spec=spec)
+    assert names(rendered(capsys, str(file))) == [
+        "ConfigMap/extra",
+        "Pod/pi-0-driver",
+        "Service/pi-0-driver-svc",
+        "NetworkPolicy/pi-0-policy",
+        "ConfigMap/pi-0-spark-drv-conf-map",
+    ]
+
+
+def test_they_are_what_the_controller_creates(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metadata = {"name": "pi", "namespace": "ns", "uid": "1-2-3"}
+    changed(file, metadata=metadata)
+    attempt = build_attempt(parse_application(APPLICATION | {"metadata": metadata}), 2, "spark-kubernetes-operator")
+    expected = [*attempt.pre_resources, attempt.pod, *attempt.post_resources]
+    assert rendered(capsys, str(file), "--attempt", "2") == json.loads(json.dumps(expected))
+
+
+def test_yaml_says_the_same_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = rendered(capsys, str(file))
+    assert main(["render", str(file)]) == ExitCode.SUCCESS
+    text = capsys.readouterr().out
+    assert list(yaml.safe_load_all(text)) == expected
+    assert "&id" not in text
+    assert "spark.properties: |" in text
+
+
+def test_no_owner_is_named_that_does_not_exist_yet(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert all("ownerReferences" not in each["metadata"] for each in rendered(capsys, str(file)))
+
+
+def test_the_attempt_is_that_of_the_status_unless_given(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = {"currentStateSummary": "RunningHealthy", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    status = {"currentState": state, "currentAttemptSummary": {"attemptInfo": {"id": 3}}}
+    changed(file, status=status | {"stateTransitionHistory": {"0": state}})
+    assert "Pod/pi-3-driver" in names(rendered(capsys, str(file)))
+    assert "Pod/pi-1-driver" in names(rendered(capsys, "--attempt", "1", str(file)))
+
+
+def test_the_namespace_is_that_of_the_file_or_of_the_flag(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert of_kind(rendered(capsys, str(file)), "Pod")["metadata"]["namespace"] == "default"
+    assert of_kind(rendered(capsys, str(file), "-n", "x"), "Pod")["metadata"]["namespace"] == "x"
+    changed(file, metadata={"name": "pi", "namespace": "ns"})
+    assert of_kind(rendered(capsys, str(file)), "Pod")["metadata"]["namespace"] == "ns"
+    assert refusal(capsys, str(file), "-n", "x").startswith(f"{file}: metadata.namespace: is 'ns', but")
+
+
+def test_a_template_named_by_the_configuration_is_read(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = tmp_path / "pod.yaml"
+    template.write_text(TEMPLATE)
+    conf = APPLICATION["spec"]["sparkConf"] | {"spark.kubernetes.driver.podTemplateFile": str(template)}
+    changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
+    assert of_kind(rendered(capsys, str(file)), "Pod")["spec"]["priorityClassName"] == "high"
+    template.unlink()
+    assert refusal(capsys, str(file)) == (
+        f"spark.kubernetes.driver.podTemplateFile: the file {template} does not exist"
+    )
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump(APPLICATION)))
+    assert len(rendered(capsys, "-")) == 4
+
+
+def test_what_cannot_be_rendered_is_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(file, spec=APPLICATION["spec"] | {"sparkConf": {}})
+    assert refusal(capsys, str(file)).startswith("spark.kubernetes.container.image: is required")
+    changed(file, metadata={"generateName": "pi-"})
+    assert refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required here")
+    changed(file, kind="Spork")
+    assert refusal(capsys, str(file)).startswith(f"{file}: kind: 'Spork' is not known here")
+    assert refusal(capsys).startswith("give one file")
+    assert refusal(capsys, str(file), str(file)).startswith("give one file")
+    assert refusal(capsys, "none.yaml").startswith("none.yaml: cannot be read")
+
+
+def test_an_attempt_is_a_number(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["render", str(file), "--attempt", "-1"])
+    assert ended.value.code == ExitCode.INVALID
+    assert "--attempt" in capsys.readouterr().err
+
+
+def test_a_submission_is_printed_in_spark_submits_form(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "local:///a.jar", "--", "-o", "x"]
+    documents = rendered(capsys, *words)
+    assert [each["kind"] for each in documents] == ["Pod", "Service", "NetworkPolicy", "ConfigMap"]
+    pod, *others = documents
+    assert "namespace" not in pod["metadata"]
+    assert pod["spec"]["containers"][0]["args"][-3:] == ["--", "-o", "x"]
+    for each in others:
+        (owner,) = each["metadata"]["ownerReferences"]
+        assert (owner["name"], owner["controller"]) == (pod["metadata"]["name"], True)
+        assert uuid.UUID(owner["uid"])
+    assert rendered(capsys, *words) == documents
+    assert rendered(capsys, *words, "y")[0]["metadata"]["name"] != pod["metadata"]["name"]
+
+
+def test_a_submission_reads_the_files_around_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("conf", "hadoop"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text("spark.from.defaults 1\nspark.both defaults\n")
+    (tmp_path / "conf" / "log4j2.xml").write_text("<log/>")
+    (tmp_path / "hadoop" / "core-site.xml").write_text("<core/>")
+    (tmp_path / "some.properties").write_text("spark.both=file\n")
+    (tmp_path / "pod.yaml").write_text(TEMPLATE)
+    (tmp_path / "executor.yaml").write_text("[not read")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "hadoop"))
+    monkeypatch.setenv("SPARK_USER", "somebody")
+    documents = rendered(
+        capsys, "--spark-submit", "--", *SUBMISSION, *IMAGE,
+        "--properties-file", "some.properties", "--load-spark-defaults",
+        "--conf", f"spark.kubernetes.driver.podTemplateFile={tmp_path}/pod.yaml",
+        "--conf", f"spark.kubernetes.executor.podTemplateFile={tmp_path}/executor.yaml",
+        "local:///a.jar",
+    )  # fmt: skip
+    pod = of_kind(documents, "Pod")
+    assert pod["metadata"]["labels"]["from"] == "template"
+    assert {"name": "SPARK_USER", "value": "somebody"} in pod["spec"]["containers"][-1]["env"]
+    maps = [each["data"] for each in documents if each["kind"] == "ConfigMap"]
+    assert {"core-site.xml": "<core/>"} in maps
+    assert {"podspec-configmap-key": "[not read"} in maps
+    assert maps[-1]["log4j2.xml"] == "<log/>"
+    properties = read_properties(maps[-1]["spark.properties"])
+    assert properties["spark.from.defaults"] == "1"
+    assert properties["spark.both"] == "file"
+
+
+def test_what_would_be_uploaded_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("1.jar", "2.jar", "job.py"):
+        (tmp_path / name).touch()
+    upload = ["--conf", "spark.kubernetes.file.upload.path=s3a://bucket"]
+    words = ["render", "--spark-submit", "-o", "json", "--", *SUBMISSION, *IMAGE, *upload, "--jars", "?.jar", "job.py"]
+    assert main(words) == ExitCode.SUCCESS
+    captured = capsys.readouterr()
+    for name in ("1.jar", "2.jar", "job.py"):
+        assert f"spark-submit would upload {tmp_path}/{name} to s3a://bucket/spark-upload-" in captured.err
+    (tmp_path / "job.py").unlink()
+    assert refusal(capsys, *words[1:]) == f"{tmp_path}/job.py: does not exist: nothing to upload"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "beginning"),
+    [
+        ([], "main resource: is required"),
+        (["--no-such-flag", "x"], "--no-such-flag: is no option"),
+        ([*SUBMISSION, "local:///a.jar"], "spark.kubernetes.container.image: is required"),
+        ([*SUBMISSION, "--properties-file", "none", "local:///a.jar"], "--properties-file: the file "),
+        ([*SUBMISSION[:4], "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"],
+         "--deploy-mode: a Spark Connect server is not submitted in cluster mode"),
+        (["--master", "local", *SUBMISSION[2:], "local:///a.jar"], "spark.master: must be k8s://"),
+    ],
+)  # fmt: skip
+def test_what_spark_submit_refuses_is_refused(
+    arguments: list[str], beginning: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refusal(capsys, "--spark-submit", "--", *arguments).startswith(beginning)
