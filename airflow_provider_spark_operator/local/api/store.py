@@ -215,16 +215,7 @@ class Store:
             self._mark_deleted(kind, new, grace)
             return new
         garbage.prepare(self, new, propagation)
-        lingers = kind.key in garbage.CONTAINERS and "deletionTimestamp" not in current["metadata"]
-        if grace == 0 and not lingers and not self._held(kind, new):
-            if kind.key == PODS.key:
-                self._mark_deleted(kind, new, grace)
-            return copy_json(self._remove(kind, new))
-        self._mark_deleted(kind, new, grace)
-        if new != current:
-            self._write(kind, new, current)
-            garbage.after_marking(self, kind, new)
-        return copy_json(new)
+        return copy_json(self._remove_or_mark(kind, new, current, grace))
 
     def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
         """Follow a kind's changes in a namespace (None: everywhere), after the version `since` (None: now).
@@ -309,6 +300,19 @@ class Store:
         self._feed(kind).publish(place[0], Event(DELETED, document, previous, self._version))
         garbage.after_removal(self, kind, document)
         return document
+
+    def _remove_or_mark(self, kind: Kind, new: JsonObject, current: JsonObject, grace: int) -> JsonObject:
+        """Let an object go that nothing holds; mark any other as going."""
+        lingers = kind.key in garbage.CONTAINERS and "deletionTimestamp" not in current["metadata"]
+        if grace == 0 and not lingers and not self._held(kind, new):
+            if kind.key == PODS.key:
+                self._mark_deleted(kind, new, grace)
+            return self._remove(kind, new)
+        self._mark_deleted(kind, new, grace)
+        if new != current:
+            self._write(kind, new, current)
+            garbage.after_marking(self, kind, new)
+        return new
 
     def _held(self, kind: Kind, document: JsonObject) -> bool:
         return bool(document["metadata"].get("finalizers") or garbage.contents(self, kind, document))
