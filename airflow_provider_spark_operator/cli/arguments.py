@@ -43,6 +43,9 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--health-port", type=_port, metavar="N", help="serve /healthz and /readyz there (0: a free port)"
     )
     reconcile.add_argument(
+        "--metrics-port", type=_port, metavar="N", help="serve /metrics for Prometheus there (0: a free port)"
+    )
+    reconcile.add_argument(
         "--workers", type=_positive, metavar="N", help="resources looked at at the same time (default: 50)"
     )
     _add_log_format(reconcile)

@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 
 from airflow_provider_spark_operator.cli.documents import read_text
@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.cli.signals import run_until_signalled
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.health import serve_health
+from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Run until a signal ends it.
 
     Raises:
-        CommandError: the settings or the health port cannot be used.
+        CommandError: the settings, the health port or the metrics port cannot be used.
         ConfigurationError: no way to the cluster.
         KubeError: what is to be watched cannot be listed.
     """
@@ -45,25 +46,33 @@ def run(options: argparse.Namespace) -> ExitCode:
 async def _reconcile(options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
     access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(await open_client(access))
+        metrics = Metrics()
+        client = await stack.enter_async_context(await open_client(access, observer=metrics.count_call))
         scope = scope or settings.scope or NamedNamespaces((client.default_namespace,))
-        controller = Controller(client, scope, settings)
+        controller = Controller(client, scope, settings, metrics=metrics)
         words = ["ready", f"namespaces={describe(scope)}", f"server={client.server}"]
         if options.health_port is not None:
-            words.append(f"health-port={await _serve_health(stack, options.health_port, controller)}")
+            health = _health(options.health_port, controller)
+            words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
+        if options.metrics_port is not None:
+            page = serve_metrics(options.metrics_port, metrics)
+            words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
         await controller.run(lambda: print(*words, flush=True))
     return ExitCode.SUCCESS
 
 
-async def _serve_health(stack: AsyncExitStack, port: int, controller: Controller) -> int:
+def _health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
     # Whoever answers has an event loop that turns: that is all there is to being alive.
     alive = asyncio.get_running_loop().is_running
-    health = serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
+    return serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
+
+
+async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int], flag: str, wanted: int) -> int:
     try:
-        return await stack.enter_async_context(health)
+        return await stack.enter_async_context(server)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CommandError(f"--health-port {port}: cannot be listened on: {reason}", ExitCode.INVALID) from None
+        raise CommandError(f"{flag} {wanted}: cannot be listened on: {reason}", ExitCode.INVALID) from None
 
 
 def _settings(options: argparse.Namespace) -> ControllerSettings:

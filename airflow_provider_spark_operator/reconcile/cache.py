@@ -51,6 +51,10 @@ class ObjectCache:
         """The newest known state of an object; not to be changed by the caller."""
         return self._objects.get(key)
 
+    def documents(self) -> Iterable[JsonObject]:
+        """The newest known state of every object; not to be changed by the caller."""
+        return self._objects.values()
+
     def belonging_to(self, key: ObjectKey) -> list[JsonObject]:
         """The objects whose owner is `key`."""
         return [self._objects[owned] for owned in sorted(self._owned.get(key, ()))]

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.cluster_apply import apply_cluster
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening, invalid
+from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
 
@@ -43,6 +44,7 @@ class ClusterReconciler:
         cache: what the watch has shown of clusters; the answers to writes are added.
         operator_name: ours, for labels and as manager of the fields that we apply.
         recorder: takes what is worth telling the user.
+        metrics: counts what comes of it.
         now: the clock, UTC.
     """
 
@@ -52,12 +54,14 @@ class ClusterReconciler:
         cache: ObjectCache,
         operator_name: str,
         recorder: EventRecorder,
+        metrics: Metrics,
         now: Callable[[], datetime],
     ) -> None:
         self._client = client
         self._clusters = Resources(client, SPARK_CLUSTERS, cache, CLUSTER_FINALIZER)
         self._operator_name = operator_name
         self._recorder = recorder
+        self._metrics = metrics
         self._now = now
 
     async def reconcile(self, key: ObjectKey) -> timedelta | None:
@@ -124,6 +128,7 @@ class ClusterReconciler:
     async def _set_aside(self, resource: JsonObject, problems: InvalidResource) -> None:
         """Tell what is wrong with a resource that cannot be read, and let it go when it is deleted."""
         happening = invalid(resource, problems, self._now())
+        self._metrics.count_error(SPARK_CLUSTERS.kind, happening.reason)
         logger.error("cannot be read, left alone until it is changed: %s", happening.message, extra=_key(resource))
         if self._clusters.holds(resource):
             await self._clusters.remove_finalizer(resource)

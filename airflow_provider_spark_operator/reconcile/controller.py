@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 from airflow_provider_spark_operator.reconcile.cluster_reconciler import ClusterReconciler
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
+from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
 from airflow_provider_spark_operator.reconcile.scope import Scope
@@ -34,12 +36,14 @@ class _Line:
     """One kind of resource on its way from the queue through the reconciler.
 
     Attributes:
+        kind: the API's name of it.
         noun: what a resource of it is called in logs.
         queue: the keys to look at.
         reconcile: the look; returns when to look again.
         workers: how many keys are looked at at the same time.
     """
 
+    kind: str
     noun: str
     queue: WorkQueue[ObjectKey]
     reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]]
@@ -53,6 +57,7 @@ class Controller:
         client: stays open as long as `run` runs.
         scope: the namespaces.
         settings: see `ControllerSettings`; its scope is not looked at.
+        metrics: of this controller alone; made here where nobody reads them.
         now: the clock, UTC.
     """
 
@@ -62,17 +67,24 @@ class Controller:
         scope: Scope,
         settings: ControllerSettings,
         *,
+        metrics: Metrics | None = None,
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
         caches = Caches.empty()
         decisions = settings.decisions
+        self._metrics = metrics or Metrics()
+        self._metrics.watch_states(caches.applications.documents, caches.clusters.documents)
         self._recorder = EventRecorder(client, decisions.operator_name)
-        reconciler = Reconciler(client, caches, decisions, self._recorder, now)
-        clusters = ClusterReconciler(client, caches.clusters, decisions.operator_name, self._recorder, now)
-        self._lines = (
-            _Line("application", _queue(settings), reconciler.reconcile, settings.workers),
-            _Line("cluster", _queue(settings), clusters.reconcile, _CLUSTER_WORKERS),
+        reconciler = Reconciler(client, caches, decisions, self._recorder, self._metrics, now)
+        clusters = ClusterReconciler(
+            client, caches.clusters, decisions.operator_name, self._recorder, self._metrics, now
         )
+        self._lines = (
+            _Line(SPARK_APPLICATIONS.kind, "application", _queue(settings), reconciler.reconcile, settings.workers),
+            _Line(SPARK_CLUSTERS.kind, "cluster", _queue(settings), clusters.reconcile, _CLUSTER_WORKERS),
+        )
+        for line in self._lines:
+            self._metrics.watch_queue(line.kind, line.queue)
         notify, notify_cluster = (line.queue.add for line in self._lines)
         self._informer = Informer(client, scope, decisions.operator_name, caches, notify, notify_cluster)
 
@@ -94,7 +106,7 @@ class Controller:
                 await self._informer.wait_until_synced()
                 for line in self._lines:
                     for _ in range(line.workers):
-                        group.create_task(_work(line))
+                        group.create_task(_work(line, self._metrics))
                 ready()
         except BaseExceptionGroup as failures:
             raise _first(failures) from None
@@ -103,19 +115,20 @@ class Controller:
                 line.queue.close()
 
 
-async def _work(line: _Line) -> None:
+async def _work(line: _Line, metrics: Metrics) -> None:
     while True:
         key = await line.queue.get()
         try:
-            await _look_at(line, key)
+            await _look_at(line, key, metrics)
         finally:
             line.queue.done(key)
 
 
-async def _look_at(line: _Line, key: ObjectKey) -> None:
+async def _look_at(line: _Line, key: ObjectKey, metrics: Metrics) -> None:
     context = {line.noun: str(key)}
     try:
-        again = await line.reconcile(key)
+        with metrics.reconciling(line.kind):
+            again = await line.reconcile(key)
     except NotYet as reason:
         seconds = line.queue.retry(key)
         logger.info("waits %.1f s: %s", seconds, reason, extra=context)

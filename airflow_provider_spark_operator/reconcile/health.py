@@ -1,16 +1,17 @@
 """The probes of the controller: `/healthz` and `/readyz`."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
+from airflow_provider_spark_operator.reconcile.serving import serving
 
-@asynccontextmanager
-async def serve_health(
+
+def serve_health(
     port: int, *, is_healthy: Callable[[], bool], is_ready: Callable[[], bool]
-) -> AsyncIterator[int]:
-    """Serve the probes on all interfaces, where a kubelet looks for them; give the port.
+) -> AbstractAsyncContextManager[int]:
+    """Serve the probes; give the port.
 
     Args:
         port: 0 for a free one.
@@ -20,16 +21,7 @@ async def serve_health(
     Raises:
         OSError: the port is taken or not permitted.
     """
-    application = web.Application()
-    application.router.add_get("/healthz", _probe(is_healthy))
-    application.router.add_get("/readyz", _probe(is_ready))
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - a probe comes from outside
-        yield int(runner.addresses[0][1])
-    finally:
-        await runner.cleanup()
+    return serving(port, {"/healthz": _probe(is_healthy), "/readyz": _probe(is_ready)})
 
 
 def _probe(holds: Callable[[], bool]) -> Callable[[web.Request], Awaitable[web.Response]]:

@@ -1,8 +1,9 @@
 """A de-duplicating work queue: what one key is told many times is looked at once."""
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -20,14 +21,21 @@ class WorkQueue(Generic[Key]):
     Args:
         first_retry: seconds before the first repetition of a failed key; each further failure doubles it.
         longest_retry: the limit of that doubling, in seconds.
+        clock: seconds that never run backwards, for the age of what waits.
     """
 
     def __init__(
-        self, *, first_retry: float = _FIRST_RETRY_SECONDS, longest_retry: float = _LONGEST_RETRY_SECONDS
+        self,
+        *,
+        first_retry: float = _FIRST_RETRY_SECONDS,
+        longest_retry: float = _LONGEST_RETRY_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._first_retry = first_retry
         self._longest_retry = longest_retry
-        self._ready: deque[Key] = deque()
+        self._clock = clock
+        # Each with the time since when it could have been taken, so that the first has waited longest.
+        self._ready: deque[tuple[Key, float]] = deque()
         self._queued: set[Key] = set()
         self._active: set[Key] = set()
         self._timers: dict[Key, asyncio.TimerHandle] = {}
@@ -37,6 +45,11 @@ class WorkQueue(Generic[Key]):
     def __len__(self) -> int:
         """How many keys are ready for a worker now."""
         return len(self._ready)
+
+    @property
+    def oldest_age(self) -> float:
+        """How many seconds the first key has been ready for a worker; 0 if none is."""
+        return self._clock() - self._ready[0][1] if self._ready else 0.0
 
     def add(self, key: Key) -> None:
         """Have `key` looked at as soon as a worker is free."""
@@ -93,7 +106,7 @@ class WorkQueue(Generic[Key]):
             except asyncio.CancelledError:
                 self._pass_on(waker)
                 raise
-        key = self._ready.popleft()
+        key, _ = self._ready.popleft()
         self._queued.discard(key)
         self._active.add(key)
         self._cancel_timer(key)
@@ -112,7 +125,7 @@ class WorkQueue(Generic[Key]):
         self._timers.clear()
 
     def _offer(self, key: Key) -> None:
-        self._ready.append(key)
+        self._ready.append((key, self._clock()))
         self._wake_one()
 
     def _wake_one(self) -> None:

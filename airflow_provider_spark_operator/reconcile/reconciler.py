@@ -40,6 +40,7 @@ from airflow_provider_spark_operator.reconcile.events import (
     invalid,
 )
 from airflow_provider_spark_operator.reconcile.informer import Caches
+from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.observe import (
     current_attempt,
     driver_of,
@@ -88,6 +89,7 @@ class Reconciler:
         caches: what the watches have shown; the answers to writes are added.
         settings: what decisions depend on.
         recorder: takes what is worth telling the user.
+        metrics: counts what comes of it.
         now: the clock, UTC.
     """
 
@@ -97,12 +99,14 @@ class Reconciler:
         caches: Caches,
         settings: Settings,
         recorder: EventRecorder,
+        metrics: Metrics,
         now: Callable[[], datetime],
     ) -> None:
         self._client = client
         self._caches = caches
         self._settings = settings
         self._recorder = recorder
+        self._metrics = metrics
         self._now = now
         self._applications = Resources(client, SPARK_APPLICATIONS, caches.applications, APPLICATION_FINALIZER)
 
@@ -240,6 +244,7 @@ class Reconciler:
         if status is None or patch is None:
             return False
         await self._applications.patch(current.resource, patch, subresource="status")
+        self._metrics.count_transition(current.application, status)
         self._tell(current, status, decision)
         return True
 
@@ -267,6 +272,7 @@ class Reconciler:
         Only a change of the resource leads to another look at it.
         """
         happening = invalid(resource, problems, self._now())
+        self._metrics.count_error(SPARK_APPLICATIONS.kind, happening.reason)
         logger.error("cannot be read, left alone until it is changed: %s", happening.message, extra=_key(resource))
         if self._applications.holds(resource):
             await self._applications.remove_finalizer(resource)

@@ -1,0 +1,232 @@
+"""What the controller counts and measures, for Prometheus; docs/metrics.md lists it.
+
+No label ever holds a name that users give: the number of time series does not grow with what runs.
+"""
+
+import time
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, ApplicationState
+from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.transport import Call
+from airflow_provider_spark_operator.reconcile.attempt import NotYet
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.queue import WorkQueue
+from airflow_provider_spark_operator.reconcile.serving import serving
+
+PREFIX: Final = "spark_operator_"
+DONE: Final = "done"
+"""Result of a look that came to its end."""
+WAITING: Final = "waiting"
+"""Result of a look that found that something has to end first."""
+FAILED: Final = "failed"
+"""Result of a look that ended in an error and is repeated."""
+DEFECT: Final = "Defect"
+"""Reason of an error that is none of the API's."""
+CANCELLED: Final = "Cancelled"
+"""Outcome of an attempt whose application was deleted."""
+SUSPENDED: Final = "Suspended"
+"""Outcome of an attempt that `spec.suspend` has stopped."""
+NO_ANSWER: Final = "none"
+"""Status of a request that the API did not answer."""
+UNKNOWN_STATE: Final = "Unknown"
+"""State of resources whose status has a word that is not known here."""
+
+_CALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_DRIVER_SECONDS = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
+
+
+class Metrics:
+    """The metrics of one controller, in a registry of their own.
+
+    Args:
+        clock: seconds that never run backwards.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._registry = CollectorRegistry()
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self._registry)
+        self._reconciles = self._counter("reconciles", "Looks at a resource, by how they ended.", "kind", "result")
+        self._reconcile_seconds = self._histogram(
+            "reconcile_duration_seconds", "How long a look at a resource took.", _CALL_SECONDS, "kind"
+        )
+        self._errors = self._counter("reconcile_errors", "Looks that failed, by the kind of error.", "kind", "reason")
+        self._queue_depth = self._gauge("queue_depth", "Resources that wait for a worker.", "kind")
+        self._queue_age = self._gauge("queue_oldest_age_seconds", "How long the first of them has waited.", "kind")
+        self._requests = self._counter(
+            "api_requests", "Requests to the API, each retry being one.", "verb", "resource", "status"
+        )
+        self._request_seconds = self._histogram(
+            "api_request_duration_seconds",
+            "Time from a request to the beginning of the API's answer.",
+            _CALL_SECONDS,
+            "verb",
+            "resource",
+        )
+        self._attempts = self._counter("attempts", "Attempts of applications that have ended, by outcome.", "outcome")
+        self._restarts = self._counter("restarts", "Attempts that were scheduled because the one before had ended.")
+        self._driver_seconds = self._histogram(
+            "driver_request_delay_seconds",
+            "Time from an application's creation until its first driver had been requested.",
+            _DRIVER_SECONDS,
+        )
+
+    def watch_queue(self, kind: str, queue: WorkQueue[ObjectKey]) -> None:
+        """Have the queue of a kind looked at when the metrics are asked for."""
+        self._queue_depth.labels(kind).set_function(lambda: len(queue))
+        self._queue_age.labels(kind).set_function(lambda: queue.oldest_age)
+
+    def watch_states(
+        self, applications: Callable[[], Iterable[JsonObject]], clusters: Callable[[], Iterable[JsonObject]]
+    ) -> None:
+        """Have the states of all known resources counted when the metrics are asked for; once for all."""
+        for name, meaning, states, documents in (
+            ("applications", "Known applications, by state.", ApplicationState, applications),
+            ("clusters", "Known clusters, by state.", ClusterState, clusters),
+        ):
+            self._registry.register(_StateCount(PREFIX + name, meaning, tuple(map(str, states)), documents))
+
+    @contextmanager
+    def reconciling(self, kind: str) -> Iterator[None]:
+        """Count and time the look at a resource of `kind` that the body is; one that is cancelled is none."""
+        began = self._clock()
+        try:
+            yield
+        except NotYet:
+            self._count_look(kind, WAITING, began)
+            raise
+        except Exception as error:
+            self._count_look(kind, FAILED, began)
+            # The API's own word may be any: an admission webhook sends what it likes.
+            self.count_error(kind, type(error).__name__ if isinstance(error, KubeError) else DEFECT)
+            raise
+        else:
+            self._count_look(kind, DONE, began)
+
+    def count_error(self, kind: str, reason: str) -> None:
+        """Count what went wrong in a look at a resource of `kind`."""
+        self._errors.labels(kind, reason).inc()
+
+    def count_call(self, call: Call, status: int | None, seconds: float) -> None:
+        """Count a request to the API; `status` is the code of the answer, None if there was none."""
+        resource = call.rbac_resource
+        self._requests.labels(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
+        self._request_seconds.labels(call.verb, resource).observe(seconds)
+
+    def count_transition(self, application: SparkApplication, status: ApplicationStatus) -> None:
+        """Count what it means that `status` was written for `application`, which shows the status before."""
+        known = application.status
+        before = known.current_state.current_state_summary if known else ApplicationState.SUBMITTED
+        after = status.current_state.current_state_summary
+        if before == after:
+            return
+        if outcome := _outcome(before, after):
+            self._attempts.labels(outcome).inc()
+        if before in STOPPING and after is ApplicationState.SCHEDULED_TO_RESTART:
+            self._restarts.inc()
+        created = application.creation_timestamp
+        first = status.current_attempt_summary.attempt_info.id == 0
+        if first and created is not None and after is ApplicationState.DRIVER_REQUESTED:
+            delay = status.current_state.last_transition_time - created
+            self._driver_seconds.observe(max(0.0, delay.total_seconds()))
+
+    def collect(self) -> Iterator[Metric]:
+        """All of it, as it is now; without the times of creation, which double the series and tell nobody."""
+        for metric in self._registry.collect():
+            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+            yield metric
+
+    def _count_look(self, kind: str, result: str, began: float) -> None:
+        self._reconciles.labels(kind, result).inc()
+        self._reconcile_seconds.labels(kind).observe(self._clock() - began)
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(PREFIX + name, meaning, labels, registry=self._registry)
+
+    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        return Gauge(PREFIX + name, meaning, labels, registry=self._registry)
+
+    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(PREFIX + name, meaning, labels, buckets=buckets, registry=self._registry)
+
+
+def serve_metrics(port: int, metrics: Metrics) -> AbstractAsyncContextManager[int]:
+    """Serve `metrics` as `/metrics`, in the format that the asking Prometheus prefers; give the port.
+
+    Args:
+        port: 0 for a free one.
+        metrics: read anew for each request.
+
+    Raises:
+        OSError: the port is taken or not permitted.
+    """
+
+    async def answer(request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(metrics), headers={"Content-Type": content_type})
+
+    return serving(port, {"/metrics": answer})
+
+
+@dataclass(frozen=True)
+class _StateCount(Collector):
+    """How many resources of a kind are in each of their states; those in which none is are shown with 0."""
+
+    name: str
+    meaning: str
+    states: tuple[str, ...]
+    documents: Callable[[], Iterable[JsonObject]]
+
+    def describe(self) -> list[Metric]:
+        """Its name, so that it is not asked for numbers when it is registered."""
+        return [self._gauge()]
+
+    def collect(self) -> list[Metric]:
+        """Count."""
+        known = frozenset(self.states)
+        words = map(_state, self.documents())
+        tally = Tally(word if word in known else UNKNOWN_STATE for word in words)
+        gauge = self._gauge()
+        for state in (*self.states, UNKNOWN_STATE):
+            gauge.add_metric([state], tally[state])
+        return [gauge]
+
+    def _gauge(self) -> GaugeMetricFamily:
+        return GaugeMetricFamily(self.name, self.meaning, labels=["state"])
+
+
+def _state(document: Mapping[str, Any]) -> str:
+    current = (document.get("status") or {}).get("currentState") or {}
+    # No status is written before the first driver is requested, or the cluster applied.
+    return str(current.get("currentStateSummary", ApplicationState.SUBMITTED))
+
+
+def _outcome(before: ApplicationState, after: ApplicationState) -> str | None:
+    """How an attempt has ended with the move from `before` to `after`, None if none has."""
+    if after in STOPPING:
+        return str(after)
+    if before not in STARTING | RUNNING:
+        return None
+    interrupted = {
+        ApplicationState.RESOURCE_RELEASED: CANCELLED,
+        ApplicationState.SCHEDULED_TO_RESTART: SUSPENDED,
+    }
+    return interrupted.get(after)
