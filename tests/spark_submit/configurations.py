@@ -6,10 +6,26 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-K = "spark.kubernetes."
-IMAGE = {f"{K}container.image": "registry.example/spark:{{SPARK_VERSION}}"}
+from tests.spark_submit.files import CONFIGURATION_FILES
+from tests.spark_submit.templates import TEMPLATES
+from tests.spark_submit.values import (
+    BAD_SIZES,
+    BOOLEANS,
+    FACTORS,
+    NAMES,
+    ODD,
+    PATHS,
+    PRINTABLE,
+    QUANTITIES,
+    SIZES,
+    VARIABLES,
+    WORDS,
+    K,
+    Settings,
+    seldom,
+)
 
-Settings = dict[str, str]
+IMAGE = {f"{K}container.image": "registry.example/spark:{{SPARK_VERSION}}"}
 
 
 @dataclass(frozen=True)
@@ -22,44 +38,6 @@ class Drawn:
     arguments: tuple[str, ...]
     environment: Settings = field(default_factory=dict)
     files: Settings = field(default_factory=dict)
-
-
-WORDS = st.text("abcxyz019-", min_size=1, max_size=12).map(lambda word: f"w{word.strip('-')}")
-PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn", "Co")), max_size=20)
-ODD = st.one_of(
-    PRINTABLE,
-    st.sampled_from(
-        [
-            "",
-            " ",
-            "a=b",
-            "k: v",
-            "#x",
-            "!x",
-            "back\\slash",
-            "tab\there",
-            "two\nlines",
-            " lead",
-            "trail ",
-            "ü→字🐍",
-            '"q"',
-        ]
-    ),
-)
-# A name of nothing but dashes leaves an id without a name, which looks like none.
-NAMES = st.one_of(WORDS, st.tuples(ODD, WORDS, ODD).map("".join))
-PATHS = WORDS.map(lambda word: f"/mnt/{word}")
-SIZES = st.sampled_from(["512m", "1g", "2G", "1536", "4gb", "1048576k", "3000MB", "1t", "700m"])
-BAD_SIZES = ("0", "0.5g", "1x", "-1g", "", "1 g", "1g1", "g")
-FACTORS = st.sampled_from(["0.1", "0.25", "0.4", "1", "1.5", "2.0", "1e-1", "0.333333333333", "12345678.9", "0.00001"])
-QUANTITIES = st.sampled_from(["1", "500m", "0.5", "2.5", "100m", "1Ki"])
-BOOLEANS = st.sampled_from(["true", "false"])
-VARIABLES = st.text("ABCXYZ_09", min_size=1, max_size=8).map(lambda name: f"V{name}")
-
-
-def seldom(good: st.SearchStrategy[str], *bad: str) -> st.SearchStrategy[str]:
-    """Mostly a good value."""
-    return st.integers(0, 11).flatmap(lambda number: good if number else st.sampled_from(bad))
 
 
 def family(prefix: str, names: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
@@ -270,101 +248,6 @@ def local_directories() -> st.SearchStrategy[Settings]:
     return one("spark.local.dir", st.sampled_from(["/a", " /a ", "/a/../b", "${env:PICKED}"]))
 
 
-def strange() -> st.SearchStrategy[Settings]:
-    """Keys that look like others, and values at the edges of what is allowed."""
-    volume = f"{K}driver.volumes."
-    return st.sampled_from(
-        [
-            {f"{K}driver.label.": "empty"},
-            {f"{K}driverEnv.": "empty"},
-            {"spark.driver.memory": " 1g "},
-            {"spark.driver.memory": "500k"},
-            {"spark.driver.memoryOverhead": "-1"},
-            {"spark.driver.memoryOverhead": "1.5g"},
-            {"spark.driver.minMemoryOverhead": "-1"},
-            {"spark.driver.memoryOverheadFactor": "NaN"},
-            {"spark.driver.memoryOverheadFactor": "0.1d"},
-            {f"{K}memoryOverheadFactor": " 0.2 "},
-            {f"{K}memoryOverheadFactor": "1e-7"},
-            {"spark.driver.cores": "+2"},
-            {"spark.ui.port": "-5"},
-            {"spark.ui.port": "70000"},
-            {"spark.driver.port": "x"},
-            {"spark.driver.resource.gpu.discoveryScript": "/s"},
-            {"spark.driver.resource.gpu.amount": "1", "spark.driver.resource.gpu.vendor": "v.com"},
-            {"spark.driver.resource.gpu": "1"},
-            {"spark.driver.resource.a.b.amount": "1", "spark.driver.resource.a.b.vendor": "v"},
-            {f"{volume}emptyDir.x": "1"},
-            {f"{volume}configMap.x.mount.path": "/x"},
-            {f"{volume}emptyDir.a.mount.path": "/x", f"{volume}emptyDir.b.mount.path": "/x"},
-            {
-                f"{volume}emptyDir.a.mount.path": "/x",
-                f"{volume}hostPath.a.mount.path": "/y",
-                f"{volume}hostPath.a.options.path": "/z",
-            },
-            {f"{volume}emptyDir.a.mount.path": "/x", f"{volume}emptyDir.a.mount.readOnly": "yes"},
-            {f"{volume}emptyDir.a.mount.path": "/x", f"{volume}emptyDir.a.options.unknown": "1"},
-            {f"{volume}emptyDir.a.mount.path": "", f"{volume}emptyDir.a.options.sizeLimit": ""},
-            {f"{volume}emptyDir.a.mount.path": "/x", f"{volume}emptyDir.a.options.sizeLimit": "1023"},
-            {f"{volume}emptyDir.a.mount.path": "/x", f"{volume}emptyDir.a.options.sizeLimit": "0999999"},
-            {
-                f"{volume}emptyDir.a.mount.path": "/x",
-                f"{volume}emptyDir.a.mount.subPath": "",
-                f"{volume}emptyDir.a.mount.subPathExpr": "",
-            },
-            {f"{K}driver.volumes.hostPath.a.mount.path": "/x", f"{K}driver.volumes.hostPath.a.options.path": ""},
-            {f"{K}driver.podTemplateFile": "file:@FILES@/pod.yaml"},
-            {f"{K}driver.podTemplateFile": "@FILES@/notpod.yaml"},
-            {f"{K}driver.podTemplateFile": "@FILES@/bad.yaml"},
-            {f"{K}driver.podTemplateFile": "@FILES@/two.yaml"},
-            {f"{K}driver.podTemplateFile": "@FILES@/empty.yaml"},
-            {f"{K}driver.podTemplateFile": ""},
-            {f"{K}executor.podTemplateFile": "@FILES@/bad.yaml"},
-            {f"{K}executor.podTemplateFile": "file:@FILES@/pod.yaml"},
-            {f"{K}executor.podTemplateFile": "@FILES@/empty.yaml"},
-            {f"{K}container.image": " "},
-            {f"{K}namespace": ""},
-            {f"{K}container.image.pullPolicy": "always"},
-            {f"{K}local.dirs.tmpfs": "yes"},
-            {f"{K}local.dirs.tmpfs": " TRUE "},
-            {f"{K}driver.securityContext.allowPrivilegeEscalation": "no"},
-            {f"{K}driver.service.publishNotReadyAddresses": "1"},
-            {f"{K}driver.pod.featureSteps": "org.example.None"},
-            {f"{K}driver.pod.excludedFeatureSteps": "org.example.None"},
-            {f"{K}driver.pod.excludedFeatureSteps": "org.apache.spark.deploy.k8s.features.DriverCommandFeatureStep"},
-            {f"{K}driver.scheduler.name": ""},
-            {f"{K}driver.pod.name": ""},
-            {f"{K}authenticate.driver.serviceAccountName": ""},
-            {f"{K}authenticate.driver.oauthToken": ""},
-            {f"{K}authenticate.driver.oauthTokenFile": "/x"},
-            {f"{K}driver.request.cores": ""},
-            {f"{K}driver.limit.cores": ""},
-            {"spark.app.name": "x" * 80},
-            {"spark.app.name": "9Name_With.Dots--and---dashes-"},
-            {"spark.app.name": "İstanbul ß"},
-            {"spark.app.id": "given"},
-            {"spark.driver.bindAddress": "1.2.3.4"},
-            {"spark.driver.host": ""},
-            {"spark.submit.deployMode": "client"},
-            {"spark.master": "local"},
-            {"spark.jars": ""},
-            {"spark.jars": ", ,"},
-            {"spark.files": "rel/ative"},
-            {"spark.submit.pyFiles": ""},
-            {"spark.redaction.regex": "(?i)secret"},
-            {"spark.kubernetes.driverEnv.SPARK_USER": "other", "spark.kubernetes.driverEnv.SPARK_CONF_DIR": "/x"},
-            {"spark.kubernetes.driver.secrets.": "/x"},
-            {"spark.kubernetes.driver.secrets.a": ""},
-            {"spark.a": "${spark.b}", "spark.b": "${spark.a}"},
-            {f"{K}driver.scheduler.name": "${spark.b}", "spark.b": "${spark.b}"},
-            {f"{K}driver.scheduler.name": "${system:user.none}"},
-            {f"{K}driver.scheduler.name": "${java.home}"},
-            {f"{K}driver.annotation.x": "${spark.app.name}"},
-            {f"{K}container.image": "${spark.app.name}:{{SPARK_VERSION}}"},
-        ]
-    )
-
-
 def references() -> st.SearchStrategy[Settings]:
     """Values that refer to other settings, to the environment, or to nothing."""
     return optional(
@@ -426,64 +309,13 @@ FEATURES: tuple[Callable[[], st.SearchStrategy[Settings]], ...] = (
     ),
     lambda: one("spark.driver.host", WORDS),
     lambda: one("spark.app.submitTime", st.just("1234567890123")),
-    lambda: volcano(),
-    lambda: kerberos(),
-    lambda: local_directories(),
-    lambda: strange(),
+    volcano,
+    kerberos,
+    local_directories,
     lambda: one(f"{K}namespace", WORDS),
     lambda: optional({"spark.pyspark.python": PATHS, "spark.pyspark.driver.python": PATHS}),
     lambda: one(f"{K}configMap.maxSize", seldom(st.sampled_from(["10", "100", "1048576"]), "1048577", "x")),
 )
-
-TEMPLATES = st.fixed_dictionaries(
-    {"spec": st.fixed_dictionaries({}, optional={
-        "containers": st.lists(
-            st.fixed_dictionaries(
-                {"name": st.sampled_from(["main", "side", "third"])},
-                optional={
-                    "image": WORDS,
-                    "args": st.lists(WORDS, max_size=2),
-                    "command": st.lists(WORDS, max_size=2),
-                    "env": st.lists(st.fixed_dictionaries({"name": VARIABLES}, optional={"value": ODD}), max_size=2),
-                    "ports": st.just([{"containerPort": 1, "name": "p"}]),
-                    "resources": st.sampled_from([
-                        {"requests": {"cpu": "7", "memory": "1Gi", "ephemeral-storage": "1Gi"}},
-                        {"limits": {"cpu": "7", "memory": "1Gi", "x/y": 1}},
-                        {"limits": {}, "requests": {"cpu": 0.5}},
-                    ]),
-                    "securityContext": st.sampled_from([{}, {"runAsUser": 5}, {"allowPrivilegeEscalation": True}]),
-                    "volumeMounts": st.just([{"name": "spark-local-dir-t", "mountPath": "/t"}]),
-                    "lifecycle": st.just({"preStop": {"exec": {"command": ["a"]}}}),
-                },
-            ),
-            max_size=3,
-            unique_by=lambda container: container["name"],
-        ),
-        "initContainers": st.just([{"name": "init", "image": "i", "restartPolicy": "Always"}]),
-        "volumes": st.sampled_from([[], [{"name": "spark-local-dir-t", "emptyDir": {}}]]),
-        "serviceAccountName": WORDS,
-        "schedulerName": WORDS,
-        "restartPolicy": st.just("Always"),
-        "tolerations": st.sampled_from([[], [{"key": "k", "operator": "Exists"}]]),
-        "priorityClassName": WORDS,
-        "nodeSelector": st.sampled_from([{}, {"zone": "t", "n": 1}]),
-        "imagePullSecrets": st.just([{"name": "t"}]),
-        "hostNetwork": st.booleans(),
-        "hostname": st.none(),
-        "securityContext": st.sampled_from([{}, {"fsGroup": 1}]),
-    })},
-    optional={
-        "apiVersion": st.just("v1"),
-        "kind": st.just("Pod"),
-        "metadata": st.fixed_dictionaries({}, optional={
-            "name": WORDS,
-            "namespace": WORDS,
-            "labels": st.sampled_from([{}, {"a": "b"}, {"spark-role": "x", "n": 5, "yes": True}]),
-            "annotations": st.sampled_from([{}, {"a": "b", "c": 1.5}]),
-            "creationTimestamp": st.none(),
-        }),
-    },
-)  # fmt: skip
 
 ENVIRONMENT = optional(
     {
@@ -533,32 +365,6 @@ RESOURCES = st.sampled_from(
         ("@FILES@/app.jar", "org.example.Main"),
     ]
 )
-
-CONFIGURATION_FILES = {
-    "conf/spark-defaults.conf": "spark.executor.memory 3g\nspark.from.defaults: yes \nother.key 1\n",
-    "conf/log4j2.properties": "a = ü\n",
-    "conf/sparkling.conf": "left out",
-    "conf/spark-env.sh": "#!/bin/sh\n",
-    "conf/x.template": "left out",
-    "conf/.hidden": "h",
-    "hadoop/core-site.xml": "<configuration/>\n",
-    "some.properties": "spark.from.file=1\nspark.driver.memory=5g\nspark.wide=a\\u00fcb \\\n  more\n",
-    "cert.pem": "CERTIFICATE",
-    "krb5.conf": "[libdefaults]\n",
-    "other.conf": "[realms]\n",
-    "job.py": "pass\n",
-    "group.yaml": "apiVersion: x\nmetadata: {name: n, namespace: m, labels: {a: b}}\nspec: {queue: q, minMember: 2}\n",
-    "pod.yaml": "# a comment\nspec:\n  priority: 5\n  containers:\n  - name: x\n    env: [{name: A, value: yes}]\n",
-    "notpod.yaml": "a: 1\n",
-    "bad.yaml": "a: [1\n",
-    "two.yaml": "spec: {priority: 1}\n---\nspec: {priority: 2}\n",
-    "empty.yaml": "",
-    "job.yaml": "apiVersion: batch/v1\nkind: Job\nspec: {completions: 1}\n",
-    "app.jar": "",
-    "other.jar": "",
-    "some.zip": "",
-    "a b.txt": "blank",
-}
 
 
 @st.composite

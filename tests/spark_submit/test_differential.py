@@ -16,12 +16,15 @@ from airflow_provider_spark_operator.cli.submission import SUBMIT_TIME
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.properties import read_properties
 from tests.core.driver.golden import in_comparable_form
-from tests.spark_submit.configurations import Drawn, submissions
+from tests.spark_submit.configurations import IMAGE, Drawn, submissions
+from tests.spark_submit.edges import EDGES
+from tests.spark_submit.files import CONFIGURATION_FILES
 from tests.spark_submit.jvm import Refused, SparkSubmit
+from tests.spark_submit.values import Settings
 
 pytestmark = [pytest.mark.spark_submit, pytest.mark.timeout(1200)]
 
-EXAMPLES = int(os.environ.get("SPARK_SUBMIT_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("SPARK_SUBMIT_EXAMPLES", "120"))
 SEED = int(os.environ.get("SPARK_SUBMIT_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 
 
@@ -53,6 +56,22 @@ def test_drawn_submissions_are_built_as_spark_submit_builds_them(
         with capsys.disabled():
             built, refused = outcomes.count("built"), outcomes.count("refused")
             print(f"\nSPARK_SUBMIT_SEED={SEED}: {built} submissions built, {refused} refused", end=" ")
+
+
+@pytest.mark.parametrize("conf", EDGES, ids=str)
+def test_what_stands_at_the_edge_is_treated_as_spark_submit_treats_it(
+    spark: SparkSubmit, conf: Settings, tmp_path: Path
+) -> None:
+    drawn = Drawn(
+        conf={**IMAGE, "spark.kubernetes.file.upload.path": "file://@FILES@/uploads", **conf},
+        flags=("--class", "org.example.Main"),
+        resource="local:///app.jar",
+        arguments=(),
+        files=CONFIGURATION_FILES,
+    )
+    theirs, ours = both(spark, drawn, tmp_path)
+    assert isinstance(theirs, str) == isinstance(ours, str), f"spark-submit: {theirs}\nours: {ours}"
+    assert isinstance(theirs, str) or ours == theirs
 
 
 def both(spark: SparkSubmit, drawn: Drawn, folder: Path) -> tuple[Any, Any]:

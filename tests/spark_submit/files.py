@@ -1,0 +1,27 @@
+"""The files that a submission may refer to, by name."""
+
+CONFIGURATION_FILES = {
+    "conf/spark-defaults.conf": "spark.executor.memory 3g\nspark.from.defaults: yes \nother.key 1\n",
+    "conf/log4j2.properties": "a = ü\n",
+    "conf/sparkling.conf": "left out",
+    "conf/spark-env.sh": "#!/bin/sh\n",
+    "conf/x.template": "left out",
+    "conf/.hidden": "h",
+    "hadoop/core-site.xml": "<configuration/>\n",
+    "some.properties": "spark.from.file=1\nspark.driver.memory=5g\nspark.wide=a\\u00fcb \\\n  more\n",
+    "cert.pem": "CERTIFICATE",
+    "krb5.conf": "[libdefaults]\n",
+    "other.conf": "[realms]\n",
+    "job.py": "pass\n",
+    "group.yaml": "apiVersion: x\nmetadata: {name: n, namespace: m, labels: {a: b}}\nspec: {queue: q, minMember: 2}\n",
+    "pod.yaml": "# a comment\nspec:\n  priority: 5\n  containers:\n  - name: x\n    env: [{name: A, value: yes}]\n",
+    "notpod.yaml": "a: 1\n",
+    "bad.yaml": "a: [1\n",
+    "two.yaml": "spec: {priority: 1}\n---\nspec: {priority: 2}\n",
+    "empty.yaml": "",
+    "job.yaml": "apiVersion: batch/v1\nkind: Job\nspec: {completions: 1}\n",
+    "app.jar": "",
+    "other.jar": "",
+    "some.zip": "",
+    "a b.txt": "blank",
+}
