@@ -5,10 +5,10 @@ No label ever holds a name that users give: the number of time series does not g
 
 import time
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.transport import Call
@@ -213,10 +214,10 @@ class _StateCount(Collector):
         return GaugeMetricFamily(self.name, self.meaning, labels=["state"])
 
 
-def _state(document: Mapping[str, Any]) -> str:
-    current = (document.get("status") or {}).get("currentState") or {}
+def _state(document: JsonObject) -> str:
+    current = mapping(mapping(document.get("status")).get("currentState"))
     # No status is written before the first driver is requested, or the cluster applied.
-    return str(current.get("currentStateSummary", ApplicationState.SUBMITTED))
+    return text(current.get("currentStateSummary")) or ApplicationState.SUBMITTED
 
 
 def _outcome(before: ApplicationState, after: ApplicationState) -> str | None:

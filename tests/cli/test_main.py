@@ -77,6 +77,7 @@ def test_every_verb_has_help_with_the_exit_codes(verb: list[str], capsys: pytest
         pytest.param(["validate"], "FILE", id="no file"),
         pytest.param(["local"], "ACTION", id="no action"),
         pytest.param(["reconcile", "--health-port", "99999"], "'99999' is no port", id="no port"),
+        pytest.param(["reconcile", "--metrics-port", "x"], "'x' is no port", id="no metrics port"),
         pytest.param(["reconcile", "--workers", "0"], "'0' is no number of 1 or more", id="no workers"),
         pytest.param(["reconcile", "--all-namespaces", "--namespaces", "a"], "not allowed with", id="two scopes"),
         pytest.param(["local", "run", "x", "--timeout", "-1"], "'-1' is no number of seconds", id="no time"),

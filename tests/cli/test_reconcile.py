@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -26,15 +27,20 @@ async def test_it_works_from_its_ready_line_until_a_signal(
         await furnish(client)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
-        words = ("reconcile", "--kubeconfig", str(path), "--health-port", "0", "--log-format", "json")
+        words = ("reconcile", "--kubeconfig", str(path), "--health-port", "0", "--metrics-port", "0")
+        words += ("--log-format", "json")
         async with running(*words, home=tmp_path) as process:
             ready = await line_of(process, "ready ")
             settings = dict(word.split("=", 1) for word in ready.split()[1:])
             assert settings["namespaces"] == NAMESPACE  # that of the kubeconfig's context
-            assert await probe(settings["health-port"]) == 200
+            assert (await fetch(settings["health-port"], "/readyz"))[0] == 200
             stage = Stage(client, NAMESPACE)
             await stage.submit(application())
             await stage.until_state(ApplicationState.DRIVER_REQUESTED)
+            status, page = await fetch(settings["metrics-port"], "/metrics")
+            assert status == 200
+            created = r'^spark_operator_api_requests_total\{resource="pods",status="201",verb="create"\} 1\.0$'
+            assert re.search(created, page, re.MULTILINE)
             process.send_signal(number)
             exit_code, out, log = await ended(process)
     assert (exit_code, out) == (code, "")
@@ -54,8 +60,24 @@ async def test_definitions_that_are_not_installed_are_missed_in_one_sentence(tmp
     assert "is the definition of sparkapplications.spark.apache.org installed" in line
 
 
-async def probe(port: str) -> int:
+@pytest.mark.parametrize("flag", ["--health-port", "--metrics-port"])
+async def test_a_port_that_is_taken_is_named_with_its_flag(tmp_path: Path, flag: str) -> None:
+    async with (
+        serving() as kubeconfig,
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
+    ):
+        await furnish(client)
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps(kubeconfig))
+        taken = client.server.rpartition(":")[2]
+        async with running("reconcile", "--kubeconfig", str(path), flag, taken, home=tmp_path) as process:
+            exit_code, _, log = await ended(process)
+    assert exit_code == ExitCode.INVALID
+    assert log.startswith(f"spark-operator: error: {flag} {taken}: cannot be listened on: ")
+
+
+async def fetch(port: str, path: str) -> tuple[int, str]:
     # The ready line comes when the caches are filled, so there is nothing to wait for.
-    url = f"http://127.0.0.1:{port}/readyz"
+    url = f"http://127.0.0.1:{port}{path}"
     async with asyncio.timeout(30), aiohttp.ClientSession() as session, session.get(url) as response:
-        return response.status
+        return response.status, await response.text()

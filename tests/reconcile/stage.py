@@ -32,6 +32,7 @@ from airflow_provider_spark_operator.local.api.status import ApiStatusError
 from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from tests import builders
@@ -232,10 +233,11 @@ async def controlling(
     *,
     settings: ControllerSettings = QUICK,
     scope: Scope | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """A controller beside the body, which is entered when it is ready (or has died)."""
     ready = asyncio.Event()
-    controller = Controller(client, scope or NamedNamespaces((namespace,)), settings)
+    controller = Controller(client, scope or NamedNamespaces((namespace,)), settings, metrics=metrics)
     task = asyncio.create_task(controller.run(ready.set))
     waiting = asyncio.create_task(ready.wait())
     try:

@@ -132,6 +132,33 @@ async def test_a_discarded_key_does_not_come_back(queue: WorkQueue[str]) -> None
     assert len(queue) == 0
 
 
+async def test_the_oldest_age_is_that_of_the_key_that_is_handed_out_next() -> None:
+    now = 0.0
+    queue: WorkQueue[str] = WorkQueue(clock=lambda: now)
+    assert queue.oldest_age == 0
+    queue.add("a")
+    now = 2.0
+    queue.add("b")
+    queue.add("a")
+    now = 5.0
+    assert queue.oldest_age == 5
+    await take(queue)
+    assert queue.oldest_age == 3
+
+
+async def test_a_key_ages_from_when_a_worker_could_take_it() -> None:
+    now = 0.0
+    queue: WorkQueue[str] = WorkQueue(clock=lambda: now)
+    queue.add("a")
+    await take(queue)
+    queue.add("a")
+    now = 4.0
+    assert queue.oldest_age == 0
+    queue.done("a")
+    now = 5.0
+    assert queue.oldest_age == 1
+
+
 @given(st.lists(st.tuples(st.sampled_from(["add", "get", "done"]), st.sampled_from("abc"))))
 def test_no_order_of_calls_loses_a_key_or_hands_it_out_twice(calls: list[tuple[str, str]]) -> None:
     async def play() -> None:
