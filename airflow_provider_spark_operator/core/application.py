@@ -108,7 +108,7 @@ def _unsupported(seen: Situation) -> Decision | None:
 
 
 def _backoff(seen: Situation) -> Decision | None:
-    left = policy.backoff(seen.tolerations.restart_config, seen.status) - seen.age
+    left = seen.remaining(policy.backoff(seen.tolerations.restart_config, seen.status))
     if left <= AT_ONCE:
         return None
     return seen.wait(reasons.RESTART_BACKOFF, "The next attempt waits for the end of its backoff.", left)
@@ -151,7 +151,7 @@ def _remarked(seen: Situation, reason: str, message: str) -> Decision:
 def _next_attempt_after_suspension(seen: Situation) -> Decision:
     info = seen.status.current_attempt_summary.attempt_info
     message = "The application was suspended; another attempt follows when spec.suspend is false."
-    following = info.model_copy(update={"id": info.id + 1})
+    following = info.model_copy(update={"id": policy.one_more(info.id)})
     return _attempted_again(seen, following, reasons.SUSPENDED, message)
 
 
@@ -174,7 +174,7 @@ def _missing(seen: Situation) -> Decision | None:
         return None
     if isinstance(seen.observed.driver, Unconfirmed):
         # Only a driver that was never seen can be missing because the cache lags behind its creation.
-        left = seen.settings.missing_driver_grace_period - seen.age
+        left = seen.remaining(seen.settings.missing_driver_grace_period)
         if seen.state is not _State.DRIVER_REQUESTED or left <= AT_ONCE:
             return confirm_absence(seen)
         message = "The driver pod has been requested but not seen yet."
@@ -250,9 +250,9 @@ def _timed_out(seen: Situation) -> Decision | None:
     limit = policy.timeout(seen.tolerations.application_timeout_config, seen.state)
     if limit is None:
         return None
-    if seen.age <= limit:
-        after = min(limit - seen.age + seen.age.resolution, seen.settings.reconcile_interval)
-        return seen.wait(reasons.NOTHING_DUE, "", after)
+    left = seen.remaining_beyond(limit)
+    if left > AT_ONCE:
+        return seen.wait(reasons.NOTHING_DUE, "", min(left, seen.settings.reconcile_interval))
     to = policy.TIMED_OUT[seen.state]
     message = _TIMEOUT_MESSAGES[to].format(limit=limit.total_seconds())
     # The words of these states are their reasons too.
@@ -305,8 +305,9 @@ def _kept(seen: Situation) -> Decision:
     limit = policy.retention(seen.tolerations)
     if limit is None:
         return seen.wait(reasons.NOTHING_DUE, "", None)
-    if seen.age <= limit:
-        return seen.wait(reasons.NOTHING_DUE, "", limit - seen.age + seen.age.resolution)
+    left = seen.remaining_beyond(limit)
+    if left > AT_ONCE:
+        return seen.wait(reasons.NOTHING_DUE, "", left)
     message = "The driver was kept for as long as it may be; all resources are released."
     return release(seen) or seen.move(
         _State.RESOURCE_RELEASED, reasons.RETENTION_OVER, message, actions=leftovers(seen)
@@ -318,9 +319,9 @@ def _gone(seen: Situation) -> Decision:
     if limit is None:
         return seen.wait(reasons.NOTHING_DUE, "", None)
     stop = policy.last_stop(seen.status) or seen.status.current_state
-    age = policy.elapsed(stop.last_transition_time, seen.now)
-    if age <= limit:
-        return seen.wait(reasons.NOTHING_DUE, "", limit - age + age.resolution)
+    left = seen.remaining_beyond(limit, stop.last_transition_time)
+    if left > AT_ONCE:
+        return seen.wait(reasons.NOTHING_DUE, "", left)
     message = "The application ended longer ago than spec.applicationTolerations.ttlAfterStopMillis."
     return seen.wait(reasons.TIME_TO_LIVE_OVER, message, None, DeleteApplication())
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
+
+from airflow_provider_spark_operator.core.times import read_time
 
 _EMPTY: Final[Mapping[str, object]] = {}
 
@@ -83,16 +85,19 @@ def deletion_began(pod: Mapping[str, object]) -> datetime | None:
     The API server sets `deletionTimestamp` to the *end* of the grace period.
     """
     metadata = mapping(pod.get("metadata"))
-    ends = _time(metadata.get("deletionTimestamp"))
+    ends = read_time(metadata.get("deletionTimestamp"))
     if ends is None:
         return None
     grace = metadata.get("deletionGracePeriodSeconds")
     if isinstance(grace, bool) or not isinstance(grace, int) or not 0 < grace < _MAX_GRACE_SECONDS:
         return ends
-    return ends - timedelta(seconds=grace)
+    try:
+        return ends - timedelta(seconds=grace)
+    except OverflowError:
+        return ends
 
 
-_MAX_GRACE_SECONDS = 10 * 365 * 24 * 3600
+_MAX_GRACE_SECONDS: Final = 10 * 365 * 24 * 3600
 
 
 def _container(entry: Mapping[str, object]) -> Container:
@@ -114,13 +119,3 @@ def _container(entry: Mapping[str, object]) -> Container:
 
 def _integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _time(value: object) -> datetime | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        time = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

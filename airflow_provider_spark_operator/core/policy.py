@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.core.models.application import (
     RestartPolicy,
     SparkApplicationSpec,
 )
+from airflow_provider_spark_operator.core.models.base import INT64_MAX
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
 from airflow_provider_spark_operator.core.states import (
     FAILURE,
@@ -31,6 +32,7 @@ from airflow_provider_spark_operator.core.transitions import in_order
 
 _State = ApplicationState
 _ZERO: Final = timedelta(0)
+_SHORTEST_LOOK: Final = timedelta(seconds=1)
 _LONGEST_MILLIS: Final = 100 * 365 * 24 * 3600 * 1000  # longer would overflow a timedelta, and means never
 
 _RESTARTED: Final[Mapping[RestartPolicy, frozenset[ApplicationState]]] = {
@@ -60,6 +62,16 @@ def duration(millis: int) -> timedelta:
 def elapsed(since: datetime, now: datetime) -> timedelta:
     """The time since `since`; 0 where the clock ran backwards."""
     return max(now - since, _ZERO)
+
+
+def remaining(limit: timedelta, since: datetime, now: datetime) -> timedelta:
+    """What is left of `limit`, which began at `since`; 0 or less when it is over.
+
+    Where the clock ran backwards nothing of it has passed, and it is at least a second: whoever looks
+    again after what is left shall not do so without end until the clock has caught up.
+    """
+    left = limit - elapsed(since, now)
+    return max(left, _SHORTEST_LOOK) if now < since and left > _ZERO else left
 
 
 def timeout(config: ApplicationTimeoutConfig, state: ApplicationState) -> timedelta | None:
@@ -116,21 +128,26 @@ def next_attempt(config: RestartConfig, status: ApplicationStatus) -> AttemptInf
     """
     info = status.current_attempt_summary.attempt_info
     ended_in = status.current_state.current_state_summary
-    restarts, failures, scheduling_failures = info.restart_counter + 1, 0, 0
+    restarts, failures, scheduling_failures = one_more(info.restart_counter), 0, 0
     if config.restart_counter_reset_millis > 0 and attempt_duration(status) >= duration(
         config.restart_counter_reset_millis
     ):
         restarts = 1
     elif ended_in in FAILURE:
-        failures = info.failure_restart_counter + 1
+        failures = one_more(info.failure_restart_counter)
         if ended_in is _State.SCHEDULING_FAILURE:
-            scheduling_failures = info.scheduling_failure_restart_counter + 1
+            scheduling_failures = one_more(info.scheduling_failure_restart_counter)
     return AttemptInfo(
-        id=info.id + 1,
+        id=one_more(info.id),
         restart_counter=restarts,
         failure_restart_counter=failures,
         scheduling_failure_restart_counter=scheduling_failures,
     )
+
+
+def one_more(number: int) -> int:
+    """The number after `number`; the greatest that a status can hold is followed by itself."""
+    return min(number + 1, INT64_MAX)
 
 
 def attempt_duration(status: ApplicationStatus) -> timedelta:

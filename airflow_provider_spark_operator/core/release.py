@@ -37,7 +37,7 @@ def release(seen: Situation) -> Decision | None:
     if began is None:
         return seen.wait(reasons.RELEASING, "The driver is being deleted.", period, *_deletion(seen))
     grace = policy.duration(config.force_termination_grace_period_millis)
-    left = grace - policy.elapsed(began, seen.now)
+    left = seen.remaining(grace, began)
     if left > timedelta(0):
         return seen.wait(reasons.RELEASING, "The driver is terminating.", min(period, left))
     message = f"The driver did not finish terminating within {_seconds(grace)}; it is deleted without grace."

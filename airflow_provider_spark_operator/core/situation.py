@@ -52,9 +52,17 @@ class Situation:
         return self.status.current_attempt_summary.attempt_info.id
 
     @property
-    def age(self) -> timedelta:
-        """How long the application has been in its state."""
-        return policy.elapsed(self.status.current_state.last_transition_time, self.now)
+    def since(self) -> datetime:
+        """When the application entered its state."""
+        return self.status.current_state.last_transition_time
+
+    def remaining(self, limit: timedelta, since: datetime | None = None) -> timedelta:
+        """The time to wait until `limit` is over that began at `since`, or with the state; 0 or less if it is."""
+        return policy.remaining(limit, since or self.since, self.now)
+
+    def remaining_beyond(self, limit: timedelta, since: datetime | None = None) -> timedelta:
+        """The same for a limit that may be reached, but not exceeded."""
+        return self.remaining(limit + timedelta.resolution, since)
 
     def move(
         self,

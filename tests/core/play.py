@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
     Absent,
@@ -27,6 +28,7 @@ from airflow_provider_spark_operator.core.decision import (
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED
 from tests.builders import NOW, driver_pod
 
 _GRACE_SECONDS = 30
@@ -116,7 +118,7 @@ class Play:
     def advance(self, by: float) -> "Play":
         """Let `by` seconds go by, with a look whenever the last decision asked for one."""
         end = self.now + timedelta(seconds=by)
-        for _ in range(10_000):
+        for _ in range(2_000):
             if self.wake is None or self.wake > end:
                 self.now = end
                 return self
@@ -184,7 +186,9 @@ class Play:
         pod = self.pods.get(attempt)
         if pod is None:
             return
+        assert self._may_stop(), f"a driver is deleted in {self.state}, and nobody asked for that"
         if force:
+            assert "deletionTimestamp" in pod["metadata"], "a driver is deleted without ever having been given grace"
             self.forced.append(attempt)
         ended = pod["status"]["phase"] in ("Succeeded", "Failed", "Pending")
         if force or (ended and not self.stuck):
@@ -193,6 +197,12 @@ class Play:
             ends = self.now + timedelta(seconds=_GRACE_SECONDS)
             pod["metadata"].setdefault("deletionTimestamp", ends.isoformat())
             pod["metadata"].setdefault("deletionGracePeriodSeconds", _GRACE_SECONDS)
+
+    def _may_stop(self) -> bool:
+        application = self.application
+        reason = application.status.current_state.reason if application.status else None
+        suspended = application.spec.suspend or reason == reasons.SUSPENDED
+        return bool(application.deletion_timestamp) or suspended or self.state in STOPPING | TERMINATED
 
     def _write(self, decision: Decision) -> None:
         assert decision.status is not None

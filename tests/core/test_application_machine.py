@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from airflow_provider_spark_operator.core import policy
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
     Absent,
@@ -19,12 +20,15 @@ from airflow_provider_spark_operator.core.decision import (
     Unconfirmed,
 )
 from airflow_provider_spark_operator.core.dialects.apache import progress
-from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.policy import TIMED_OUT
+from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import MOVES
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
-from tests.builders import NOW, application, application_document, executors, status_at
+from tests.builders import DRIVER, NOW, application, application_document, executors, status_at
 from tests.core.play import Play
 
+LOOKING_FOR_A_DRIVER = timedelta(seconds=62)  # the grace period of a driver that the cache does not show, and a little
 MILLIS = st.sampled_from([-(2**63), -1, 0, 1, 1_000, 60_000, 10**12, 2**63 - 1])
 COUNTS = st.integers(-1, 3)
 STORIES = st.sampled_from(["pending", "pulling", "unready", "started", "ready", "succeeded", "failed", "killed"])
@@ -68,6 +72,43 @@ def tolerations(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+SPEC_EDITS = st.fixed_dictionaries(
+    {},
+    optional={
+        "deploymentMode": st.sampled_from(["ClusterMode", "ClientMode"]),
+        "sparkConf": st.sampled_from(
+            [
+                {},
+                {"spark.dynamicAllocation.enabled": "true"},
+                {"spark.kubernetes.driver.podTemplateContainerName": DRIVER},
+                {"spark.kubernetes.driver.podTemplateContainerName": "another"},
+            ]
+        ),
+        "driverHttpRouteList": st.sampled_from([[], [{}]]),
+    },
+)
+
+
+def longest_stay(application: SparkApplication) -> timedelta | None:
+    """How long the application may stay where it is, if the controller looks when it asks to; None: for ever."""
+    tolerations, status = application.spec.application_tolerations, application.status
+    if status is None:
+        return None
+    state = status.current_state.current_state_summary
+    grace = policy.duration(tolerations.application_timeout_config.force_termination_grace_period_millis)
+    if application.deletion_timestamp or state in STOPPING:
+        return grace + LOOKING_FOR_A_DRIVER
+    if state is ApplicationState.SCHEDULED_TO_RESTART:
+        return policy.backoff(tolerations.restart_config, status)
+    if state in TIMED_OUT:
+        limit = policy.timeout(tolerations.application_timeout_config, state)
+        return None if limit is None else limit + LOOKING_FOR_A_DRIVER
+    if state is ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES:
+        limit = policy.retention(tolerations)
+        return None if limit is None else limit + grace + LOOKING_FOR_A_DRIVER
+    return policy.time_to_live(tolerations) if state is ApplicationState.RESOURCE_RELEASED else None
+
+
 class ApplicationMachine(RuleBasedStateMachine):
     """`Play` itself fails where a driver is created beside another one."""
 
@@ -75,6 +116,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
         document = application_document(finalizer=finalizer, tolerations=tolerations)
         self.play = Play(document, Settings(trim_state_transition_history=trim))
+        self.clock_went_back = False
 
     def alive(self) -> bool:
         return self.play.document is not None
@@ -103,6 +145,11 @@ class ApplicationMachine(RuleBasedStateMachine):
         self.play.change(applicationTolerations=tolerations)
 
     @precondition(alive)
+    @rule(spec=SPEC_EDITS)
+    def the_rest_of_the_spec_changes(self, spec: dict[str, Any]) -> None:
+        self.play.change(**spec)
+
+    @precondition(alive)
     @rule(suspend=st.booleans())
     def suspension_changes(self, suspend: bool) -> None:
         self.play.change(suspend=suspend)
@@ -123,6 +170,21 @@ class ApplicationMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([-3600, -1, 0, 1, 61, 400]))
     def clock_jumps(self, seconds: int) -> None:
         self.play.now += timedelta(seconds=seconds)
+        self.clock_went_back |= seconds < 0
+
+    @precondition(alive)
+    @rule(seconds=st.sampled_from([1, 61, 400]))
+    def time_passes(self, seconds: int) -> None:
+        """No state that has a limit lasts longer, unless the clock went back or the application is held."""
+        self.play.look().advance(seconds)
+        if self.play.document is None or self.clock_went_back:
+            return
+        application = self.play.application
+        limit = longest_stay(application)
+        if limit is not None and not application.spec.suspend:
+            assert application.status is not None
+            age = self.play.now - application.status.current_state.last_transition_time
+            assert age <= limit, f"{self.play.state} has lasted {age}"
 
     @precondition(alive)
     @rule()
@@ -139,6 +201,14 @@ class ApplicationMachine(RuleBasedStateMachine):
     @invariant()
     def at_most_one_driver_exists(self) -> None:
         assert len(self.play.pods) <= 1
+
+    @invariant()
+    def a_driver_is_the_current_attempts(self) -> None:
+        assert self.play.document is None or set(self.play.pods) <= {self.play.attempt}
+
+    @invariant()
+    def a_released_application_has_no_driver(self) -> None:
+        assert self.play.document is None or self.play.state != "ResourceReleased" or not self.play.pods
 
     @invariant()
     def every_move_was_legal(self) -> None:

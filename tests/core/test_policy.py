@@ -26,6 +26,22 @@ def test_durations_are_bounded(millis, expected):
     assert policy.duration(millis) == timedelta(seconds=expected)
 
 
+@pytest.mark.parametrize(
+    ("limit", "after", "left"),
+    [
+        pytest.param(30, 0, 30, id="it begins"),
+        pytest.param(30, 29.5, 0.5, id="nearly over"),
+        pytest.param(30, 30, 0, id="just over"),
+        pytest.param(30, 40, -10, id="long over"),
+        pytest.param(30, -5, 30, id="the clock ran backwards"),
+        pytest.param(0.001, -5, 1, id="the clock ran backwards, a short limit"),
+        pytest.param(0, -5, 0, id="the clock ran backwards, no limit to wait for"),
+    ],
+)
+def test_what_is_left_of_a_limit(limit, after, left):
+    assert policy.remaining(seconds(limit), NOW, NOW + seconds(after)) == seconds(left)
+
+
 def test_no_time_has_elapsed_when_the_clock_ran_backwards():
     assert policy.elapsed(NOW, NOW - seconds(10)) == seconds(0)
     assert policy.elapsed(NOW, NOW + seconds(10)) == seconds(10)

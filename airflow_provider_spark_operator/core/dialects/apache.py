@@ -4,7 +4,6 @@ Anything can stand in a status: what is not understood is left out, never raised
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
 from airflow_provider_spark_operator.core.names import application_id
@@ -15,6 +14,7 @@ from airflow_provider_spark_operator.core.states import (
     TERMINATED,
     ApplicationState,
 )
+from airflow_provider_spark_operator.core.times import read_time
 
 _DRIVER_RUNS = RUNNING | {
     ApplicationState.DRIVER_READY,
@@ -74,19 +74,11 @@ def _entry(record: Mapping[str, object]) -> StateEntry:
     driver_status = record.get("lastObservedDriverStatus")
     return StateEntry(
         state=text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED,
-        time=_time(text(record.get("lastTransitionTime"))),
+        time=read_time(record.get("lastTransitionTime")),
         message=text(record.get("message")) or None,
         driver_status=driver_status if isinstance(driver_status, Mapping) else None,
         reason=text(record.get("reason")) or None,
     )
-
-
-def _time(value: str) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _attempt(status: Mapping[str, object]) -> int:

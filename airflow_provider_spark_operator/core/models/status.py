@@ -3,21 +3,16 @@
 The layout is the Apache operator's, so that either controller can take over from the other.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.times import in_utc
 
-
-def _in_utc(time: datetime) -> datetime:
-    # A time without an offset can only be a foreign writer's; operators write UTC.
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-
-
-Time = Annotated[datetime, AfterValidator(_in_utc)]
+Time = Annotated[datetime, AfterValidator(in_utc)]
 
 
 class AttemptInfo(Model):
