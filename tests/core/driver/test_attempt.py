@@ -12,8 +12,15 @@ from airflow_provider_spark_operator.core.driver.attempt import (
     owned_by_driver,
 )
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.inputs import R_RUNNER
+from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY, R_RUNNER
+from airflow_provider_spark_operator.core.driver.named_files import (
+    NamedTemplates,
+    application_template_files,
+    unread_templates,
+)
 from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
 from airflow_provider_spark_operator.core.models.parse import parse_application
 
 RECORDED = sorted((Path(__file__).parents[2] / "golden" / "apache_operator").glob("*.yaml"))
@@ -356,3 +363,55 @@ def test_a_template_of_a_wrong_shape_is_refused_at_its_place():
 def test_a_name_that_makes_no_service_is_refused_before_anything_is_created(name):
     with pytest.raises(DriverBuildError, match=r"metadata\.name"):
         build_attempt(application(name=name), 0, OPERATOR)
+
+
+def templated(key):
+    return application({key: "/from/the/configuration"})
+
+
+def test_a_template_that_the_configuration_names_is_used():
+    template = {"spec": {"priorityClassName": "high"}}
+    resources = build_attempt(templated(DRIVER_TEMPLATE_KEY), 0, OPERATOR, templates=NamedTemplates(driver=template))
+    assert resources.pod["spec"]["priorityClassName"] == "high"
+    resources = build_attempt(
+        templated(EXECUTOR_TEMPLATE_KEY), 0, OPERATOR, templates=NamedTemplates(executor="# text\n")
+    )
+    assert {"podspec-configmap-key": "# text\n"} in [each.get("data") for each in resources.post_resources]
+
+
+def test_a_template_in_the_resource_takes_the_place_of_a_named_one():
+    template = {"podTemplateSpec": {"spec": {"priorityClassName": "resource"}}}
+    given = application({DRIVER_TEMPLATE_KEY: "/t", EXECUTOR_TEMPLATE_KEY: "/e"}, mainClass="m", driverSpec=template)
+    assert application_template_files(given) == {EXECUTOR_TEMPLATE_KEY: "/e"}
+    resources = build_attempt(given, 0, OPERATOR, templates=NamedTemplates(driver={"spec": {}}, executor="x"))
+    assert resources.pod["spec"]["priorityClassName"] == "resource"
+    assert DRIVER_TEMPLATE_KEY not in properties(resources)
+
+
+def test_a_group_of_pods_is_read_only_where_volcano_is_asked_for():
+    conf = {POD_GROUP_TEMPLATE_KEY: "/g"}
+    assert application_template_files(application(conf)) == {}
+    asked = conf | {"spark.kubernetes.driver.pod.featureSteps": VOLCANO_STEP}
+    assert application_template_files(application(asked)) == conf
+
+
+@pytest.mark.parametrize("key", [DRIVER_TEMPLATE_KEY, EXECUTOR_TEMPLATE_KEY])
+def test_an_unread_template_leads_to_the_same_names(key):
+    def names(templates):
+        resources = build_attempt(templated(key), 0, OPERATOR, templates=templates)
+        documents = (*resources.pre_resources, resources.pod, *resources.post_resources)
+        return [(each["kind"], each["metadata"]["name"]) for each in documents]
+
+    read = NamedTemplates(driver={"spec": {"priority": 1}}, executor="text")
+    used = read if key == EXECUTOR_TEMPLATE_KEY else NamedTemplates(driver=read.driver)
+    assert names(unread_templates(application_template_files(templated(key)))) == names(used)
+
+
+@pytest.mark.parametrize("version", ["3.5.7", "4.0.1", "4.1.1", "4.2.1"])
+def test_an_older_spark_is_given_the_same_but_for_its_version(version):
+    def built(number):
+        resources = build_attempt(application(runtimeVersions={"sparkVersion": number}, mainClass="m"), 0, OPERATOR)
+        return json.dumps([resources.pre_resources, resources.pod, resources.post_resources])
+
+    assert built(version) == built("4.3.0").replace("4.3.0", version)
+    assert f'"image": "spark:{version}"' in built(version)
