@@ -25,7 +25,7 @@ COMPUTE_PI = {
     "kind": "SparkApplication",
     "spec": {
         "pyFiles": "local:///opt/spark/examples/src/main/python/pi.py",
-        "driverArgs": ["20"],
+        "driverArgs": ["10"],
         "runtimeVersions": {"sparkVersion": "4.3.0"},
         "sparkConf": SPARK_CONF,
         "applicationTolerations": {

@@ -5,6 +5,7 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
+from airflow_provider_spark_operator.local.kubelet.class_archive import archive_path
 from airflow_provider_spark_operator.local.kubelet.java import Java, find_java, with_archive
 
 
@@ -19,10 +20,12 @@ class SparkRuntime:
     Args:
         home: the folder of the `pyspark` package, which is a Spark home.
         java: the Java to run it on.
+        class_archive: the archive of Spark's classes to start from, where one has been made.
     """
 
     home: Path
     java: Java
+    class_archive: Path | None = None
 
 
 class SparkSoftware:
@@ -48,8 +51,12 @@ class SparkSoftware:
             if self._found is None:
                 home = find_spark()
                 java = await find_java()
-                self._cache.mkdir(parents=True, exist_ok=True)
-                self._found = SparkRuntime(home, await with_archive(java, self._cache))
+                archive = archive_path(java, home)
+                if archive.exists():
+                    self._found = SparkRuntime(home, java, archive)
+                else:
+                    self._cache.mkdir(parents=True, exist_ok=True)
+                    self._found = SparkRuntime(home, await with_archive(java, self._cache))
             return self._found
 
 

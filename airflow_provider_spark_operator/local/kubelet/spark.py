@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
+from airflow_provider_spark_operator.local.kubelet.class_archive import recording_options, starting_options
 from airflow_provider_spark_operator.local.kubelet.java import Java
 from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
 from airflow_provider_spark_operator.local.kubelet.properties import read_properties, write_properties
@@ -189,13 +190,11 @@ def _executor(runtime: SparkRuntime, environment: Mapping[str, str], place: Cont
 
 def _java(runtime: SparkRuntime, place: ContainerPlace, options: Sequence[str]) -> list[str]:
     """The beginning of a JVM's command line; the given options come last, so they win."""
-    archive = runtime.java.archive
     return [
         str(runtime.java.executable),
         *_MODULE_OPTIONS,
         *_QUICK_START,
-        # It was made without the options above, of which the JVM would complain in the container's output.
-        *((f"-XX:SharedArchiveFile={archive}", "-Xlog:disable") if archive else ()),
+        *_archive_options(runtime),
         *_OWN_ACCESS_ONLY,
         f"-Djava.io.tmpdir={place.scratch}",
         f"-Duser.home={place.work}",
@@ -203,12 +202,37 @@ def _java(runtime: SparkRuntime, place: ContainerPlace, options: Sequence[str]) 
     ]
 
 
+def _archive_options(runtime: SparkRuntime) -> tuple[str, ...]:
+    if runtime.class_archive is not None:
+        return starting_options(runtime.java, runtime.class_archive)
+    if runtime.java.archive is not None:
+        # It was made without the other options, of which the JVM would complain in the container's output.
+        return (f"-XX:SharedArchiveFile={runtime.java.archive}", "-Xlog:disable")
+    return ()
+
+
+def recording_command(runtime: SparkRuntime, archive: Path, arguments: Sequence[str]) -> list[str]:
+    """The command that runs SparkSubmit with `arguments` and leaves an archive of the classes it needed."""
+    return [
+        str(runtime.java.executable),
+        *_MODULE_OPTIONS,
+        *_QUICK_START,
+        *recording_options(runtime.java, archive),
+        "-cp",
+        f"{runtime.home}/jars/*",
+        _SUBMIT,
+        *arguments,
+    ]
+
+
 def _class_path(runtime: SparkRuntime, environment: Mapping[str, str], extra: str | None) -> str:
+    # An image has its configuration folders first. An archive of classes wants the jars first, and none of
+    # those holds a file that a configuration folder could.
     folders = (
         extra,
+        f"{runtime.home}/jars/*",
         environment.get("SPARK_CONF_DIR"),
         environment.get("HADOOP_CONF_DIR"),
-        f"{runtime.home}/jars/*",
         environment.get("SPARK_EXTRA_CLASSPATH"),
     )
     return ":".join(folder for folder in folders if folder)
