@@ -1,0 +1,127 @@
+import pytest
+
+from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster, validate_cluster_document
+from airflow_provider_spark_operator.core.models.validation import validate_resource
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from tests.core.cluster_resources.clusters import cluster, cluster_document
+
+INSTANCES = "spec.clusterTolerations.instanceConfig"
+
+
+def problems(**modifiers):
+    return [str(problem) for problem in validate_cluster_document(cluster_document(**modifiers))]
+
+
+def test_a_plain_cluster_has_no_problem():
+    assert problems() == []
+
+
+def test_a_cluster_survives_a_round_trip_with_what_nobody_knows():
+    document = cluster_document(master={"serviceSpec": {"type": "ClusterIP"}}, future={"field": 1})
+    assert parse_cluster(document).to_document() == document
+
+
+def test_templates_are_empty_unless_given():
+    spec = cluster().spec
+    assert spec.master_spec.stateful_set_spec is None
+    assert spec.worker_spec.horizontal_pod_autoscaler_spec is None
+
+
+def test_a_status_without_a_state_is_none():
+    assert parse_cluster(cluster_document() | {"status": {"stateTransitionHistory": {}}}).status is None
+
+
+@pytest.mark.parametrize(
+    ("remove", "path"),
+    [
+        (("spec",), "spec"),
+        (("spec", "runtimeVersions"), "spec.runtimeVersions"),
+        (("spec", "runtimeVersions", "sparkVersion"), "spec.runtimeVersions.sparkVersion"),
+        (("spec", "clusterTolerations"), "spec.clusterTolerations"),
+        (("spec", "clusterTolerations", "instanceConfig"), INSTANCES),
+        (("spec", "clusterTolerations", "instanceConfig", "initWorkers"), f"{INSTANCES}.initWorkers"),
+        (("spec", "clusterTolerations", "instanceConfig", "maxWorkers"), f"{INSTANCES}.maxWorkers"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_missing_is_named(remove, path):
+    document = cluster_document()
+    parent = document
+    for name in remove[:-1]:
+        parent = parent[name]
+    del parent[remove[-1]]
+    (problem,) = validate_cluster_document(document)
+    assert problem.path == path
+    assert problem.message.startswith("is required")
+
+
+@pytest.mark.parametrize(
+    ("modifiers", "expected"),
+    [
+        ({"name": "c" * 46}, "metadata.name: has 46 characters: use at most 45"),
+        ({"name": "1st"}, "metadata.name: '1st' cannot name the cluster's services"),
+        ({"name": "a.b"}, "metadata.name: 'a.b' cannot name the cluster's services"),
+        ({"init": -1}, f"{INSTANCES}.initWorkers: must not be negative, but is -1"),
+        ({"minimum": 5, "maximum": 3}, f"{INSTANCES}.minWorkers: is 5, more than maxWorkers (3)"),
+        ({"minimum": 0, "maximum": 2}, f"{INSTANCES}.minWorkers: is 0, less than maxWorkers (2)"),
+        ({"init": "2"}, f"{INSTANCES}.initWorkers: must be a whole number, not a string"),
+        ({"conf": {"spark.x": 1}}, "spec.sparkConf['spark.x']: must be a string, not a number: put it in quotes"),
+        ({"version": 4.3}, "spec.runtimeVersions.sparkVersion: must be a string, not a number: put it in quotes"),
+    ],
+    ids=[
+        "name too long for its children",
+        "name begins with a digit",
+        "name with a dot",
+        "negative workers",
+        "more at least than at most",
+        "autoscaling down to none",
+        "quoted number",
+        "number in the configuration",
+        "version as a number",
+    ],
+)
+def test_what_is_wrong_is_said_at_its_place(modifiers, expected):
+    (problem,) = problems(**modifiers)
+    assert problem.startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["c" * 45, "a", "a-1"])
+def test_names_that_children_can_bear_are_good(name):
+    assert problems(name=name) == []
+
+
+@pytest.mark.parametrize(("minimum", "maximum"), [(0, 0), (3, 0), (3, 3), (1, 9)])
+def test_bounds_that_an_autoscaler_can_keep_or_that_need_none_are_good(minimum, maximum):
+    assert problems(minimum=minimum, maximum=maximum) == []
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 3])
+def test_what_is_no_object_is_no_cluster(document):
+    (problem,) = validate_cluster_document(document)
+    assert str(problem).startswith("a SparkCluster must be an object")
+    assert validate_resource(document)
+
+
+def test_another_kind_and_version_are_refused():
+    document = cluster_document() | {"kind": "SparkApplication", "apiVersion": "v1"}
+    assert [problem.path for problem in validate_cluster_document(document)] == ["apiVersion", "kind"]
+
+
+def test_reading_raises_with_every_problem():
+    document = cluster_document(init="a", minimum="b")
+    with pytest.raises(InvalidResource) as caught:
+        parse_cluster(document)
+    assert len(caught.value.problems) == 2
+
+
+def test_a_document_is_checked_as_what_it_says_it_is():
+    assert validate_resource(cluster_document()) == []
+    assert validate_resource({**cluster_document(), "kind": "SparkApplication"})[0].path.startswith("spec")
+
+
+@pytest.mark.parametrize("kind", ["Pod", None, ["SparkCluster"]])
+def test_a_document_of_another_kind_has_that_one_problem(kind):
+    (problem,) = validate_resource({"kind": kind})
+    assert isinstance(problem, Problem)
+    assert problem.path == "kind"
+    assert "SparkApplication, SparkCluster" in problem.message

@@ -1,0 +1,222 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.cluster import ApplyCluster, ClusterDecision, decide
+from airflow_provider_spark_operator.core.cluster_transitions import (
+    CLUSTER_MOVES,
+    IllegalClusterMove,
+    initial_cluster_status,
+    move_cluster,
+)
+from airflow_provider_spark_operator.core.decision import AddFinalizer, Created, CreateOutcome, Refused, RemoveFinalizer
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
+from airflow_provider_spark_operator.core.models.cluster_status import (
+    ClusterAttemptSummary,
+    ClusterState,
+    ClusterStatus,
+)
+from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
+from tests.core.cluster_resources.clusters import cluster_document
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+State = ClusterState
+PATHS = {
+    State.SUBMITTED: (),
+    State.RUNNING_HEALTHY: (State.RUNNING_HEALTHY,),
+    State.SCHEDULING_FAILURE: (State.SCHEDULING_FAILURE,),
+    State.FAILED: (State.SCHEDULING_FAILURE, State.FAILED),
+}
+
+
+def status_in(state: ClusterState, message: str = "Built by a test.") -> ClusterStatus:
+    status = initial_cluster_status(NOW)
+    if state is State.RESOURCE_RELEASED:
+        record = status.current_state.model_copy(update={"current_state_summary": state})
+        return status.model_copy(update={"current_state": record})
+    for each in PATHS[state]:
+        status = move_cluster(status, each, NOW, message)
+    return status
+
+
+def cluster(
+    state: ClusterState | None = None,
+    *,
+    finalizer: bool = True,
+    deleted: bool = False,
+    generation: int = 1,
+    created: str | None = NOW.isoformat(),
+    status: ClusterStatus | None = None,
+) -> SparkCluster:
+    document = cluster_document()
+    metadata: dict[str, Any] = {"generation": generation, "finalizers": [CLUSTER_FINALIZER] if finalizer else []}
+    if deleted:
+        metadata["deletionTimestamp"] = NOW.isoformat()
+    if created:
+        metadata["creationTimestamp"] = created
+    document["metadata"] |= metadata
+    status = status or (status_in(state) if state else None)
+    if status:
+        document["status"] = status.to_document()
+    return parse_cluster(document)
+
+
+def state_after(decision: ClusterDecision) -> ClusterState:
+    assert decision.status is not None
+    return decision.status.current_state.current_state_summary
+
+
+def test_the_finalizer_comes_before_everything_else():
+    decision = decide(cluster(finalizer=False), None, NOW)
+    assert decision.actions == (AddFinalizer(),)
+    assert decision.status is None
+    assert decision.requeue_after == timedelta(0)
+
+
+@pytest.mark.parametrize("state", [None, State.SUBMITTED])
+def test_a_submitted_cluster_is_applied(state):
+    decision = decide(cluster(state), None, NOW)
+    assert (decision.reason, decision.actions, decision.status) == (reasons.CLUSTER_DUE, (ApplyCluster(),), None)
+
+
+def test_an_applied_cluster_runs_without_a_look_at_its_pods():
+    decision = decide(cluster(), Created(), NOW + timedelta(seconds=1))
+    assert state_after(decision) is State.RUNNING_HEALTHY
+    assert decision.status.to_document()["stateTransitionHistory"] == {
+        "0": {
+            "currentStateSummary": "Submitted",
+            "lastTransitionTime": "2026-01-01T12:00:00Z",
+            "message": "The cluster was submitted.",
+        },
+        "1": {
+            "currentStateSummary": "RunningHealthy",
+            "lastTransitionTime": "2026-01-01T12:00:01Z",
+            "message": "The API has taken everything that the cluster consists of.",
+        },
+    }
+    assert decision.status.to_document()["currentAttemptSummary"] == {"attemptInfo": {"id": 0, "restartCounter": 0}}
+
+
+def test_a_cluster_of_unknown_age_was_submitted_now():
+    decision = decide(cluster(created=None), Created(), NOW)
+    assert decision.status.state_transition_history["0"].last_transition_time == NOW
+
+
+def test_a_refusal_is_a_scheduling_failure_in_the_apis_words():
+    decision = decide(cluster(), Refused("the API says no"), NOW)
+    assert state_after(decision) is State.SCHEDULING_FAILURE
+    assert decision.status.current_state.message == "the API says no"
+    assert decision.requeue_after == timedelta(0)
+
+
+def test_a_scheduling_failure_becomes_failed_which_says_the_cause():
+    decision = decide(cluster(status=status_in(State.SCHEDULING_FAILURE, "quota exceeded")), None, NOW)
+    assert state_after(decision) is State.FAILED
+    assert "quota exceeded" in decision.status.current_state.message
+    assert "delete it" in decision.status.current_state.message
+
+
+def test_a_scheduling_failure_without_a_message_becomes_failed_too():
+    status = status_in(State.SCHEDULING_FAILURE)
+    record = status.current_state.model_copy(update={"message": None})
+    decision = decide(cluster(status=status.model_copy(update={"current_state": record})), None, NOW)
+    assert decision.status.current_state.message.endswith("its objects could not be created.")
+
+
+@pytest.mark.parametrize("state", [State.RUNNING_HEALTHY, State.FAILED, State.RESOURCE_RELEASED])
+def test_a_cluster_that_has_arrived_is_left_alone(state):
+    assert decide(cluster(state), None, NOW + timedelta(days=9)) == ClusterDecision(reasons.NOTHING_DUE)
+
+
+@pytest.mark.parametrize("state", [State.RUNNING_HEALTHY, State.FAILED])
+def test_an_edit_of_the_spec_changes_nothing_and_is_told(state):
+    decision = decide(cluster(state, generation=2), None, NOW)
+    assert (decision.reason, decision.actions, decision.status) == (reasons.SPEC_CHANGE_IGNORED, (), None)
+    assert "create it again" in decision.message
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_deleted_cluster_is_let_go_from_every_state_without_a_word_in_its_status(state):
+    decision = decide(cluster(state, deleted=True, generation=2), None, NOW)
+    assert decision == ClusterDecision(reasons.CLUSTER_DELETED, decision.message, (RemoveFinalizer(),))
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_deleted_cluster_that_others_hold_is_none_of_our_business(state):
+    decision = decide(cluster(state, deleted=True, finalizer=False), None, NOW)
+    assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "wait"),
+    [(0, 300), (299, 1), (300, None), (301, None), (-10, 300)],
+    ids=["at once", "shortly before", "just then", "afterwards", "clock ran backwards"],
+)
+def test_a_cluster_that_somebody_restarted_is_applied_five_minutes_later(elapsed, wait):
+    status = status_in(State.SUBMITTED).model_copy(update={"previous_attempt_summary": ClusterAttemptSummary()})
+    decision = decide(cluster(status=status), None, NOW + timedelta(seconds=elapsed))
+    if wait is None:
+        assert decision.actions == (ApplyCluster(),)
+    else:
+        assert (decision.reason, decision.actions) == (reasons.RESTART_BACKOFF, ())
+        assert decision.requeue_after == timedelta(seconds=wait)
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("target", State)
+def test_only_the_moves_of_the_table_are_legal(state, target):
+    status = status_in(state)
+    if target in CLUSTER_MOVES[state]:
+        assert move_cluster(status, target, NOW, "").current_state.current_state_summary is target
+    else:
+        with pytest.raises(IllegalClusterMove, match=f"cannot move from {state} to {target}"):
+            move_cluster(status, target, NOW, "")
+
+
+def test_a_move_continues_the_keys_of_a_history_with_gaps():
+    status = status_in(State.SUBMITTED)
+    history = {"7": status.current_state, "odd": status.current_state}
+    moved = move_cluster(
+        status.model_copy(update={"state_transition_history": history}), State.RUNNING_HEALTHY, NOW, ""
+    )
+    assert set(moved.state_transition_history) == {"7", "odd", "8"}
+
+
+OUTCOMES = st.sampled_from([None, Created(), Refused("no")])
+
+
+@given(
+    state=st.sampled_from([None, *State]),
+    finalizer=st.booleans(),
+    deleted=st.booleans(),
+    generation=st.integers(0, 3),
+    outcomes=st.lists(OUTCOMES, min_size=8, max_size=8),
+    times=st.lists(st.datetimes(timezones=st.just(UTC)), min_size=8, max_size=8),
+)
+def test_any_cluster_comes_to_rest(
+    state: ClusterState | None,
+    finalizer: bool,
+    deleted: bool,
+    generation: int,
+    outcomes: list[CreateOutcome | None],
+    times: list[datetime],
+) -> None:
+    """Whatever comes of applying, and whatever the clock shows, a few looks are enough."""
+    seen = cluster(state, finalizer=finalizer, deleted=deleted, generation=generation)
+    for outcome, now in zip(outcomes, times, strict=True):
+        decision = decide(seen, outcome, now)
+        if decision.status:
+            assert not deleted
+            seen = seen.model_copy(update={"status": decision.status})
+        for action in decision.actions:
+            finalizers = [] if isinstance(action, RemoveFinalizer) else [CLUSTER_FINALIZER]
+            seen = seen.model_copy(update={"metadata": {**seen.metadata, "finalizers": finalizers}})
+    history = seen.status.state_transition_history if seen.status else {}
+    assert len(history) <= 3
+    last = decide(seen, Created(), times[-1])
+    assert last.requeue_after is None or last.status is not None
