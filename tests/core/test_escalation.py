@@ -1,0 +1,30 @@
+import pytest
+
+from airflow_provider_spark_operator.core.escalation import without_escalation
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        (None, {"allowPrivilegeEscalation": False}),
+        ({"runAsUser": 1}, {"allowPrivilegeEscalation": False, "runAsUser": 1}),
+        ({"allowPrivilegeEscalation": True}, {"allowPrivilegeEscalation": True}),
+        (
+            {"capabilities": {"add": ["NET_ADMIN"]}},
+            {"allowPrivilegeEscalation": False} | {"capabilities": {"add": ["NET_ADMIN"]}},
+        ),
+        ({"privileged": True}, {"privileged": True}),
+        ({"capabilities": {"add": ["SYS_ADMIN"]}}, {"capabilities": {"add": ["SYS_ADMIN"]}}),
+        ({"capabilities": {"add": ["CAP_SYS_ADMIN"]}}, {"capabilities": {"add": ["CAP_SYS_ADMIN"]}}),
+    ],
+    ids=["silent", "silent about it", "allowed", "other capability", "privileged", "system administrator", "prefixed"],
+)
+def test_escalation_is_forbidden_unless_it_is_allowed_or_inevitable(context, expected):
+    container = {"name": "a"} | ({"securityContext": context} if context else {})
+    spec = without_escalation({"containers": [container], "initContainers": [container], "other": 1})
+    assert [each["securityContext"] for each in (*spec["containers"], *spec["initContainers"])] == [expected] * 2
+    assert spec["other"] == 1
+
+
+def test_a_pod_without_containers_stays_as_it_is():
+    assert without_escalation({"initContainers": None}) == {"initContainers": None}
