@@ -346,10 +346,26 @@ def test_nulls_stand_for_nothing():
         assert without_nulls(document) == nothing[name]
 
 
-LOOKED_INTO = (
-    "name env value valueFrom ports containerPort port protocol securityContext capabilities add privileged "
-    "labels searches command args selector matchLabels"
-).split()
+LOOKED_INTO = [
+    "name",
+    "env",
+    "value",
+    "valueFrom",
+    "ports",
+    "containerPort",
+    "port",
+    "protocol",
+    "securityContext",
+    "capabilities",
+    "add",
+    "privileged",
+    "labels",
+    "searches",
+    "command",
+    "args",
+    "selector",
+    "matchLabels",
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(LOOKED_INTO), inner, max_size=4),
