@@ -49,6 +49,8 @@ FAIL_ON_PURPOSE = {
         "pyFiles": "local:///opt/job/fail.py",
         "runtimeVersions": {"sparkVersion": "4.3.0"},
         "sparkConf": SPARK_CONF,
+        # A driver that fails at once would be gone before its log is read: keep a failed one for a minute.
+        "applicationTolerations": {"resourceRetainPolicy": "OnFailure", "resourceRetainDurationMillis": 60_000},
         "configMapSpecs": [{"name": "fail-on-purpose-{{ ti.id }}", "data": {"fail.py": FAIL}}],
         "driverSpec": {
             "podTemplateSpec": {
