@@ -122,10 +122,8 @@ def _mermaid_set(name: str) -> Iterator[str]:
 
 def page() -> str:
     """The page docs/states.md."""
-    rows = [
-        f"| {state} | {_set_of(state)} | {', '.join(str(each) for each in _State if each in MOVES[state]) or 'nothing'} |"
-        for state in _State
-    ]
+    words = {state: ", ".join(str(each) for each in _State if each in MOVES[state]) for state in _State}
+    rows = [f"| {state} | {_set_of(state)} | {words[state] or 'nothing'} |" for state in _State]
     return "\n".join(
         [
             "# States of an application",

@@ -591,6 +591,38 @@ def test_the_plain_life_of_an_application():
     assert play.wake is None
 
 
+@pytest.mark.parametrize("trim", [True, False])
+def test_every_state_says_why_it_was_entered(trim):
+    restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 0}
+    play = Play(application_document(restart=restart), Settings(trim_state_transition_history=trim)).look()
+    for story in ("ready", "failed", "ready", "succeeded"):
+        play.driver(story)
+        play.look()
+    assert play.state == "ResourceReleased"
+    status = play.application.status
+    assert status is not None
+    assert status.previous_attempt_summary is not None
+    history = (status.previous_attempt_summary.state_transition_history or {}) | status.state_transition_history
+    assert len(history) == len(play.states)
+    assert all(record.message for record in history.values())
+    words = {value for name, value in vars(reasons).items() if name.isupper()}
+    assert all(record.reason in words for key, record in history.items() if key != "0")
+
+
+@pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
+@pytest.mark.parametrize("driver", [Absent(), *(Present(driver_pod(story)) for story in ("ready", "succeeded"))])
+def test_every_move_is_followed_by_another_look(state, driver):
+    for deleted in (False, True):
+        decision = decided(at(state, deleted=deleted), driver, create_outcome=Created())
+        assert (decision.requeue_after == timedelta(0)) or decision.status is None
+
+
+def test_the_end_of_a_driver_is_judged_before_executors_are_counted():
+    resource = at(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
+    assert entered(decided(resource, Present(driver_pod("ready")))) is S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS
+    assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
+
+
 def test_a_controller_that_was_away_finds_a_driver_that_has_ended():
     play = Play(application_document()).look()
     play.driver("succeeded")

@@ -1,0 +1,45 @@
+"""Every difference from the Apache operator that is written down has a reason, a test, and a place on the page."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from docs import list_differences
+from tests.core.scenario import scenarios
+from tests.differences import differences
+
+REPOSITORY = Path(__file__).parents[2]
+ENTRIES = [pytest.param(entry, id=entry["id"]) for entry in differences()]
+NAMED = sorted({test for entry in differences() for test in entry.get("tests", ())})
+
+
+def test_the_page_is_what_would_be_made():
+    written = (list_differences.FOLDER / "differences.md").read_text(encoding="utf-8")
+    assert written == list_differences.page(), "run python docs/list_differences.py"
+
+
+def test_no_entry_is_there_twice():
+    names = [entry["id"] for entry in differences()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_entry_says_what_differs_and_why(entry):
+    assert entry["decision"] in ("kept", "mended")
+    assert all(entry[part].strip() for part in ("title", "path", "theirs", "ours", "reason"))
+    assert entry["tests"]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_test_that_is_named_exists(name):
+    file, _, test = name.partition("::")
+    tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    assigned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assert test in defined | assigned
+
+
+def test_a_scenario_that_is_named_was_recorded():
+    named = {trace["scenario"] for entry in differences() for trace in entry.get("traces", ())}
+    assert {name for name in named if "cluster" not in name} <= set(scenarios())
