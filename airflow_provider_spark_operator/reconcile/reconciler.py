@@ -27,8 +27,9 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import FAILURE
+from airflow_provider_spark_operator.core.unreadable import refusal
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
+from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.attempt import NotYet, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
@@ -47,6 +48,7 @@ from airflow_provider_spark_operator.reconcile.observe import (
     driver_selector,
     executors_of,
     observe,
+    owner_uids,
 )
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
@@ -267,17 +269,38 @@ class Reconciler:
             )
 
     async def _set_aside(self, resource: JsonObject, problems: InvalidResource) -> None:
-        """Tell what is wrong with a resource that cannot be read, and let it go when it is deleted.
+        """Tell what is wrong with a resource that cannot be read, end it, and let it go when it is deleted.
 
         Only a change of the resource leads to another look at it.
+
+        Raises:
+            KubeError: the API failed; the look is to be repeated.
         """
         happening = invalid(resource, problems, self._now())
         self._metrics.count_error(SPARK_APPLICATIONS.kind, happening.reason)
-        logger.error("cannot be read, left alone until it is changed: %s", happening.message, extra=_key(resource))
+        logger.error("cannot be read: %s", happening.message, extra=_key(resource))
         if self._applications.holds(resource):
             await self._applications.remove_finalizer(resource)
             return
         self._recorder.record(happening)
+        try:
+            await self._refuse(resource, happening.message)
+        except (BadRequest, Invalid) as error:
+            # The definition does not take the resource any more, or its name was never one for a driver.
+            logger.warning("nor can its status be written: %s", error, extra=_key(resource))
+
+    async def _refuse(self, resource: JsonObject, sentence: str) -> None:
+        """End an application that cannot be read and has no driver, so that nobody waits for it in vain."""
+        status = refusal(resource, sentence, self._now())
+        patch = None if status is None else status_patch(resource, status.to_document())
+        if patch is None:
+            return
+        # A creation that broke off before it came into the status may have left a driver, which runs.
+        key, uid = key_of(resource), resource["metadata"]["uid"]
+        selector = driver_selector(self._settings.operator_name, key.name)
+        drivers = await self._client.list(PODS, key.namespace, label_selector=selector)
+        if not any(uid in owner_uids(driver) for driver in drivers.items):
+            await self._applications.patch(resource, patch, subresource="status")
 
 
 def _wants_finalizer_only(decision: Decision) -> bool:

@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.local.api.status import ApiStatusError
 from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.metrics import PREFIX, Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from tests import builders
@@ -332,3 +332,15 @@ def history_of(document: JsonObject) -> list[str]:
         for history in histories
         for _, record in sorted(history.items(), key=lambda item: int(item[0]))
     ]
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    """The one sample of that name with these labels, None if there is none."""
+    found = [
+        sample.value
+        for metric in metrics.collect()
+        for sample in metric.samples
+        if sample.name == PREFIX + name and labels.items() <= sample.labels.items()
+    ]
+    assert len(found) <= 1, found
+    return found[0] if found else None

@@ -17,24 +17,12 @@ from airflow_provider_spark_operator.reconcile.metrics import PREFIX, Metrics, s
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from tests.builders import NOW, application, seconds, status_at, status_in
 from tests.reconcile import stage as stages
-from tests.reconcile.stage import FaultyClient, Stage, controlling, fault, playing
+from tests.reconcile.stage import FaultyClient, Stage, controlling, fault, playing, value
 
 State = ApplicationState
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 CREATE_POD = Call("create", "POST", PODS, "jobs")
 KIND = SPARK_APPLICATIONS.kind
-
-
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
-    """The one sample of that name with these labels, None if there is none."""
-    found = [
-        sample.value
-        for metric in metrics.collect()
-        for sample in metric.samples
-        if sample.name == PREFIX + name and labels.items() <= sample.labels.items()
-    ]
-    assert len(found) <= 1, found
-    return found[0] if found else None
 
 
 def transition(before: ApplicationStatus | None, after: ApplicationStatus) -> Metrics:
