@@ -154,7 +154,7 @@ async def test_killed_after_any_write_another_controller_goes_on(stage: Stage, s
     ],
 )
 async def test_any_call_may_fail_in_passing(stage: Stage, error: KubeError, after: bool) -> None:
-    story, number = STORIES["success"], 3  # the first two are the lists without which there is no start
+    story, number = STORIES["success"], 4  # the first three are the lists without which there is no start
     while await once(
         stage.client,
         stage.namespace,
