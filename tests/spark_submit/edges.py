@@ -45,6 +45,7 @@ EDGES: tuple[dict[str, str], ...] = (
     {f"{K}driver.volumes.hostPath.a.mount.path": "/x", f"{K}driver.volumes.hostPath.a.options.path": ""},
     {f"{K}driver.podTemplateFile": "file:@FILES@/pod.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/notpod.yaml"},
+    {f"{K}driver.podTemplateFile": "@FILES@/dialect.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/bad.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/two.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/empty.yaml"},

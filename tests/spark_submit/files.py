@@ -24,4 +24,25 @@ CONFIGURATION_FILES = {
     "other.jar": "",
     "some.zip": "",
     "a b.txt": "blank",
+    "dialect.yaml": """
+metadata:
+  labels: {date: 2020-01-01, word: yes, on: off, number: 5, time: 12:30:45, half: 0.50, truth: true, none: null}
+  annotations: {}
+  creationTimestamp: null
+spec:
+  tolerations: []
+  activeDeadlineSeconds: 60
+  volumes:
+  - {name: a, emptyDir: {sizeLimit: 5}}
+  - {name: b, secret: {secretName: s, defaultMode: 0644}}
+  - {name: c, hostPath: {path: /x, type: }}
+  containers:
+  - name: &name a
+    env: [{name: A, value: 5}, {name: B, value: no}, {name: C, value: }]
+    resources: {requests: {ephemeral-storage: 1000}, limits: {}}
+    livenessProbe: {httpGet: {port: 80, path: /}, initialDelaySeconds: 0}
+    securityContext: {}
+    command: []
+    workingDir: *name
+""",
 }
