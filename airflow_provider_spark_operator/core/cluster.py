@@ -64,7 +64,7 @@ class _Situation:
         return self.status.current_state.current_state_summary
 
     def move(self, to: ClusterState, reason: str, message: str) -> ClusterDecision:
-        status = move_cluster(self.status, to, self.now, message)
+        status = move_cluster(self.status, to, self.now, message, reason)
         return ClusterDecision(reason, message, (), status, _AT_ONCE)
 
 
@@ -115,7 +115,7 @@ def _create(seen: _Situation) -> ClusterDecision:
     if isinstance(seen.outcome, Created):
         message = "The API has taken everything that the cluster consists of."
         return seen.move(_State.RUNNING_HEALTHY, reasons.CLUSTER_CREATED, message)
-    return seen.move(_State.SCHEDULING_FAILURE, reasons.SCHEDULING_FAILED, seen.outcome.detail)
+    return seen.move(_State.SCHEDULING_FAILURE, seen.outcome.reason, seen.outcome.detail)
 
 
 def _give_up(seen: _Situation) -> ClusterDecision:

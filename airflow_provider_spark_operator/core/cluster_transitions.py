@@ -41,8 +41,10 @@ def initial_cluster_status(now: datetime) -> ClusterStatus:
     return ClusterStatus(current_state=record, state_transition_history={"0": record})
 
 
-def move_cluster(status: ClusterStatus, to: ClusterState, now: datetime, message: str) -> ClusterStatus:
-    """`status` after the move to `to`, which is appended to its history.
+def move_cluster(
+    status: ClusterStatus, to: ClusterState, now: datetime, message: str, reason: str | None = None
+) -> ClusterStatus:
+    """`status` after the move to `to` for `reason`, which is appended to its history.
 
     Raises:
         IllegalClusterMove: `CLUSTER_MOVES` does not have it.
@@ -50,6 +52,6 @@ def move_cluster(status: ClusterStatus, to: ClusterState, now: datetime, message
     origin = status.current_state.current_state_summary
     if to not in CLUSTER_MOVES[origin]:
         raise IllegalClusterMove(origin, to)
-    record = ClusterStateRecord(current_state_summary=to, last_transition_time=now, message=message)
+    record = ClusterStateRecord(current_state_summary=to, last_transition_time=now, message=message, reason=reason)
     history = {**status.state_transition_history, next_key(status.state_transition_history): record}
     return status.model_copy(update={"current_state": record, "state_transition_history": history})

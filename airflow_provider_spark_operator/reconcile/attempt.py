@@ -17,11 +17,9 @@ from airflow_provider_spark_operator.kube.resources import PODS, resource_type_o
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.files import read_templates
 from airflow_provider_spark_operator.reconcile.observe import owner_uids
+from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 
 logger = logging.getLogger(__name__)
-
-# Answers of this kind would be the same next time; all others (401, 408, 409, 410, 429, 5xx) may pass.
-_REFUSALS = frozenset({400, 403, 404, 405, 406, 413, 415, 422})
 
 
 class NotYet(Exception):
@@ -70,7 +68,7 @@ async def create_attempt(
     except _NameTaken as error:
         return Creation(Refused(str(error)), family.driver)
     except KubeError as error:
-        if error.status not in _REFUSALS:
+        if not is_refusal(error):
             raise
         return Creation(Refused(str(error)), family.driver)
     return Creation(Created(), family.driver)

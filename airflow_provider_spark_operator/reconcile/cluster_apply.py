@@ -1,5 +1,6 @@
 """Applying what a cluster consists of, in a way in which it can be broken off and repeated."""
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import keep_selector
 from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
@@ -29,7 +30,7 @@ async def apply_cluster(client: KubeClient, cluster: SparkCluster, operator_name
     try:
         documents = build_cluster(cluster, operator_name)
     except InvalidResource as problems:
-        return Refused("; ".join(str(problem) for problem in problems.problems))
+        return Refused("; ".join(str(problem) for problem in problems.problems), reasons.SPEC_UNBUILDABLE)
     try:
         for document in documents:
             await _apply(client, cluster, operator_name, document)

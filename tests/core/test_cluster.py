@@ -97,6 +97,7 @@ def test_an_applied_cluster_runs_without_a_look_at_its_pods():
             "currentStateSummary": "RunningHealthy",
             "lastTransitionTime": "2026-01-01T12:00:01Z",
             "message": "The API has taken everything that the cluster consists of.",
+            "reason": "ClusterCreated",
         },
     }
     assert decision.status.to_document()["currentAttemptSummary"] == {"attemptInfo": {"id": 0, "restartCounter": 0}}
@@ -111,7 +112,13 @@ def test_a_refusal_is_a_scheduling_failure_in_the_apis_words():
     decision = decide(cluster(), Refused("the API says no"), NOW)
     assert state_after(decision) is State.SCHEDULING_FAILURE
     assert decision.status.current_state.message == "the API says no"
+    assert decision.status.current_state.reason == decision.reason == reasons.SCHEDULING_FAILED
     assert decision.requeue_after == timedelta(0)
+
+
+def test_a_spec_that_cannot_be_built_is_told_from_what_the_api_refused():
+    decision = decide(cluster(), Refused("spec.masterSpec: no", reasons.SPEC_UNBUILDABLE), NOW)
+    assert decision.status.current_state.reason == reasons.SPEC_UNBUILDABLE
 
 
 def test_a_scheduling_failure_becomes_failed_which_says_the_cause():

@@ -86,5 +86,6 @@ def test_a_status_has_no_driver_and_no_counters_of_failures(schema):
         "currentStateSummary",
         "lastTransitionTime",
         "message",
+        "reason",
     }
     assert set(at(schema, "status.currentAttemptSummary.attemptInfo")["properties"]) == {"id", "restartCounter"}

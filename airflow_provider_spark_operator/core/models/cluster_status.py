@@ -29,11 +29,15 @@ class ClusterAttemptInfo(Model):
 
 
 class ClusterStateRecord(Model):
-    """One state with the time at which it was entered; UTC."""
+    """One state with the time at which it was entered; UTC.
+
+    `reason` is a constant of `core.reasons`; the Apache operator neither writes nor keeps it.
+    """
 
     current_state_summary: ClusterState
     last_transition_time: Time
     message: str | None = None
+    reason: str | None = None
 
 
 class ClusterAttemptSummary(Model):
