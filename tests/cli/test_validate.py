@@ -60,3 +60,15 @@ def test_json_has_the_same_for_machines(tmp_path: Path, capsys: pytest.CaptureFi
     assert problem["resource"] == "SparkApplication pi"
     assert problem["path"] == "spec.mainClass"
     assert problem["message"].startswith("is required")
+
+
+def test_a_cluster_is_checked_as_a_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "cluster.yaml"
+    bad.write_text(
+        "apiVersion: spark.apache.org/v1\nkind: SparkCluster\nmetadata: {name: cl}\nspec:\n"
+        "  runtimeVersions: {sparkVersion: 4.1.0}\n"
+        "  clusterTolerations: {instanceConfig: {initWorkers: 1, minWorkers: 3, maxWorkers: 2}}\n"
+    )
+    assert main(["validate", str(bad)]) == ExitCode.INVALID
+    place = "SparkCluster cl: spec.clusterTolerations.instanceConfig.minWorkers"
+    assert capsys.readouterr().out == f"{bad}:1: {place}: is 3, more than maxWorkers (2)\n"
