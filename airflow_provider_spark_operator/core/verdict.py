@@ -112,14 +112,14 @@ def _cause(stop: StateEntry) -> _Cause:
     if stop.state == _State.DRIVER_EVICTED:
         said = pods.text(status.get("message"))
         what = "the driver pod was evicted from its node" + (f": {said}" if said else "")
-        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, "see the node's resources")
+        advice = "raise what the driver requests to what it uses, memory by spark.driver.memoryOverhead"
+        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, advice)
     if stop.state in _TIMEOUTS:
         return _obstacle(status) or _timeout(stop.state)
     if not status:
         return _unseen(stop)
-    return _terminated(status) or _Cause(
-        FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, stop.message or "the driver failed"
-    )
+    what = _lower_first(stop.message or "the driver failed")
+    return _terminated(status) or _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what)
 
 
 def _refusal(stop: StateEntry) -> _Cause:
@@ -139,7 +139,7 @@ def _obstacle(status: Mapping[str, object]) -> _Cause | None:
     scheduled = pods.condition(status, "PodScheduled")
     if pods.text(scheduled.get("status")).lower() == "false":
         what = f"no node could take the driver pod: {pods.text(scheduled.get('message')) or 'no reason given'}"
-        advice = "ask for less, or add nodes"
+        advice = "ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit"
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, advice)
     waiting = [container for container in _all_containers(status) if container.waiting]
     for container in waiting:

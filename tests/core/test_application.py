@@ -159,7 +159,9 @@ def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace():
 
 @pytest.mark.parametrize("status", [None, status_at(S.SUBMITTED)], ids=["without status", "Submitted"])
 def test_a_submitted_application_is_created(status):
-    assert decided(application(status=status)).actions == (CreateAttempt(0),)
+    decision = decided(application(status=status))
+    assert (decision.reason, decision.actions) == (reasons.ATTEMPT_DUE, (CreateAttempt(0),))
+    assert decision.requeue_after == timedelta(0)
 
 
 def test_a_created_application_has_its_driver_requested():
@@ -181,6 +183,9 @@ def test_a_refused_creation_is_a_scheduling_failure_with_its_detail():
 def test_client_mode_fails_once_and_is_released():
     play = Play(application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).look()
     assert play.states == ["Submitted", "Failed", "ResourceReleased"]
+    assert play.application.status is not None
+    failed = play.application.status.state_transition_history["1"]
+    assert failed.message == "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode."
     play.delete()
     assert play.look().document is None
 
@@ -214,7 +219,7 @@ def test_a_restart_waits_for_its_backoff(after, left):
     if left is None:
         assert decision.actions == (CreateAttempt(1),)
     else:
-        assert decision.actions == ()
+        assert (decision.reason, decision.actions) == (reasons.RESTART_BACKOFF, ())
         assert decision.requeue_after == seconds(left)
 
 
@@ -510,6 +515,9 @@ def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim):
     play.driver("failed")
     play.look()
     assert (play.state, play.pods) == ("ScheduledToRestart", {})
+    assert play.application.status is not None
+    assert play.application.status.current_state.reason == reasons.SUSPENDED
+    assert "spec.suspend" in (play.application.status.current_state.message or "")
     play.change(suspend=False)
     play.look()
     assert (play.state, play.created) == ("DriverRequested", [0, 1])

@@ -71,6 +71,11 @@ def test_a_timeout_of_nothing_is_off(millis):
     assert policy.timeout(config, S.DRIVER_REQUESTED) is None
 
 
+def test_the_shortest_timeout_is_a_millisecond():
+    config = ApplicationTimeoutConfig(driver_start_timeout_millis=1)
+    assert policy.timeout(config, S.DRIVER_REQUESTED) == seconds(0.001)
+
+
 STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
 
 
@@ -175,6 +180,14 @@ def test_an_attempt_lasts_from_its_own_beginning():
     second = move(move(second, S.DRIVER_REQUESTED, NOW + seconds(120), ""), S.FAILED, NOW + seconds(125), "")
     assert policy.attempt_duration(first) == seconds(100)
     assert policy.attempt_duration(second) == seconds(15)
+
+
+def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry():
+    status = move(
+        move(status_in(S.DRIVER_REQUESTED), S.DRIVER_STARTED, NOW + seconds(5), ""), S.FAILED, NOW + seconds(9), ""
+    )
+    history = {key: record for key, record in status.state_transition_history.items() if key in "123"}
+    assert policy.attempt_duration(status.model_copy(update={"state_transition_history": history})) == seconds(9)
 
 
 def test_an_attempt_without_history_has_no_duration():

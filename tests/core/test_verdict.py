@@ -32,7 +32,8 @@ def judged_end(stop: ApplicationState, message: str = "", driver: dict | None = 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
 def test_whoever_waits_goes_on_waiting_until_the_end(state):
-    assert judged(status_at(state)).outcome is Outcome.WAITING
+    sentence = f"The application is in progress: {state}."
+    assert judged(status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
 
 
 def test_an_ended_application_that_succeeded_has_succeeded():
@@ -43,7 +44,8 @@ def test_an_ended_application_that_succeeded_has_succeeded():
 
 def test_an_application_that_never_stopped_was_cancelled():
     cancelled = judged(status_in(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
-    assert (cancelled.outcome, cancelled.reason) == (Outcome.FAILED, reasons.CANCELLED)
+    sentence = "The application was cancelled: its resources were released before it had ended."
+    assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
 
 
 def test_an_attempt_that_was_cancelled_is_not_judged_by_the_one_before():
@@ -57,7 +59,13 @@ DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
 
 FAILURES = [
     pytest.param(
-        S.FAILED, "", driver_pod("failed"), APPLICATION, reasons.DRIVER_FAILED, "exit code 1 (Error)", id="exit code"
+        S.FAILED,
+        "",
+        driver_pod("failed"),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "container spark-kubernetes-driver of the driver ended with exit code 1 (Error)",
+        id="exit code",
     ),
     pytest.param(
         S.FAILED,
@@ -65,7 +73,8 @@ FAILURES = [
         driver_pod("killed"),
         APPLICATION,
         reasons.OUT_OF_MEMORY,
-        "exit code 137 (OOMKilled); raise spark.driver.memory",
+        "container spark-kubernetes-driver of the driver ended with exit code 137 (OOMKilled); "
+        "raise spark.driver.memory or spark.driver.memoryOverhead",
         id="out of memory",
     ),
     pytest.param(
@@ -92,16 +101,16 @@ FAILURES = [
         pod("Running", container(restarts=1)),
         APPLICATION,
         reasons.DRIVER_FAILED,
-        "Container x was restarted",
+        "container x was restarted",
         id="the message says why",
     ),
     pytest.param(
         S.FAILED,
         "",
-        driver_pod("killed", reason="NodeShutdown"),
+        driver_pod("killed", reason="NodeShutdown", message="the node goes"),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
-        "was taken away (NodeShutdown)",
+        "the driver pod was taken away (NodeShutdown: the node goes)",
         id="node shutdown",
     ),
     pytest.param(
@@ -110,7 +119,7 @@ FAILURES = [
         driver_pod("failed", conditions=[DISRUPTED]),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
-        "was taken away",
+        "the driver pod was taken away",
         id="preempted",
     ),
     pytest.param(
@@ -122,14 +131,23 @@ FAILURES = [
         "the driver pod is gone",
         id="lost",
     ),
-    pytest.param(S.FAILED, "", None, INFRASTRUCTURE, reasons.DRIVER_LOST, "nobody saw it end", id="lost, no message"),
+    pytest.param(
+        S.FAILED,
+        "",
+        None,
+        INFRASTRUCTURE,
+        reasons.DRIVER_LOST,
+        "the driver pod is gone, and nobody saw it end",
+        id="lost, no message",
+    ),
     pytest.param(
         S.DRIVER_EVICTED,
         "",
         driver_pod("killed", reason="Evicted", message="low on memory"),
         INFRASTRUCTURE,
         reasons.DRIVER_EVICTED,
-        "evicted from its node: low on memory",
+        "the driver pod was evicted from its node: low on memory; "
+        "raise what the driver requests to what it uses, memory by spark.driver.memoryOverhead",
         id="evicted",
     ),
     pytest.param(
@@ -138,7 +156,7 @@ FAILURES = [
         None,
         SCHEDULING,
         reasons.SCHEDULING_FAILED,
-        "quota exceeded",
+        "cannot create pods: quota exceeded",
         id="refused",
     ),
     pytest.param(
@@ -147,7 +165,7 @@ FAILURES = [
         None,
         SCHEDULING,
         reasons.SCHEDULING_FAILED,
-        "could not be created",
+        "the driver's resources could not be created",
         id="refused, mute",
     ),
     pytest.param(
@@ -156,7 +174,8 @@ FAILURES = [
         pod("Pending", conditions=[UNSCHEDULABLE]),
         SCHEDULING,
         reasons.UNSCHEDULABLE,
-        "3 Insufficient cpu",
+        "no node could take the driver pod: 0/3 nodes are available: 3 Insufficient cpu; "
+        "ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit",
         id="unschedulable",
     ),
     pytest.param(
@@ -165,7 +184,9 @@ FAILURES = [
         pod("Pending", container(waiting="ImagePullBackOff", message="pull spark:9")),
         INFRASTRUCTURE,
         reasons.IMAGE_UNAVAILABLE,
-        "spark:9",
+        "the image of the driver's container spark-kubernetes-driver could not be pulled: "
+        "ImagePullBackOff: pull spark:9; "
+        "check spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets",
         id="image",
     ),
     pytest.param(
@@ -174,6 +195,7 @@ FAILURES = [
         pod("Pending", container(waiting="CreateContainerConfigError", message='configmap "x" not found')),
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
+        "the driver's container spark-kubernetes-driver could not be created: CreateContainerConfigError: "
         'configmap "x" not found',
         id="container refused",
     ),
@@ -183,7 +205,7 @@ FAILURES = [
         driver_pod("pulling"),
         INFRASTRUCTURE,
         reasons.DRIVER_START_TIMED_OUT,
-        "driverStartTimeoutMillis",
+        "the driver did not start in time; see the driver pod's events, or raise driverStartTimeoutMillis",
         id="start timeout",
     ),
     pytest.param(
@@ -192,7 +214,8 @@ FAILURES = [
         driver_pod("unready"),
         INFRASTRUCTURE,
         reasons.DRIVER_READY_TIMED_OUT,
-        "driverReadyTimeoutMillis",
+        "the driver started but was not ready in time; "
+        "see the driver's log and readiness probe, or raise driverReadyTimeoutMillis",
         id="ready timeout",
     ),
     pytest.param(
@@ -201,7 +224,8 @@ FAILURES = [
         driver_pod("ready"),
         INFRASTRUCTURE,
         reasons.EXECUTORS_START_TIMED_OUT,
-        "initExecutors",
+        "too few executors were ready in time; "
+        "see the executor pods' events, lower initExecutors, or raise executorStartTimeoutMillis",
         id="executors timeout",
     ),
 ]
@@ -211,11 +235,30 @@ FAILURES = [
 def test_a_failure_is_of_a_kind_and_says_what_to_do(stop, message, driver, kind, reason, says):
     failed = judged_end(stop, message, driver)
     assert (failed.outcome, failed.failure_kind, failed.reason) == (Outcome.FAILED, kind, reason)
-    assert failed.sentence.startswith(f"{stop}: ")
-    assert says in failed.sentence
-    assert failed.sentence.count("\n") == 0
-    assert failed.sentence.endswith(".")
-    assert not failed.sentence.endswith("..")
+    assert failed.sentence == f"{stop}: {says}."
+    assert failed.retry_worthy is (reason != reasons.OUT_OF_MEMORY)
+
+
+MUTE = [
+    pytest.param(
+        S.DRIVER_EVICTED, driver_pod("killed", reason="Evicted"), "evicted from its node; raise", id="evicted"
+    ),
+    pytest.param(
+        S.DRIVER_START_TIMED_OUT,
+        pod("Pending", conditions=[{"type": "PodScheduled", "status": "False"}]),
+        "could take the driver pod: no reason given; ask",
+        id="unschedulable",
+    ),
+    pytest.param(S.FAILED, pod("Failed", reason="DeadlineExceeded"), "pod failed (DeadlineExceeded).", id="pod"),
+    pytest.param(S.FAILED, pod("Failed", message="too long"), "pod failed (too long).", id="pod without reason"),
+    pytest.param(S.FAILED, pod("Failed"), "Failed: the driver failed.", id="nothing"),
+    pytest.param(S.FAILED, pod("Failed", container(exit_code=3)), "ended with exit code 3.", id="container"),
+]
+
+
+@pytest.mark.parametrize(("stop", "driver", "says"), MUTE)
+def test_a_failure_that_nobody_explains_is_still_a_sentence(stop, driver, says):
+    assert says in judged_end(stop, "", driver).sentence
 
 
 def test_more_memory_has_to_be_asked_for_before_a_retry():

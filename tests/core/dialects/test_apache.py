@@ -60,6 +60,24 @@ def test_an_attempt_does_not_show_the_driver_of_the_one_before():
     assert (seen.attempt, seen.driver_status, seen.application_id) == (1, None, "pi-1")
 
 
+@pytest.mark.parametrize(("digits", "counts"), [(18, True), (19, False)])
+def test_a_key_of_the_history_that_is_no_sensible_number_is_left_out(digits, counts):
+    record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    shown = progress({"status": {"currentState": record, "stateTransitionHistory": {"1" * digits: record}}})
+    assert bool(shown.history) is counts
+
+
+def test_a_driver_status_that_is_no_object_is_left_out():
+    record = {"currentStateSummary": "Failed", "lastObservedDriverStatus": "gone"}
+    assert progress({"status": {"currentState": record}}).driver_status is None
+
+
+def test_a_long_name_leads_to_the_id_that_its_namespace_makes_unique():
+    name = "a-very-long-application-name-that-exceeds-the-limit-x1"
+    document = {"metadata": {"name": name, "namespace": "ns1"}, "status": {"currentState": {}}}
+    assert progress(document).application_id == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
+
+
 def test_a_fixed_application_id_is_shown():
     assert progress(document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
 
