@@ -1,5 +1,6 @@
 import pytest
 
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster, validate_cluster_document
 from airflow_provider_spark_operator.core.models.validation import validate_resource
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
@@ -112,6 +113,15 @@ def test_reading_raises_with_every_problem():
     with pytest.raises(InvalidResource) as caught:
         parse_cluster(document)
     assert len(caught.value.problems) == 2
+
+
+def test_what_no_rule_foresees_is_said_at_its_place_all_the_same():
+    (problem,) = problems(conf={"spark.x": "\ud800"})
+    assert problem.startswith("spec.sparkConf['spark.x']: is not valid: ")
+
+
+def test_a_model_is_a_model_of_itself():
+    assert SparkCluster.model_validate(cluster()) == cluster()
 
 
 def test_a_document_is_checked_as_what_it_says_it_is():
