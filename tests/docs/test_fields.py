@@ -1,0 +1,20 @@
+"""The page of the fields is that of the definitions."""
+
+import re
+
+from airflow_provider_spark_operator.core.models.application import RestartConfig, SparkApplicationSpec
+from docs import list_fields
+
+
+def test_the_page_is_what_would_be_made():
+    written = (list_fields.FOLDER / "crds.md").read_text(encoding="utf-8")
+    assert written == list_fields.page(), "run python docs/list_fields.py"
+
+
+def test_every_field_is_on_the_page_with_its_default():
+    rows = dict(re.findall(r"^\| `spec\.([\w.\[\]]+)` \| [^|]+ \| ([^|]*) \|$", list_fields.page(), re.MULTILINE))
+    names = {path.removesuffix("[]") for path in rows}
+    assert {field.alias for field in SparkApplicationSpec.model_fields.values()} <= names
+    shown = rows["applicationTolerations.restartConfig.maxRestartAttempts"]
+    assert shown == f"`{RestartConfig().max_restart_attempts}`"
+    assert rows["runtimeVersions.sparkVersion"] == "required"
