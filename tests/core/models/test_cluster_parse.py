@@ -116,7 +116,7 @@ def test_reading_raises_with_every_problem():
 
 
 def test_what_no_rule_foresees_is_said_at_its_place_all_the_same():
-    (problem,) = problems(conf={"spark.x": "\ud800"})
+    (problem,) = problems(conf={"spark.x": b"\xff"})
     assert problem.startswith("spec.sparkConf['spark.x']: is not valid: ")
 
 
