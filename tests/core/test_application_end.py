@@ -1,0 +1,245 @@
+"""How an application ends: by its driver, by deletion, and what is left of it."""
+
+from datetime import timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.decision import (
+    Absent,
+    AddFinalizer,
+    ConfirmAbsence,
+    DeleteApplication,
+    DeleteAttemptResources,
+    DeleteDriver,
+    Present,
+    RemoveFinalizer,
+    Unconfirmed,
+)
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.states import (
+    INITIALIZING,
+    STOPPING,
+    ApplicationState,
+)
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
+from tests.builders import (
+    NOW,
+    application,
+    application_document,
+    driver_pod,
+    seconds,
+    status_at,
+)
+from tests.core.decisions import at, decided, entered
+from tests.core.play import Play
+
+S = ApplicationState
+
+# --- stopping: restart, retain, release ---
+
+
+@pytest.mark.parametrize("state", sorted(STOPPING))
+@pytest.mark.parametrize("word", ["Always", "OnFailure", "OnInfrastructureFailure", "Never"])
+@pytest.mark.parametrize("retain", ["Always", "OnFailure", "Never"])
+def test_a_stopped_application_restarts_or_stays_or_goes(state, word, retain):
+    restarts = {
+        "Always": True,
+        "OnFailure": state is not S.SUCCEEDED,
+        "OnInfrastructureFailure": state
+        in (S.DRIVER_START_TIMED_OUT, S.EXECUTORS_START_TIMED_OUT, S.SCHEDULING_FAILURE),
+        "Never": False,
+    }[word]
+    keeps = {"Always": True, "OnFailure": state is not S.SUCCEEDED, "Never": False}[retain]
+    resource = at(state, restart={"restartPolicy": word}, tolerations={"resourceRetainPolicy": retain})
+    if restarts:
+        expected = S.SCHEDULED_TO_RESTART
+    else:
+        expected = S.TERMINATED_WITHOUT_RELEASE_RESOURCES if keeps else S.RESOURCE_RELEASED
+    assert entered(decided(resource, Absent())) is expected
+
+
+@pytest.mark.parametrize("policy", ["Always", "Never"])
+def test_nothing_follows_until_the_driver_is_gone(policy):
+    resource = at(S.FAILED, restart={"restartPolicy": policy})
+    for driver in (Unconfirmed(), Present(driver_pod("failed")), Present(driver_pod("failed", deletion=NOW))):
+        decision = decided(resource, driver)
+        assert decision.status is None
+        assert decision.requeue_after
+
+
+def test_a_kept_driver_is_not_touched():
+    resource = at(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
+    decision = decided(resource, Present(driver_pod("failed")))
+    assert decision.actions == ()
+    assert entered(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
+
+
+def test_a_driver_is_kept_although_restarts_were_configured_when_none_follows():
+    play = Play(
+        application_document(
+            tolerations={"resourceRetainPolicy": "Always"},
+            restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 0},
+        )
+    ).look()
+    for _ in range(2):
+        play.driver("failed")
+        play.look()
+    assert play.state == "TerminatedWithoutReleaseResources"
+    assert play.created == [0, 1]
+    assert list(play.pods) == [1]
+
+
+def test_a_limit_that_is_reached_is_said():
+    play = Play(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).look()
+    play.driver("succeeded")
+    play.look()
+    assert play.states[-2:] == ["Succeeded", "ResourceReleased"]
+    assert reasons.RESTART_LIMIT_EXCEEDED in play.reasons
+    assert play.application.status is not None
+    assert "restart attempts (0)" in (play.application.status.current_state.message or "")
+
+
+def test_a_scheduling_failure_leaves_nothing_behind():
+    play = Play(application_document())
+    play.refusal = "no such image"
+    play.look()
+    assert play.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert play.cleaned == [0]
+
+
+def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted():
+    play = Play(application_document(restart={"restartPolicy": "Always"}))
+    play.refusal = "no such image"
+    play.look()
+    assert (play.state, play.cleaned) == ("ScheduledToRestart", [0])
+
+
+def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone():
+    decision = decided(at(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
+    assert decision.actions == (DeleteAttemptResources(0),)
+    assert decision.status is None
+
+
+# --- terminated ---
+
+
+def test_a_kept_driver_stays_for_as_long_as_it_may():
+    play = Play(application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000}))
+    play.look()
+    play.driver("succeeded")
+    play.look().advance(60)
+    assert play.state == "TerminatedWithoutReleaseResources"
+    play.advance(1)
+    assert "ResourceReleased" in play.states
+    assert not play.pods
+
+
+def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted():
+    play = Play(application_document(tolerations={"resourceRetainPolicy": "Always"})).look()
+    play.driver("failed")
+    play.look()
+    assert play.wake is None
+    play.delete()
+    assert play.look().document is None
+    assert not play.pods
+
+
+def test_an_application_is_deleted_a_time_to_live_after_its_stop():
+    resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
+    assert decided(resource, after=3).requeue_after == timedelta.resolution
+    assert decided(resource, after=4).actions == (DeleteApplication(),)
+
+
+def test_the_time_to_live_counts_from_the_stop_not_from_the_release():
+    status = move(status_at(S.FAILED), S.RESOURCE_RELEASED, NOW + seconds(100), "")
+    resource = application(status=status, tolerations={"ttlAfterStopMillis": 60_000})
+    assert decided(resource, after=101).actions == (DeleteApplication(),)
+
+
+def test_a_long_wait_is_cut_to_one_that_fits_every_timer():
+    resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
+    assert decided(resource).requeue_after == timedelta(days=1)
+
+
+def test_without_a_time_to_live_an_application_stays():
+    decision = decided(at(S.RESOURCE_RELEASED), after=1e9)
+    assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
+
+
+# --- finalizer and deletion ---
+
+
+@pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
+def test_without_the_finalizer_nothing_but_adding_it_happens(state):
+    decision = decided(at(state, finalizer=False), Absent())
+    assert decision.actions == (AddFinalizer(),)
+    assert decision.status is None
+
+
+def test_a_released_application_needs_no_finalizer():
+    assert decided(at(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
+
+
+@pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
+@pytest.mark.parametrize(
+    ("driver", "actions"),
+    [
+        pytest.param(Unconfirmed(), (ConfirmAbsence(),), id="a driver that is not in the cache is looked for"),
+        pytest.param(Present(driver_pod("ready")), (DeleteDriver(0),), id="a driver is deleted with grace"),
+        pytest.param(Present(driver_pod("ready", deletion=NOW)), (), id="a terminating driver is waited for"),
+        pytest.param(Absent(), (), id="without a driver the resources are released"),
+    ],
+)
+def test_deletion_from_every_state(state, driver, actions):
+    decision = decided(at(state, deleted=True), driver)
+    if state in INITIALIZING | {S.SCHEDULING_FAILURE} and DeleteDriver(0) in actions:
+        actions = (DeleteAttemptResources(0),)
+    if isinstance(driver, Absent):
+        assert entered(decision) is S.RESOURCE_RELEASED
+        assert decision.requeue_after == timedelta(0)
+    else:
+        assert decision.actions == actions
+        assert decision.status is None
+
+
+def test_a_deleted_application_goes_once_its_resources_are_released():
+    assert decided(at(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
+
+
+def test_a_deleted_application_without_our_finalizer_is_left_to_others():
+    decision = decided(at(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
+    assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
+
+
+@pytest.mark.parametrize("state", [S.SUBMITTED, S.SCHEDULED_TO_RESTART, S.SCHEDULING_FAILURE])
+def test_what_a_broken_off_creation_has_left_is_deleted_too(state):
+    status = status_at(S.SUBMITTED) if state in INITIALIZING else status_at(state)
+    if state is S.SCHEDULED_TO_RESTART:
+        status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
+    number = status.current_attempt_summary.attempt_info.id
+    decision = decided(application(status=status, deleted=True), Absent())
+    assert decision.actions == (DeleteAttemptResources(number),)
+    assert entered(decision) is S.RESOURCE_RELEASED
+
+
+# --- force ---
+
+
+@pytest.mark.parametrize(
+    ("after", "actions"),
+    [(0, ()), (329, ()), (330, (DeleteDriver(0, force=True),))],
+    ids=["at once", "within the grace period", "after it"],
+)
+def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after, actions):
+    # Its deletion began at NOW: the timestamp is the end of the pod's own 30 s.
+    driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
+    long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
+    resource = application(status=long_ago, deleted=True, timeouts={"forceTerminationGracePeriodMillis": 330_000})
+    assert decided(resource, driver, after=after).actions == actions
+
+
+def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace():
+    long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
+    decision = decided(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
+    assert decision.actions == (DeleteDriver(0, force=False),)

@@ -1,0 +1,103 @@
+"""Applications that are held, stopped and let go on by `spec.suspend`."""
+
+import pytest
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.decision import (
+    Absent,
+    DeleteDriver,
+    Present,
+    Settings,
+)
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.states import (
+    ApplicationState,
+)
+from airflow_provider_spark_operator.core.transitions import remark
+from tests.builders import (
+    NOW,
+    application,
+    application_document,
+    driver_pod,
+    status_at,
+)
+from tests.core.decisions import at, decided, entered
+from tests.core.play import Play
+
+S = ApplicationState
+
+
+def test_a_suspended_application_is_held_before_it_starts():
+    play = Play(application_document(suspend=True)).look()
+    assert (play.states, play.created, play.wake) == (["Submitted"], [], None)
+    play.change(suspend=False)
+    assert play.look().states == ["Submitted", "DriverRequested"]
+
+
+@pytest.mark.parametrize("trim", [True, False])
+def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim):
+    play = Play(application_document(), Settings(trim_state_transition_history=trim)).look()
+    play.driver("ready")
+    play.look()
+    play.change(suspend=True)
+    play.look()
+    assert play.state == "RunningHealthy"
+    play.driver("failed")
+    play.look()
+    assert (play.state, play.pods) == ("ScheduledToRestart", {})
+    assert play.application.status is not None
+    assert play.application.status.current_state.reason == reasons.SUSPENDED
+    assert "spec.suspend" in (play.application.status.current_state.message or "")
+    play.change(suspend=False)
+    play.look()
+    assert (play.state, play.created) == ("DriverRequested", [0, 1])
+    assert play.application.status is not None
+    assert play.application.status.current_attempt_summary.attempt_info == AttemptInfo(id=1)
+
+
+def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_it():
+    play = Play(application_document()).look()
+    play.driver("ready")
+    play.look()
+    play.change(suspend=True)
+    play.look()
+    play.change(suspend=False)
+    play.look()
+    assert play.state == "RunningHealthy"
+    play.driver("failed")
+    play.look()
+    assert play.states[-2:] == ["ScheduledToRestart", "DriverRequested"]
+    assert play.created == [0, 1]
+
+
+def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_nothing():
+    status = remark(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
+    decision = decided(application(status=status), Present(driver_pod("ready")))
+    assert (decision.reason, decision.actions) == (reasons.RESUMED, ())
+    assert decision.status is not None
+    assert decision.status.state_transition_history == status.state_transition_history
+    again = decided(application(status=decision.status), Present(driver_pod("ready")))
+    assert (again.reason, again.status) == (reasons.NOTHING_DUE, None)
+
+
+def test_why_a_driver_is_stopped_is_written_down_before_it_is():
+    decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
+    assert (decision.reason, decision.actions) == (reasons.SUSPENDED, ())
+    assert decision.status is not None
+    marked = application(status=decision.status, suspend=True)
+    assert decided(marked, Present(driver_pod("ready"))).actions == (DeleteDriver(0),)
+
+
+def test_a_driver_that_ended_before_it_was_suspended_is_judged():
+    resource = at(S.RUNNING_HEALTHY, suspend=True)
+    assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
+
+
+def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed():
+    decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
+    assert (entered(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
+
+
+def test_a_suspended_application_is_not_judged_before_it_is_due():
+    decision = decided(application(suspend=True, deploymentMode="ClientMode"), Absent())
+    assert (decision.reason, decision.status) == (reasons.SUSPENDED, None)
