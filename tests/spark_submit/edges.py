@@ -14,6 +14,7 @@ EDGES: tuple[dict[str, str], ...] = (
     {"spark.driver.minMemoryOverhead": "-1"},
     {"spark.driver.memoryOverheadFactor": "NaN"},
     {"spark.driver.memoryOverheadFactor": "0.1d"},
+    {"spark.driver.memoryOverheadFactor": "12345678.9"},
     {f"{K}memoryOverheadFactor": " 0.2 "},
     {f"{K}memoryOverheadFactor": "1e-7"},
     {"spark.driver.cores": "+2"},

@@ -13,6 +13,8 @@ _DEVICE_PREFIX = "spark.driver.resource."
 _DEFAULT_MEMORY_MIB = 1024
 _DEFAULT_MINIMUM_OVERHEAD_MIB = 384
 _DEFAULT_FACTOR = 0.1
+# Spark counts the overhead in 32 bits, and stays there.
+_LARGEST_INTEGER = (1 << 31) - 1
 _DEFAULT_FACTOR_OUTSIDE_JAVA = 0.4
 
 
@@ -64,7 +66,7 @@ def _overhead(conf: Configuration, kind: ApplicationKind) -> int:
         return overhead
     minimum = conf.mebibytes("spark.driver.minMemoryOverhead")
     return max(
-        int((base if given is None else given) * _memory(conf)),
+        min(int((base if given is None else given) * _memory(conf)), _LARGEST_INTEGER),
         _DEFAULT_MINIMUM_OVERHEAD_MIB if minimum is None else minimum,
     )
 
