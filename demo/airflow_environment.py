@@ -28,6 +28,8 @@ def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, s
         "API__HOST": "127.0.0.1",
         "API__PORT": str(port),
         "API__WORKERS": "1",
+        # The first request of a busy machine may take long; a worker that gives up fails its task for good.
+        "WORKERS__EXECUTION_API_TIMEOUT": "60",
         "API_AUTH__JWT_SECRET": secrets.token_urlsafe(48),
         "API__SECRET_KEY": secrets.token_urlsafe(48),
         "SCHEDULER__ENABLE_HEALTH_CHECK": "False",

@@ -8,13 +8,12 @@ processes to use, `{"task": …, "state": …}` whenever a task instance changes
 import contextlib
 import json
 import os
-import socket
 import sys
 import time
 from typing import TextIO
-from urllib.parse import urlsplit
 
 POLL_SECONDS = 0.5
+REQUEST_SECONDS = 60
 RUN_ID = "demo"
 
 
@@ -53,12 +52,14 @@ def _register() -> list[str]:
 
 def _await_execution_api() -> None:
     # A task that starts while nothing listens there fails for good: Airflow retries for some seconds only.
+    import httpx
     from airflow.sdk import conf
 
-    address = urlsplit(conf.get("core", "execution_api_server_url"))
+    health = f"{conf.get('core', 'execution_api_server_url')}health"
     while True:
-        with contextlib.suppress(OSError), socket.create_connection((address.hostname, address.port)):
-            return
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(health, timeout=REQUEST_SECONDS, trust_env=False).is_success:
+                return
         time.sleep(POLL_SECONDS)
 
 

@@ -19,6 +19,7 @@ EXPECTED = {"compute_pi": "success", "fail_on_purpose": "failed"}
 EXPECTED_EXIT_CODE = "exit code 3"
 NAMESPACE = "default"
 NEEDED_MEBIBYTES = 300
+MARK = ".spark-operator-demo"
 AIRFLOW_COMMANDS = {
     "scheduler": ("scheduler", "--skip-serve-logs"),
     "triggerer": ("triggerer", "--skip-serve-logs"),
@@ -50,13 +51,16 @@ async def run(home: Path) -> None:
             parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
         async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
             states = await _until_ended(reports, parts, Narrator(client, NAMESPACE, _say))
-    _judge(states, airflow_home)
+    _judge(states, airflow_home, home / "logs" / "scheduler.log")
 
 
 def _prepare(home: Path) -> None:
-    if home.exists():
-        shutil.rmtree(home)
-    home.mkdir(mode=0o700, parents=True)
+    mark = home / MARK
+    if home.exists() and any(home.iterdir()) and not mark.exists():
+        raise DemoFailed(f"{home} holds files that are not the demo's: give it an empty folder with --home")
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mark.touch()
     free = shutil.disk_usage(home).free // 2**20
     if free < NEEDED_MEBIBYTES:
         raise DemoFailed(f"{home} has {free} MiB free and the demo needs {NEEDED_MEBIBYTES} MiB: free some space")
@@ -123,22 +127,30 @@ async def _until_ended(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _judge(states: Mapping[str, str | None], airflow_home: Path) -> None:
+def _judge(states: Mapping[str, str | None], airflow_home: Path, scheduler_log: Path) -> None:
     print()
     wrong = []
     for task_id, expected in EXPECTED.items():
         log = log_of(airflow_home, DAG_ID, task_id)
         failure = failure_of(log)
-        as_expected = states.get(task_id) == expected and (expected == "success" or EXPECTED_EXIT_CODE in failure)
-        note = "as expected" if as_expected else f"NOT as expected ({expected})"
-        _announce(task_id, f"{states.get(task_id)}, {note}")
+        lack = _lack(states.get(task_id), expected, failure)
+        _announce(task_id, f"{states.get(task_id)}, {f'NOT as expected: {lack}' if lack else 'as expected'}")
         if failure:
             print(f"    why   {failure}")
-        print(f"    log   {log}")
-        if not as_expected:
+        print(f"    log   {log if failure or not lack else scheduler_log}")
+        if lack:
             wrong.append(task_id)
     if wrong:
-        raise DemoFailed(f"{' and '.join(wrong)} did not end as expected; the task's log says why")
+        raise DemoFailed(f"{' and '.join(wrong)} did not end as expected; the log above says why")
+
+
+def _lack(state: str | None, expected: str, failure: str) -> str:
+    """What is missing in how a task ended; an empty string where nothing is."""
+    if state != expected:
+        return f"{expected} was expected"
+    if expected == "failed" and EXPECTED_EXIT_CODE not in failure:
+        return f'its error does not say "{EXPECTED_EXIT_CODE}"'
+    return ""
 
 
 def _announce(subject: str, text: str) -> None:
