@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, NotFound
+from airflow_provider_spark_operator.kube.errors import Forbidden, Gone, KubeError, NotFound
 from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import (
     NAMESPACES,
@@ -107,22 +108,18 @@ class Informer:
 
     async def _watch_selected(self, selector: str) -> None:
         watches: dict[str, asyncio.Task[None]] = {}
-        async with asyncio.TaskGroup() as group:
-            changes = list_and_watch(
-                self._client, NAMESPACES, label_selector=selector, on_error=_reporter(NAMESPACES, None)
-            )
-            async with aclosing(changes) as stream:
-                async for change in stream:
-                    wanted = _names_after(change, set(watches))
-                    for name in set(watches) - wanted:
-                        await self._leave(name, watches.pop(name))
-                    filled = {name: asyncio.Event() for name in wanted - set(watches)}
-                    for name, event in filled.items():
-                        watches[name] = group.create_task(self._watch_persistently(name, event))
-                    if not self._synced.is_set():
-                        for event in filled.values():
-                            await event.wait()
-                        self._synced.set()
+        async with asyncio.TaskGroup() as group, aclosing(self._changes(NAMESPACES, None, selector)) as stream:
+            async for change in stream:
+                wanted = _names_after(change, set(watches))
+                for name in set(watches) - wanted:
+                    await self._leave(name, watches.pop(name))
+                filled = {name: asyncio.Event() for name in wanted - set(watches)}
+                for name, event in filled.items():
+                    watches[name] = group.create_task(self._watch_persistently(name, event))
+                if not self._synced.is_set():
+                    for event in filled.values():
+                        await event.wait()
+                    self._synced.set()
 
     async def _leave(self, namespace: str, watch: "asyncio.Task[None]") -> None:
         watch.cancel()
@@ -155,10 +152,7 @@ class Informer:
             filled.set()
 
     async def _watch_applications(self, namespace: str | None, pods_known: asyncio.Event, known: asyncio.Event) -> None:
-        changes = list_and_watch(
-            self._client, SPARK_APPLICATIONS, namespace, on_error=_reporter(SPARK_APPLICATIONS, namespace)
-        )
-        async with aclosing(changes) as stream:
+        async with aclosing(self._changes(SPARK_APPLICATIONS, namespace)) as stream:
             async for change in stream:
                 await pods_known.wait()
                 for key in _take(change, self._caches.applications, namespace, key_of):
@@ -170,33 +164,44 @@ class Informer:
         while True:
             try:
                 await self._follow_clusters(namespace, known)
-            except (NotFound, Forbidden) as refusal:
-                level = logging.DEBUG if known.is_set() else logging.WARNING
-                logger.log(level, "clusters are left alone for now: %s", refusal, extra={"namespace": namespace})
+            except KubeError as error:
+                is_refusal = isinstance(error, NotFound | Forbidden)
+                if not (is_refusal or known.is_set()):
+                    raise
+                # A refusal is told once. Anything else at a later look passes, and must not end the rest.
+                level = logging.DEBUG if is_refusal and known.is_set() else logging.WARNING
+                logger.log(level, "clusters are left alone for now: %s", error, extra={"namespace": namespace})
             known.set()
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
     async def _follow_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
-        changes = list_and_watch(self._client, SPARK_CLUSTERS, namespace, on_error=_reporter(SPARK_CLUSTERS, namespace))
-        async with aclosing(changes) as stream:
+        async with aclosing(self._changes(SPARK_CLUSTERS, namespace)) as stream:
             async for change in stream:
                 for key in _take(change, self._caches.clusters, namespace, key_of):
                     self._notify_cluster(key)
                 known.set()
 
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
-        changes = list_and_watch(
-            self._client,
-            PODS,
-            namespace,
-            label_selector=pod_selector(self._operator_name),
-            on_error=_reporter(PODS, namespace),
-        )
-        async with aclosing(changes) as stream:
+        async with aclosing(self._changes(PODS, namespace, pod_selector(self._operator_name))) as stream:
             async for change in stream:
                 for key in _take(change, self._caches.pods, namespace, application_of):
                     self._notify(key)
                 pods_known.set()
+
+    async def _changes(
+        self, resource: ResourceType, namespace: str | None, label_selector: str | None = None
+    ) -> AsyncGenerator[Change, None]:
+        """`list_and_watch`, for which a first list whose pages outlived their version is no failure either."""
+        report, backoff = _reporter(resource, namespace), Backoff()
+        while True:
+            changes = list_and_watch(self._client, resource, namespace, label_selector=label_selector, on_error=report)
+            try:
+                async with aclosing(changes) as stream:
+                    async for change in stream:
+                        yield change
+            except Gone as error:  # only of the first list: the later ones are repeated down there
+                report(error)
+            await asyncio.sleep(backoff.next())
 
 
 def _take(

@@ -1,0 +1,88 @@
+"""The watches of the controller, whose API is a script: what each list answers, one after the other."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.kube.client import ObjectList, WatchEvent
+from airflow_provider_spark_operator.kube.errors import (
+    Forbidden,
+    Gone,
+    KubeError,
+    NotFound,
+    ServerError,
+    Unauthorized,
+    Unreachable,
+)
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.reconcile import informer
+from airflow_provider_spark_operator.reconcile.cache import ObjectKey
+from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
+from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
+from tests.reconcile.stage import DEADLINE, NAMESPACE, fault
+
+CLUSTER = {"metadata": {"namespace": NAMESPACE, "name": "cl", "uid": "1", "resourceVersion": "1"}}
+KINDS = pytest.mark.parametrize("kind", [SPARK_APPLICATIONS, PODS, SPARK_CLUSTERS], ids=lambda kind: kind.plural)
+
+
+class ScriptedLists:
+    """Lists of one kind fail as scripted, and then show one cluster; all others are empty, and nothing changes."""
+
+    def __init__(self, kind: ResourceType, failures: Sequence[KubeError]) -> None:
+        self._kind = kind
+        self._failures = list(failures)
+        self.lists: Counter[ResourceType] = Counter()
+
+    async def list(self, resource: ResourceType, *_: Any, **__: Any) -> ObjectList:
+        self.lists[resource] += 1
+        if resource == self._kind and self._failures:
+            raise self._failures.pop(0)
+        return ObjectList([CLUSTER] if resource == SPARK_CLUSTERS else [], "1")
+
+    async def watch(self, *_: Any, **__: Any) -> AsyncGenerator[WatchEvent, None]:
+        await asyncio.Event().wait()
+        yield WatchEvent("BOOKMARK", {})
+
+
+async def first_cluster(client: ScriptedLists) -> ObjectKey:
+    """The first cluster that an informer tells of."""
+    told: asyncio.Queue[ObjectKey] = asyncio.Queue()
+    scope, caches = NamedNamespaces((NAMESPACE,)), Caches.empty()
+    watches = Informer(client, scope, "spark", caches, told.put_nowait, told.put_nowait)  # type: ignore[arg-type]
+    async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
+        running = group.create_task(watches.run())
+        await watches.wait_until_synced()
+        key = await told.get()
+        running.cancel()
+    return key
+
+
+@pytest.mark.parametrize("refusal", [fault(NotFound, 404), fault(Forbidden, 403)], ids=["not defined", "not granted"])
+@pytest.mark.parametrize(
+    "hiccup",
+    [fault(Unreachable, None), fault(ServerError, 500), fault(Unauthorized, 401), fault(Gone, 410)],
+    ids=lambda error: error.reason,
+)
+async def test_a_failed_look_for_clusters_ends_nothing_once_the_start_is_over(
+    refusal: KubeError, hiccup: KubeError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(informer, "_PAUSE_AFTER_REFUSAL", 0.01)
+    client = ScriptedLists(SPARK_CLUSTERS, [refusal, hiccup, refusal, hiccup])
+    assert await first_cluster(client) == ObjectKey(NAMESPACE, "cl")
+
+
+@KINDS
+async def test_a_first_list_that_loses_its_place_is_repeated(kind: ResourceType) -> None:
+    client = ScriptedLists(kind, [fault(Gone, 410)])
+    assert await first_cluster(client) == ObjectKey(NAMESPACE, "cl")
+    assert client.lists == {SPARK_APPLICATIONS: 1, PODS: 1, SPARK_CLUSTERS: 1, kind: 2}
+
+
+@KINDS
+async def test_any_other_failure_of_a_first_list_ends_the_start(kind: ResourceType) -> None:
+    with pytest.raises(ExceptionGroup) as caught:
+        await first_cluster(ScriptedLists(kind, [fault(Unreachable, None)]))
+    assert caught.group_contains(Unreachable)
