@@ -173,18 +173,30 @@ async def _adopt(
     """Take over the newest live application, else the newest that succeeded; None if there is none."""
     live = [item for item in own if standing(item) is Standing.LIVE]
     candidates = live or [item for item in own if standing(item) is Standing.SUCCEEDED]
-    if not candidates:
+    for chosen in candidates:
+        taken = await _take_over(client, resource, chosen, stamp)
+        if taken is not None:
+            reference = ApplicationReference.of(taken, resource)
+            others = tuple(item["metadata"]["name"] for item in live if item is not chosen)
+            if others:
+                names = ", ".join(others)
+                logger.warning("%s is adopted, but this task has further live applications: %s", reference, names)
+            return Submission(reference, adopted=True, resource=taken, others=others)
+    return None
+
+
+async def _take_over(
+    client: KubeClient, resource: ResourceType, chosen: JsonObject, stamp: TaskStamp
+) -> JsonObject | None:
+    """Make this try the application's owner; None where it is gone or going, as nobody can stop a deletion."""
+    if annotations(chosen).get(ANNOTATION_TASK_INSTANCE_ID) == stamp.task_instance_id:
+        return chosen
+    try:
+        taken = await annotate(client, ApplicationReference.of(chosen, resource), stamp.try_annotations())
+    except NotFound:
         return None
-    chosen, others = candidates[0], tuple(item["metadata"]["name"] for item in live[1:])
-    reference = ApplicationReference.of(chosen, resource)
-    if others:
-        logger.warning("%s is adopted, but this task has further live applications: %s", reference, ", ".join(others))
-    if annotations(chosen).get(ANNOTATION_TASK_INSTANCE_ID) != stamp.task_instance_id:
-        try:
-            chosen = await annotate(client, reference, stamp.try_annotations())
-        except NotFound:  # it went away in between
-            return None
-    return Submission(reference, adopted=True, resource=chosen, others=others)
+    # The previous try may have deleted it since it was listed; finalizers keep it there, open to our patch.
+    return None if standing(taken) is Standing.LEAVING else taken
 
 
 async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
@@ -227,7 +239,8 @@ async def _make_room(
     if old is None:
         return
     reference = ApplicationReference.of(old, resource)
-    if standing(old) is not Standing.LEAVING:
+    now = await _present(client, reference)  # it may have been deleted since it was listed
+    if now is not None and standing(now) is not Standing.LEAVING:
         logger.info("%s of an earlier try has ended and is deleted to make room", reference)
         with suppress(NotFound):
             await client.delete(resource, name, reference.namespace, uid=reference.uid)

@@ -123,6 +123,26 @@ async def test_an_application_that_is_being_deleted_is_waited_for(client: KubeCl
     assert second.reference.uid != first.reference.uid
 
 
+async def test_an_application_that_is_deleted_while_it_is_adopted_is_replaced(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = document()
+    held["metadata"]["finalizers"] = ["example.org/hold"]
+    first = await submit(client, held, namespace, stamp(1))
+    await move(client, first.reference, *RUNNING)
+    patch = client.patch
+
+    async def patch_after_a_deletion(*arguments: Any, **options: Any) -> Any:
+        await client.delete(SPARK_APPLICATIONS, first.reference.name, namespace)
+        return await patch(*arguments, **options)
+
+    monkeypatch.setattr(client, "patch", patch_after_a_deletion)
+    second = await submit(client, document(), namespace, stamp(2))
+    await patch(SPARK_APPLICATIONS, first.reference.name, namespace, {"metadata": {"finalizers": None}})
+    assert not second.adopted
+    assert await names(client, namespace) == [second.reference.name]
+
+
 async def test_an_application_that_does_not_go_away_is_named(client: KubeClient, namespace: str) -> None:
     held = document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
