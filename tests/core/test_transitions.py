@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.core.transitions import (
     initial_status,
     move,
     move_to_next_attempt,
+    remark,
 )
 from tests.builders import NOW, status_at, status_in
 
@@ -113,3 +114,17 @@ def test_without_trimming_the_history_goes_on():
 def test_there_is_no_next_attempt_of_a_released_application():
     with pytest.raises(IllegalMove):
         move_to_next_attempt(status_at(S.RESOURCE_RELEASED), AttemptInfo(id=1), LATER, "", trim=True)
+
+
+def test_a_remark_changes_why_a_state_lasts_and_not_when_it_was_entered():
+    status = status_at(S.RUNNING_HEALTHY, message="It runs.")
+    remarked = remark(status, "Suspended", "It is being stopped.")
+    expected = status.current_state.model_copy(update={"reason": "Suspended", "message": "It is being stopped."})
+    assert remarked.current_state == expected
+    assert remarked.state_transition_history == status.state_transition_history
+
+
+def test_a_new_application_says_that_it_was_submitted():
+    status = initial_status(NOW)
+    assert status.current_state.message == "The application was submitted."
+    assert status.state_transition_history == {"0": status.current_state}
