@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test check format contract clean
+.PHONY: help demo test check format spark-submit e2e bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +32,17 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit" tests
+
+spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
+	@exec $(bin)/python -m pytest tests/spark_submit
+
+e2e: $(stamp) ## Run rendered resources on a real node (E2E_KUBECONFIG, E2E_IMAGE)
+	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
+	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
+
+bench: $(stamp) ## Measure: how fast a driver is built beside one spark-submit
+	@exec $(bin)/python -m bench.driver
 
 check: $(stamp) ## Lint, types, import directions
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
