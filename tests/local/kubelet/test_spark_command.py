@@ -89,7 +89,7 @@ def test_a_drivers_own_java_options_and_class_path_are_honoured(place: Container
     assert command.index("-XX:TieredStopAtLevel=4") > command.index("-XX:TieredStopAtLevel=1")
     assert command.index("-Da=1") < command.index("-Db=x y")
     assert "-Xmx1g" in command
-    expected = "/site-packages/pyspark/extra:/conf:/site-packages/pyspark/jars/*"
+    expected = "/site-packages/pyspark/extra:/site-packages/pyspark/jars/*:/conf"
     assert command[command.index("-cp") + 1] == expected
 
 

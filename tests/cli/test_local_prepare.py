@@ -1,0 +1,62 @@
+"""`local prepare` makes the archive of Spark's classes once, or says in one sentence why not."""
+
+import pytest
+
+from airflow_provider_spark_operator.cli import local_prepare
+from airflow_provider_spark_operator.cli.main import main
+from airflow_provider_spark_operator.local.kubelet.java import Java, JavaMissing
+
+
+@pytest.fixture
+def fake_java(monkeypatch, tmp_path):
+    """A Java that runs what a test writes as its program, and an archive in the test's folder."""
+    program = tmp_path / "java" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+
+    async def find_java():
+        return Java(tmp_path / "java", 17, frozenset())
+
+    monkeypatch.setattr(local_prepare, "find_java", find_java)
+    monkeypatch.setattr(local_prepare, "archive_path", lambda java, home: tmp_path / "cache" / "spark.jsa")
+
+    def write(script: str) -> None:
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+    return write
+
+
+RECORD = """
+for word in "$@"; do case $word in -XX:ArchiveClassesAtExit=*) echo classes >"${word#*=}";; esac; done
+"""
+
+
+def test_the_archive_is_made_and_its_path_printed(fake_java, tmp_path, capsys):
+    fake_java(RECORD)
+    assert main(["local", "prepare"]) == 0
+    archive = tmp_path / "cache" / "spark.jsa"
+    assert capsys.readouterr().out.strip() == str(archive)
+    assert archive.read_text() == "classes\n"
+    assert list(archive.parent.iterdir()) == [archive]
+
+
+def test_an_archive_that_is_there_is_not_made_again(fake_java, tmp_path):
+    fake_java(RECORD)
+    assert main(["local", "prepare"]) == 0
+    fake_java("exit 1")
+    assert main(["local", "prepare"]) == 0
+
+
+def test_a_run_that_leaves_no_archive_says_the_last_words_of_java(fake_java, capsys):
+    fake_java("echo out of memory >&2; exit 1")
+    assert main(["local", "prepare"]) == 5
+    assert "made no archive: out of memory" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_without_java_it_says_what_to_install(monkeypatch, capsys):
+    async def no_java():
+        raise JavaMissing("no Java 17 or newer was found: install one")
+
+    monkeypatch.setattr(local_prepare, "find_java", no_java)
+    assert main(["local", "prepare"]) == 5
+    assert "no Java 17 or newer was found" in capsys.readouterr().err

@@ -1,0 +1,63 @@
+"""The archive of Spark's classes: found where it was made for, ignored elsewhere."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.local.kubelet.class_archive import (
+    archive_path,
+    recording_options,
+    starting_options,
+)
+from airflow_provider_spark_operator.local.kubelet.java import Java
+from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
+from airflow_provider_spark_operator.local.kubelet.spark import recording_command
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> Java:
+    (tmp_path / "java" / "lib").mkdir(parents=True)
+    (tmp_path / "java" / "lib" / "modules").write_text("")
+    return Java(tmp_path / "java", 17, frozenset())
+
+
+@pytest.fixture
+def spark(tmp_path: Path) -> Path:
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    (tmp_path / "spark" / "jars" / "spark-core.jar").write_text("core")
+    return tmp_path / "spark"
+
+
+def test_the_same_java_and_spark_have_one_archive(java, spark, tmp_path):
+    assert archive_path(java, spark, tmp_path) == archive_path(java, spark, tmp_path)
+    assert archive_path(java, spark, tmp_path).parent == tmp_path
+
+
+def test_another_java_has_another_archive(java, spark, tmp_path):
+    assert archive_path(java, spark, tmp_path) != archive_path(replace(java, major=21), spark, tmp_path)
+
+
+def test_another_jar_makes_another_archive(java, spark, tmp_path):
+    before = archive_path(java, spark, tmp_path)
+    (spark / "jars" / "extra.jar").write_text("extra")
+    assert archive_path(java, spark, tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    ("major", "recorded", "started"),
+    [
+        (17, "-XX:ArchiveClassesAtExit=/a.jsa", "-XX:SharedArchiveFile=/a.jsa"),
+        (25, "-XX:AOTCacheOutput=/a.jsa", "-XX:AOTCache=/a.jsa"),
+    ],
+)
+def test_each_java_is_told_in_its_own_words(java, major, recorded, started):
+    java = replace(java, major=major)
+    assert recording_options(java, Path("/a.jsa")) == (recorded,)
+    assert starting_options(java, Path("/a.jsa")) == (started, "-Xlog:disable")
+
+
+def test_what_is_recorded_has_the_class_path_that_containers_begin_with(java, spark):
+    command = recording_command(SparkRuntime(spark, java), Path("/a.jsa"), ["--master", "local[2]", "job.py"])
+    assert command[command.index("-cp") + 1] == f"{spark}/jars/*"
+    assert command[-4:] == ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "job.py"]
