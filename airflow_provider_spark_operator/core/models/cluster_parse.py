@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
+from airflow_provider_spark_operator.core.models.json_values import json_problems
 from airflow_provider_spark_operator.core.models.reading import (
     Identity,
     identity_problems,
@@ -37,10 +38,12 @@ def validate_cluster_document(document: object) -> list[Problem]:
     """Everything that is wrong with `document` as a SparkCluster to be submitted; empty if nothing is.
 
     Beyond types: apiVersion and kind, the name (children are named after it), and numbers of workers
-    that no autoscaler could keep.
+    that no autoscaler could keep. What JSON cannot say is told first, and alone.
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkCluster must be an object, not {named(document)}")]
+    if problems := json_problems(document):
+        return problems
     problems = identity_problems(document, CLUSTER_IDENTITY)
     try:
         cluster = parse_cluster(document)

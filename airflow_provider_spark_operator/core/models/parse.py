@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER
 from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
+from airflow_provider_spark_operator.core.models.json_values import json_problems
 from airflow_provider_spark_operator.core.models.reading import (
     Identity,
     identity_problems,
@@ -38,10 +39,12 @@ def validate_document(document: object) -> list[Problem]:
     """Everything that is wrong with `document` as a SparkApplication to be submitted; empty if nothing is.
 
     Beyond types: apiVersion and kind, the name (children are named after it), and that there is
-    exactly one thing to run.
+    exactly one thing to run. What JSON cannot say is told first, and alone.
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkApplication must be an object, not {named(document)}")]
+    if problems := json_problems(document):
+        return problems
     problems = identity_problems(document, _IDENTITY)
     try:
         application = parse_application(document)

@@ -125,7 +125,7 @@ def unknown_word(path: str, value: object, known: Sequence[str]) -> Problem:
 
 
 def _problem(details: ErrorDetails) -> Problem:
-    path = _path(details["loc"])
+    path = path_of(details["loc"])
     return Problem(path, _message(path, details))
 
 
@@ -148,7 +148,8 @@ def _message(path: str, details: ErrorDetails) -> str:
     return f"is not valid: {details['msg']}"
 
 
-def _path(location: Sequence[int | str]) -> str:
+def path_of(location: Sequence[int | str]) -> str:
+    """The field at `location`, as users write it: `spec.pyFiles`, `spec.hosts[0].name`."""
     path = ""
     for part in location:
         if isinstance(part, int):

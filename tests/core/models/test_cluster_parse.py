@@ -117,8 +117,8 @@ def test_reading_raises_with_every_problem():
 
 
 def test_what_no_rule_foresees_is_said_at_its_place_all_the_same():
-    (problem,) = problems(conf={"spark.x": b"\xff"})
-    assert problem.startswith("spec.sparkConf['spark.x']: is not valid: ")
+    with pytest.raises(InvalidResource, match=r"^spec\.sparkConf\['spark\.x'\]: is not valid: "):
+        parse_cluster(cluster_document(conf={"spark.x": b"\xff"}))
 
 
 def test_only_an_object_can_be_a_model():

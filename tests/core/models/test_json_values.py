@@ -1,0 +1,86 @@
+import json
+import math
+from datetime import UTC, date, datetime
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.cluster_parse import validate_cluster_document
+from airflow_provider_spark_operator.core.models.json_values import json_problems
+from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.problems import Problem
+from tests.builders import application_document
+from tests.core.cluster_resources.clusters import cluster_document
+
+
+def test_what_json_can_say_is_no_problem():
+    document = {"a": [1, -1.5, True, None, "2026-01-01", (1, 2)], "b": {"c": {}}, "d": 2**80}
+    assert json_problems(document) == []
+    assert json_problems(MappingProxyType(document)) == []
+
+
+@pytest.mark.parametrize("key", [1, 1.5, True, None], ids=str)
+def test_plain_keys_become_strings(key):
+    assert json_problems({"a": {key: 1}}) == []
+    json.dumps({"a": {key: 1}})
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (date(2026, 1, 1), "must be a string, not a date: put it in quotes"),
+        (datetime(2026, 1, 1, tzinfo=UTC), "must be a string, not a date: put it in quotes"),
+        (b"\x00", "must be a string, a number, true or false, a list or an object, not binary data"),
+        ({1, 2}, "must be a string, a number, true or false, a list or an object, not a set"),
+        (math.nan, "must be a finite number"),
+        (-math.inf, "must be a finite number"),
+        ({date(2026, 1, 1): 1}, "has a key that is a date, no string: put it in quotes"),
+    ],
+    ids=["date", "time", "binary", "set", "nan", "infinity", "key"],
+)
+def test_what_json_cannot_say_is_named_with_its_place_and_its_cure(value, message):
+    assert json_problems({"spec": {"hosts": ["x", {"a.b": value}]}}) == [Problem("spec.hosts[1]['a.b']", message)]
+
+
+def test_every_such_value_is_named():
+    day = date(2026, 1, 1)
+    assert [problem.path for problem in json_problems({"a": day, "b": [day, {"c": day}]})] == ["a", "b[0]", "b[1].c"]
+
+
+def test_a_value_that_contains_itself_is_named():
+    document: dict[str, Any] = {"spec": {"a": [1]}}
+    document["spec"]["a"].append(document["spec"])
+    assert json_problems(document) == [
+        Problem("spec.a[1]", "contains itself: write out what is meant in place of the alias")
+    ]
+    document = {}
+    document["self"] = document
+    assert [problem.path for problem in json_problems(document)] == ["self"]
+
+
+def test_a_value_that_is_shared_is_looked_at_once():
+    shared: Any = [date(2026, 1, 1)]
+    for _ in range(50):  # written out, this would be 2 ** 50 dates
+        shared = [shared, shared]
+    assert len(json_problems({"a": shared})) == 1
+
+
+def test_nesting_has_a_limit():
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    (problem,) = json_problems(deep)
+    assert problem.message.startswith("is nested more than 100 levels deep")
+
+
+@pytest.mark.parametrize(
+    ("validate", "document"),
+    [(validate_document, application_document()), (validate_cluster_document, cluster_document())],
+    ids=["application", "cluster"],
+)
+def test_resources_are_refused_for_what_json_cannot_say(validate, document):
+    document["spec"]["novelty"] = {"since": date(2026, 1, 1)}
+    assert [str(problem) for problem in validate(document)] == [
+        "spec.novelty.since: must be a string, not a date: put it in quotes"
+    ]
