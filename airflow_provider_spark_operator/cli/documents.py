@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, ExcessiveYaml
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 
@@ -53,22 +54,20 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
         DocumentError: see `read_text`; or not YAML, or without any document.
     """
     source = _named(path)
-    loader = yaml.SafeLoader(read_text(path))
+    text = read_text(path)
     found = False
     try:
+        loader = BoundedLoader(text)
         while loader.check_node():
             node = loader.get_node()
             content = loader.construct_document(node)
             if content is not None:
                 found = True
                 yield SourceDocument(source, node.start_mark.line + 1 if node else 1, content)
+    except ExcessiveYaml as error:
+        raise DocumentError(f"{source}: not usable: {_sentence(error)}") from None
     except yaml.YAMLError as error:
         raise DocumentError(f"{source}: not YAML: {_sentence(error)}") from None
-    except (ValueError, RecursionError) as error:
-        # A date such as 2026-02-31, or nesting beyond any sense.
-        raise DocumentError(f"{source}: not usable YAML: {error}") from None
-    finally:
-        loader.dispose()
     if not found:
         raise DocumentError(f"{source}: holds no document")
 

@@ -30,9 +30,15 @@ def test_documents_before_a_mistake_come_before_its_error(tmp_path: Path) -> Non
         pytest.param("# nothing\n---\n", "holds no document", id="only a comment"),
         pytest.param(b"\xff\xfe\x00", "cannot be read: not UTF-8 text (byte 0)", id="binary"),
         pytest.param("a: !!python/object:os.system {}", "not YAML: could not determine a constructor", id="tag"),
-        pytest.param("day: 2026-02-31", "not usable YAML: day is out of range", id="impossible date"),
+        pytest.param(
+            "day: 2026-02-31",
+            "not YAML: a value that is no timestamp: put it in quotes (line 1, column 6)",
+            id="impossible date",
+        ),
         pytest.param("a: 1\n\tb: 2", "not YAML: ", id="tab"),
-        pytest.param("[" * 1200, "not ", id="nesting"),
+        pytest.param("[" * 1200, "not usable: more than 100 levels of nesting (line 1", id="nesting"),
+        pytest.param("a: &a [*a]", "not usable: a value that contains itself (line 1", id="itself"),
+        pytest.param("a: \x00", "not YAML: unacceptable character", id="control character"),
     ],
 )
 def test_what_is_no_document_is_said_in_one_sentence(tmp_path: Path, content: str | bytes, sentence: str) -> None:

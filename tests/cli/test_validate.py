@@ -72,3 +72,29 @@ def test_a_cluster_is_checked_as_a_cluster(tmp_path: Path, capsys: pytest.Captur
     assert main(["validate", str(bad)]) == ExitCode.INVALID
     place = "SparkCluster cl: spec.clusterTolerations.instanceConfig.minWorkers"
     assert capsys.readouterr().out == f"{bad}:1: {place}: is 3, more than maxWorkers (2)\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "message"),
+    [
+        ("2026-02-28", "spec.x", "must be a string, not a date: put it in quotes"),
+        ("!!binary aGk=", "spec.x", "not binary data"),
+        ("!!set {a, b}", "spec.x", "not a set"),
+        (".inf", "spec.x", "must be a finite number"),
+        ("&y [*y]", "", "not usable: a value that contains itself"),
+        ("2026-02-31", "", "not YAML: a value that is no timestamp"),
+        ("!!timestamp x", "", "not YAML: "),
+        ("[" * 3000, "", "not usable: more than 100 levels"),
+    ],
+    ids=["date", "binary", "set", "infinity", "itself", "impossible date", "tag", "nesting"],
+)
+def test_what_yaml_says_and_json_cannot_is_a_problem(
+    value: str, path: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(f"{APPLICATION.rstrip()}\n  x: {value}\n")
+    assert main(["validate", str(bad)]) == ExitCode.INVALID
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(str(bad))
+    assert path in line
+    assert message in line

@@ -1,0 +1,85 @@
+import pytest
+import yaml
+
+from airflow_provider_spark_operator import bounded_yaml
+from airflow_provider_spark_operator.bounded_yaml import DEEPEST, MOST_VALUES, ExcessiveYaml, load_all
+
+
+def bomb(item: str, first: str, levels: int = 12) -> str:
+    """Aliases of aliases: ten times as many values at each level, each level written as `item`."""
+    ten = [", ".join([f"*a{level}"] * 10) for level in range(levels)]
+    lines = [f"a{level}: &a{level} {item.format(ten[level - 1])}" for level in range(1, levels)]
+    return "\n".join([f"a0: &a0 {first}", *lines])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}",
+        "--- 1\n---\n--- [2026-01-01, 0x1f, yes, ~, 1e3]",
+        "",
+        "&a {b: [&c x, *c]}",
+    ],
+)
+def test_yaml_within_bounds_is_what_the_safe_loader_makes_of_it(text):
+    assert list(load_all(text)) == list(yaml.safe_load_all(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param(bomb("[{}]", "[x]"), f"more than {MOST_VALUES} values", id="aliases"),
+        pytest.param(bomb("{{<<: [{}]}}", "{k: v}"), f"more than {MOST_VALUES} values", id="merges"),
+        pytest.param(f"a: &a {'x' * 64_000}\nb: [{'*a, ' * 1000}]", f"more than {MOST_VALUES} values", id="text"),
+        pytest.param("[" * 3000, f"more than {DEEPEST} levels of nesting", id="brackets"),
+        pytest.param("- " * 3000, f"more than {DEEPEST} levels of nesting", id="dashes"),
+        pytest.param("a: &y [*y]", "a value that contains itself", id="list in itself"),
+        pytest.param("&y {a: {b: *y}}", "a value that contains itself", id="object in itself"),
+        pytest.param("&y {<<: *y}", "a value that contains itself", id="merged into itself"),
+    ],
+)
+def test_yaml_out_of_bounds_is_refused(text, problem):
+    with pytest.raises(ExcessiveYaml) as caught:
+        list(load_all(text))
+    assert caught.value.problem == problem
+    assert caught.value.problem_mark is not None
+
+
+def test_bounds_hold_for_each_document(monkeypatch):
+    monkeypatch.setattr(bounded_yaml, "MOST_VALUES", 4)
+    assert list(load_all("[1, 2, 3]\n--- {a: b}\n--- [4, 5, 6]")) == [[1, 2, 3], {"a": "b"}, [4, 5, 6]]
+    with pytest.raises(ExcessiveYaml, match="more than 4 values"):
+        list(load_all("[1, 2, 3, 4]"))
+
+
+def test_as_many_levels_as_allowed_are_read():
+    (document,) = load_all("[" * DEEPEST + "x" + "]" * DEEPEST)
+    assert document != "x"
+    with pytest.raises(ExcessiveYaml):
+        list(load_all("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)))
+
+
+@pytest.mark.parametrize(
+    ("value", "tag"),
+    [
+        ("2026-02-31", "timestamp"),
+        ("!!timestamp x", "timestamp"),
+        ("!!int ''", "int"),
+        ("!!int x", "int"),
+        ("!!bool x", "bool"),
+        ("!!float x", "float"),
+        pytest.param("9" * 5000, "int", id="digits"),
+    ],
+)
+def test_a_value_that_is_not_what_it_looks_like_is_a_mistake_in_yaml(value, tag):
+    with pytest.raises(yaml.YAMLError) as caught:
+        list(load_all(f"a:\n  b: {value}"))
+    assert caught.value.problem == f"a value that is no {tag}: put it in quotes"
+    assert (caught.value.problem_mark.line, caught.value.problem_mark.column) == (1, 5)
+
+
+def test_documents_before_a_mistake_come_before_its_error():
+    documents = load_all("a: 1\n---\nb: [\n")
+    assert next(documents) == {"a": 1}
+    with pytest.raises(yaml.YAMLError):
+        next(documents)
