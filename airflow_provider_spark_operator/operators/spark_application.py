@@ -88,6 +88,7 @@ class SparkApplicationOperator(BaseOperator):
         _check_unless_template(name, documents.name_problem)
         _check_unless_template(namespace, documents.namespace_problem)
         self._engagement: Engagement | None = None
+        self._unreadable: AirflowFailException | None = None
 
     def render_template(
         self,
@@ -98,21 +99,25 @@ class SparkApplicationOperator(BaseOperator):
     ) -> Any:
         """Render `content`; where it is the path of the application's file, the file.
 
-        Only here can the path be told from a string inside the document that merely looks like one.
+        Only here can the path be told from a string inside the document that merely looks like one. A file
+        that cannot be read stays a path, until `execute` asks for it: Airflow renders before it resumes, too.
         """
         if isinstance(content, str) and content is self.application and "\n" not in content:
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())
             if isinstance(path, str) and documents.is_file_name(path):
-                content = documents.read_source(path, environment)
+                try:
+                    content = documents.read_source(path, environment)
+                except AirflowFailException as error:
+                    self._unreadable = error
+                    return path
         return super().render_template(content, context, jinja_env, seen_oids)
 
     def execute(self, context: "Context") -> str:
         """Submit, or take over, and wait; see the class."""
         deadline = datetime.now(UTC) + self.execution_timeout if self.execution_timeout else None
-        document = documents.parse(self.application)
-        document = documents.overlay(document, name=self.name, namespace=self.namespace)
-        engagement = self._engage(context, document)
+        document = self._document()
+        engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
             with LoopThread() as loop:
                 submission = self._submit(loop, engagement, document)
@@ -130,32 +135,48 @@ class SparkApplicationOperator(BaseOperator):
 
     def execute_complete(self, context: "Context", event: Mapping[str, Any] | None = None) -> str:
         """End as the application did, once the trigger has fired."""
-        return self._conclude(context, self._engage(context), ApplicationEvent.from_payload(event or {}))
+        told = ApplicationEvent.from_payload(event or {})
+        return self._conclude(context, self._engage(context, told.namespace, told.api_version), told)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
         """Resume after the deferral; where Airflow itself has ended it, because no trigger did, cancel."""
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except TaskDeferralTimeout as error:
-            raise self._timed_out(self._engage(context), "the trigger had not fired") from error
+            raise self._timed_out(self._engage_unknown(context), "the trigger had not fired") from error
 
     def on_kill(self) -> None:
         """Delete the application if a person has killed the task; leave it if the worker is only drained."""
         if self._engagement is not None and self.delete_on_kill:
             self._engagement.stop()
 
-    def _engage(self, context: "Context", document: "JsonObject | None" = None) -> Engagement:
+    def _document(self) -> "JsonObject":
+        """The application as it is to be submitted.
+
+        Raises:
+            AirflowFailException: Its file cannot be read, or it is no object.
+        """
+        if self._unreadable is not None:
+            raise self._unreadable
+        return documents.overlay(documents.parse(self.application), name=self.name, namespace=self.namespace)
+
+    def _engage_unknown(self, context: "Context") -> Engagement:
+        """Engage where no event tells what was submitted: what the document says, if it can still be read."""
+        try:
+            document = self._document()
+        except AirflowFailException:
+            return self._engage(context, self.namespace, None)
+        return self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
+
+    def _engage(self, context: "Context", namespace: str | None, api_version: object) -> Engagement:
         from airflow_provider_spark_operator.follow.cancel_try import resource_of
         from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
-        if document is None:
-            document = documents.parse(self.application)
-            document = documents.overlay(document, name=self.name, namespace=self.namespace)
         self._engagement = Engagement(
             access=access_from_connection(self.kubernetes_conn_id),
             stamp=stamp_of(context["ti"]),
-            namespace=document["metadata"].get("namespace"),
-            resource=resource_of(str(document.get("apiVersion") or "")),
+            namespace=namespace,
+            resource=resource_of(str(api_version or "")),
         )
         return self._engagement
 
@@ -225,7 +246,7 @@ class SparkApplicationOperator(BaseOperator):
         from airflow_provider_spark_operator.follow.reference import ApplicationReference
         from airflow_provider_spark_operator.follow.submit import acknowledge
         from airflow_provider_spark_operator.kube.connection import open_client
-        from airflow_provider_spark_operator.kube.errors import KubeError
+        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
         async def send() -> bool:
             async with await open_client(engagement.access) as client:
@@ -235,7 +256,7 @@ class SparkApplicationOperator(BaseOperator):
         try:
             with LoopThread() as loop:
                 loop.run(send())
-        except KubeError as error:
+        except (ConfigurationError, KubeError) as error:
             self.log.warning("the success is not marked as taken; the task, if cleared, would find it: %s", error)
 
     def _timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:

@@ -38,6 +38,7 @@ class ApplicationEvent:
         application_id: Spark's own id of the last attempt.
         attempts: How many times the operator has started the application.
         log_lines: The driver's last lines, bounded.
+        api_version: Of the resource.
         seconds_per_state: How long the application was in each state, in the order it went through them.
     """
 
@@ -53,6 +54,7 @@ class ApplicationEvent:
     application_id: str | None = None
     attempts: int = 1
     log_lines: tuple[str, ...] = ()
+    api_version: str = "spark.apache.org/v1"
     seconds_per_state: Mapping[str, float] = field(default_factory=dict)
 
     def to_payload(self) -> dict[str, Any]:

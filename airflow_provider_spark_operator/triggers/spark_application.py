@@ -161,7 +161,8 @@ class SparkApplicationTrigger(BaseTrigger):
             logger.info("the task was killed; %s: %s", reference, outcome)
 
     def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
-        return ApplicationEvent(kind, self.namespace, self.name, self.uid, sentence=sentence)
+        where = (self.namespace, self.name, self.uid)
+        return ApplicationEvent(kind, *where, sentence=sentence, api_version=self.api_version)
 
     def _reference(self) -> "ApplicationReference":
         from airflow_provider_spark_operator.follow.cancel_try import resource_of

@@ -9,6 +9,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from tests.task import TaskInstance
 
 DOCUMENT = {
     "apiVersion": "spark.apache.org/v1",
@@ -67,8 +68,9 @@ def test_a_file_can_include_another(dag, tmp_path):
 
 
 def test_a_missing_file_is_named(dag, tmp_path):
+    operator = render(SparkApplicationOperator(task_id="a", application="nowhere.yaml"))
     with pytest.raises(AirflowFailException, match=rf"'nowhere.yaml' is not there; looked in .*{tmp_path}"):
-        render(SparkApplicationOperator(task_id="a", application="nowhere.yaml"))
+        operator.execute({"ti": TaskInstance()})
 
 
 def test_text_is_rendered_as_it_stands(dag):

@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, fail, run_on, stay_submitted, succeed
@@ -94,6 +95,11 @@ async def end_in(application, state, message):
     application.enter("Submitted", "DriverRequested")
     application.enter(state, message=message)
     application.enter("ResourceReleased")
+
+
+async def fail_now(application):
+    application.enter("Failed", driver=application.end_driver(3))
+    application.enter("TerminatedWithoutReleaseResources")
 
 
 @pytest.mark.parametrize(
@@ -224,6 +230,33 @@ def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_
     with pytest.raises(SparkApplicationTimedOut):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": first})
     assert len(cluster.applications()) == 1
+
+
+def test_a_task_resumes_without_its_applications_file(cluster, tmp_path):
+    cluster.do(lambda: cluster.store.create(NAMESPACES, None, {"metadata": {"name": "elsewhere"}}))
+    file = tmp_path / "app.json"
+    file.write_text(json.dumps(DOCUMENT | {"metadata": {"namespace": "elsewhere"}}))
+    task_instance = TaskInstance()
+
+    def rendered():
+        task = operator(application=str(file))
+        task.render_template_fields({})
+        return task
+
+    event = fire(stored(defer(rendered(), task_instance).trigger))
+    file.unlink()
+    assert rendered().resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
+    annotations = cluster.application()["metadata"]["annotations"]
+    assert annotations["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
+
+
+def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_path, capsys):
+    task_instance = TaskInstance()
+    event = fire(stored(defer(operator(), task_instance).trigger))
+    connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
+    assert operator().resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
+    assert "the success is not marked as taken" in capsys.readouterr().out
 
 
 def test_a_document_that_is_no_application_is_not_retried(cluster):
