@@ -7,7 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator, XComArg, conf
-from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralTimeout
+from airflow.sdk.exceptions import (
+    AirflowFailException,
+    AirflowTaskTimeout,
+    TaskDeferralError,
+    TaskDeferralTimeout,
+)
 
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -144,6 +149,10 @@ class SparkApplicationOperator(BaseOperator):
             return super().resume_execution(next_method, next_kwargs, context)
         except TaskDeferralTimeout as error:
             raise self._timed_out(self._engage_unknown(context), "the trigger had not fired") from error
+        except TaskDeferralError as error:
+            raise SparkApplicationError(
+                "the trigger failed (see the triggerer's log); the application may still run, and a retry takes it over"
+            ) from error
 
     def on_kill(self) -> None:
         """Delete the application if a person has killed the task; leave it if the worker is only drained."""

@@ -259,6 +259,17 @@ def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_
     assert "the success is not marked as taken" in capsys.readouterr().out
 
 
+def test_a_trigger_that_failed_leaves_the_application_to_a_retry(cluster):
+    cluster.script = run_on
+    task, task_instance = operator(), TaskInstance()
+    defer(task, task_instance)
+    with pytest.raises(
+        SparkApplicationError, match=r"the trigger failed \(see the triggerer's log\); .* a retry takes"
+    ):
+        task.resume_execution("__fail__", {"error": "Trigger failure"}, {"ti": task_instance})
+    assert len(cluster.applications()) == 1
+
+
 def test_a_document_that_is_no_application_is_not_retried(cluster):
     broken = {**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions.*: .*required"):
