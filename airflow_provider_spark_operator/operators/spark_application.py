@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import jinja2
     from airflow.sdk import Context
 
+    from airflow_provider_spark_operator.follow.reference import ApplicationReference
     from airflow_provider_spark_operator.follow.submit import Submission
     from airflow_provider_spark_operator.operators.document import JsonObject, Model
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
@@ -128,6 +129,7 @@ class SparkApplicationOperator(BaseOperator):
                 submission = self._submit(loop, engagement, document)
                 self._push(context, namespace=submission.reference.namespace, uid=submission.reference.uid)
                 if not self.wait_for_completion:
+                    self._acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
                 trigger = self._trigger(submission, engagement, deadline)
                 if self.deferrable:
@@ -231,6 +233,8 @@ class SparkApplicationOperator(BaseOperator):
 
     def _conclude(self, context: "Context", engagement: Engagement, event: ApplicationEvent) -> str:
         """Make of the event the task's end: its XComs, and its name or an exception."""
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+
         if event.kind is EventKind.TIMED_OUT:
             raise self._timed_out(engagement, event.sentence)
         if event.kind is EventKind.DELETED:
@@ -247,24 +251,23 @@ class SparkApplicationOperator(BaseOperator):
         if event.outcome != "Succeeded":
             raise failure(event.failure_kind, event.sentence, state=event.state, reason=event.reason)
         self.log.info("%s", event.sentence)
-        self._acknowledge(engagement, event)
+        reference = ApplicationReference(event.namespace, event.name, event.uid, engagement.resource)
+        with LoopThread() as loop:
+            self._acknowledge(loop, engagement, reference)
         return event.name
 
-    def _acknowledge(self, engagement: Engagement, event: ApplicationEvent) -> None:
+    def _acknowledge(self, loop: LoopThread, engagement: Engagement, reference: "ApplicationReference") -> None:
         """Have the success count once: a task that is cleared later runs anew instead of finding it."""
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference
         from airflow_provider_spark_operator.follow.submit import acknowledge
         from airflow_provider_spark_operator.kube.connection import open_client
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
         async def send() -> bool:
             async with await open_client(engagement.access) as client:
-                reference = ApplicationReference(event.namespace, event.name, event.uid, engagement.resource)
                 return await acknowledge(client, reference, engagement.stamp)
 
         try:
-            with LoopThread() as loop:
-                loop.run(send())
+            loop.run(send())
         except (ConfigurationError, KubeError) as error:
             self.log.warning("the success is not marked as taken; the task, if cleared, would find it: %s", error)
 

@@ -133,6 +133,15 @@ def test_without_waiting_the_task_ends_once_the_application_is_there(cluster):
     assert cluster.application()["metadata"]["name"] == "pi"
 
 
+def test_a_task_that_did_not_wait_runs_anew_once_it_is_cleared(cluster):
+    first = TaskInstance()
+    run(operator(wait_for_completion=False), first)
+    cluster.wait_for_state("ResourceReleased")
+    before = cluster.application()["metadata"]["uid"]
+    run(operator(wait_for_completion=False), first.next_try())
+    assert cluster.application()["metadata"]["uid"] != before
+
+
 def test_without_a_name_one_is_made_of_the_task(cluster):
     name = run(operator(name=None), TaskInstance())
     assert name.startswith("dag-run-")
