@@ -125,13 +125,16 @@ def namespace_problem(namespace: object) -> str | None:
 def _load(text: str) -> object:
     import yaml
 
+    from airflow_provider_spark_operator.bounded_yaml import load_all
+
     try:
-        documents = [one for one in yaml.safe_load_all(text) if one is not None]  # JSON is YAML
-    except yaml.YAMLError as error:
+        documents = [one for one in load_all(text) if one is not None]  # JSON is YAML
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise AirflowFailException(f"application is no valid YAML{place}: {problem}") from error
+        # The error itself shows the line, and with it what may be a secret.
+        raise AirflowFailException(f"application is no valid YAML{place}: {problem}") from None
     if len(documents) != 1:
         raise AirflowFailException(
             f"application holds {len(documents)} documents; give exactly one, a SparkApplication"

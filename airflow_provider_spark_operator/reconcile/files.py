@@ -17,6 +17,7 @@ from urllib.request import urlopen
 
 import yaml
 
+from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, ExcessiveYaml
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
@@ -27,8 +28,6 @@ from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLA
 LARGEST_FILE = 1 << 20
 """Bytes: no config map holds more, and no template comes near it."""
 
-# Aliases let a short text stand for a huge document.
-_MOST_NODES = 100_000
 _READ_SECONDS = 30
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CHUNK = 1 << 16
@@ -159,30 +158,17 @@ def _template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
     try:
         # The loader is a safe one: it makes plain values only.
         template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise DriverBuildError(key, f"the file {_shown(path)} is no YAML{place}") from None
+        what = f"holds {error.problem}" if isinstance(error, ExcessiveYaml) else "is no YAML"
+        raise DriverBuildError(key, f"the file {_shown(path)} {what}{place}") from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
         raise DriverBuildError(key, f"the file {_shown(path)} is no template: it has no spec")
-    _check_size(key, path, template)
     return template
 
 
-def _check_size(key: str, path: str, template: object) -> None:
-    nodes, rest = 0, [template]
-    while rest:
-        nodes += 1
-        if nodes > _MOST_NODES:
-            raise DriverBuildError(key, f"the file {_shown(path)} has more than {_MOST_NODES} values")
-        value = rest.pop()
-        if isinstance(value, dict):
-            rest.extend(value.values())
-        elif isinstance(value, list):
-            rest.extend(value)
-
-
-class _TemplateLoader(yaml.SafeLoader):
+class _TemplateLoader(BoundedLoader):
     """YAML as Spark's client library and kubectl agree on it: dates, times, `yes` and `on` are text."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - of the library

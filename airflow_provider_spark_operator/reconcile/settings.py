@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import yaml
 
+from airflow_provider_spark_operator.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.reconcile.properties import parse_properties
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
@@ -147,7 +148,7 @@ def settings_from_yaml(text: str) -> ControllerSettings:
         SettingsError: not YAML, not a mapping, an unknown key, or a value that does not fit its key.
     """
     try:
-        document = yaml.safe_load(text)
+        document = yaml.load(text, Loader=BoundedLoader)  # noqa: S506 (derived from the safe loader)
     except yaml.YAMLError as error:
         raise SettingsError(f"not YAML: {' '.join(str(error).split())}") from None
     if document is None:

@@ -1,3 +1,5 @@
+import traceback
+
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 from jinja2 import Environment, FileSystemLoader
@@ -35,6 +37,10 @@ def test_the_object_is_the_callers_own():
     [
         ("kind: [", "no valid YAML at line 1"),
         ("a: 1\n---\nb: 2\n", "holds 2 documents"),
+        ("a: 2026-02-31", "no valid YAML at line 1, column 4: a value that is no timestamp"),
+        ("a: " + "[" * 3000, "no valid YAML at line 1, column 103: more than 100 levels of nesting"),
+        ("a: &a [*a]", "no valid YAML at line 1, column 8: a value that contains itself"),
+        ("a: \x00", "no valid YAML: it cannot be parsed"),
         ("# nothing\n", "holds 0 documents"),
         ("just words", "not a string"),
         ("- 1", "not a list"),
@@ -45,6 +51,13 @@ def test_the_object_is_the_callers_own():
 def test_what_is_no_object_is_refused_in_one_sentence(source, message):
     with pytest.raises(AirflowFailException, match=message):
         parse(source)
+
+
+def test_a_mistake_in_yaml_does_not_show_what_may_be_secret():
+    secret = "-".join(("hunter", "2"))  # so that no line of this test holds it
+    with pytest.raises(AirflowFailException) as caught:
+        parse(f"sparkConf: {{spark.hadoop.fs.s3a.secret.key: {secret}")
+    assert secret not in "".join(traceback.format_exception(caught.value))
 
 
 def test_parameters_go_over_the_document():

@@ -116,12 +116,14 @@ def test_a_mistake_in_yaml_is_shown_by_its_place_only(template: Path) -> None:
 
 
 def test_aliases_cannot_make_a_document_out_of_all_bounds(template: Path) -> None:
-    lines = ["spec: {}", "a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    template.write_text("\n".join(lines))
-    assert "more than" in refusal(template)
+    for form in ("[{}]", "{{<<: [{}]}}"):
+        lines = [f"a{n}: &a{n} " + form.format(", ".join([f"*a{n - 1}"] * 10)) for n in range(1, 9)]
+        template.write_text("\n".join(["spec: {}", "a0: &a0 {k: v}", *lines]))
+        assert f"the file {template} holds more than 100000 values at line " in refusal(template)
     template.write_text("spec: &a {a: *a}")
-    assert "more than" in refusal(template)
+    assert refusal(template) == f"the file {template} holds a value that contains itself at line 1, column 14"
+    template.write_text("spec: " + "[" * 3000)
+    assert f"the file {template} holds more than 100 levels of nesting" in refusal(template)
 
 
 def test_words_and_dates_of_a_template_stay_text(template: Path) -> None:
