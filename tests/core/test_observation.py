@@ -145,3 +145,29 @@ def test_nonsense_is_no_ending_and_no_start(seen):
     assert observation.ending(seen, None) is None
     assert observation.has_started(seen, None) is False
     assert pods.deletion_began(seen) is None
+
+
+@pytest.mark.parametrize(
+    ("seen", "says"),
+    [
+        pytest.param(
+            pod("Failed", reason="DeadlineExceeded", message="It took too long."),
+            "The driver pod failed: DeadlineExceeded: It took too long.",
+            id="the pod says why",
+        ),
+        pytest.param(pod("Failed"), "The driver pod failed.", id="nobody says why"),
+        pytest.param(
+            pod("Running", container(exit_code=3, message="no such class")),
+            f"Container {DRIVER} of the driver ended with exit code 3: no such class.",
+            id="the container says why",
+        ),
+    ],
+)
+def test_a_failure_says_what_is_known_in_a_sentence(seen, says):
+    ending = observation.ending(seen, None)
+    assert ending is not None
+    assert ending.message == says
+
+
+def test_the_only_container_starts_the_driver_whatever_its_name():
+    assert observation.has_started(pod("Running", container("another"), ready=False), DRIVER) is True

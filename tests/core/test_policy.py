@@ -293,3 +293,17 @@ def test_what_is_kept_is_kept_for_the_shorter_of_two_durations(retain, ttl, rete
     tolerations = ApplicationTolerations(resource_retain_duration_millis=retain, ttl_after_stop_millis=ttl)
     assert policy.retention(tolerations) == (None if retention is None else seconds(retention))
     assert policy.time_to_live(tolerations) == (None if life is None else seconds(life))
+
+
+def test_a_time_to_live_of_nothing_ends_at_once():
+    assert policy.time_to_live(ApplicationTolerations(ttl_after_stop_millis=0)) == seconds(0)
+    assert policy.time_to_live(ApplicationTolerations(ttl_after_stop_millis=-1)) is None
+
+
+def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_on():
+    status = status_in(S.DRIVER_REQUESTED, S.FAILED)
+    for number in (1, 2):
+        after = NOW + seconds(100 * number)
+        status = move_to_next_attempt(status, AttemptInfo(id=number), after, "", trim=False)
+        status = move(move(status, S.DRIVER_REQUESTED, after, ""), S.FAILED, after + seconds(number), "")
+    assert policy.attempt_duration(status) == seconds(2)
