@@ -245,10 +245,16 @@ class PodWorker:
         self._kill_after(grace)
 
     def _kill_after(self, seconds: float) -> None:
+        """Kill all containers in `seconds`, or earlier where that was decided before."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        # Every change of a deleted pod names its whole grace period again.
+        if self._kill_timer and seconds > 0 and self._kill_timer.when() <= end:
+            return
         if self._kill_timer:
             self._kill_timer.cancel()
         if seconds > 0:
-            self._kill_timer = asyncio.get_running_loop().call_later(seconds, self._kill)
+            self._kill_timer = loop.call_at(end, self._kill)
         else:
             self._kill()
 

@@ -1,9 +1,11 @@
 import importlib.util
+import itertools
 import re
 import sys
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -309,6 +311,27 @@ async def test_a_deleted_pod_that_does_not_end_is_killed_after_its_grace_period(
     node.store.delete(PODS, "default", "it")
 
     await eventually(lambda: not node.exists())
+
+
+async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: RunningNode) -> None:
+    node.create(pod(shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
+    await node.logged("up")
+    changes = itertools.count()
+
+    def annotated(document: dict[str, Any]) -> dict[str, Any]:
+        return document | {"metadata": document["metadata"] | {"annotations": {"change": str(next(changes))}}}
+
+    def is_gone_after_another_change() -> bool:
+        try:
+            node.store.update(PODS, "default", "it", annotated)
+        except ApiStatusError:
+            return True
+        return False
+
+    node.store.delete(PODS, "default", "it")
+
+    await eventually(is_gone_after_another_change)
+    assert next(changes) > 2
 
 
 async def test_a_forced_deletion_overtakes_a_grace_period(node: RunningNode) -> None:
