@@ -223,10 +223,15 @@ class _Stream:
         return True
 
     async def _dispatch_all(self) -> None:
-        changes = list_and_watch(self._client, self._resource, self._namespace, on_error=self._report)
+        changes = list_and_watch(
+            self._client,
+            self._resource,
+            self._namespace,
+            on_error=self._report,
+            on_alive=self._patience.succeeded,
+        )
         async with aclosing(changes) as stream:
             async for change in stream:
-                self._patience.succeeded()
                 self._dispatch(change)
 
     def _dispatch(self, change: Change) -> None:

@@ -49,6 +49,7 @@ async def list_and_watch(
     label_selector: str | None = None,
     field_selector: str | None = None,
     on_error: Callable[[KubeError], None] | None = None,
+    on_alive: Callable[[], None] | None = None,
     backoff: Backoff | None = None,
 ) -> AsyncGenerator[Change, None]:
     """List, then watch without end: cut streams are resumed, and what cannot be resumed is listed again.
@@ -62,6 +63,7 @@ async def list_and_watch(
         label_selector: Of the API's syntax; so is `field_selector`.
         field_selector: See there.
         on_error: Told of every failure after the first list; what it raises ends the iteration.
+        on_alive: Told of every sign of life: each list and each event, bookmarks included.
         backoff: Pauses between attempts after a failure; reset by the first success.
 
     Raises:
@@ -70,24 +72,32 @@ async def list_and_watch(
     """
     scope = _Scope(client, resource, namespace, label_selector, field_selector)
     backoff = backoff or Backoff()
+    alive = on_alive or (lambda: None)
     listed = await scope.list()
+    alive()
     yield Listed(listed.items)
     version: str | None = listed.resource_version
+    silent = 0  # failures since the last event
     while True:
         opened = time.monotonic()
         pause = 0.0
         try:
             async with aclosing(scope.changes(version)) as changes:
                 async for version, change in changes:  # noqa: B007 - where to resume, if it ends
+                    alive()
                     if not isinstance(change, Listed):
                         backoff.reset()
+                        silent = 0
                     if change is not None:
                         yield change
         except KubeError as error:
             if on_error is not None and not isinstance(error, Gone):  # that one is in the normal run of things
                 on_error(error)
             pause = _wish(error)
-            version = version if _may_resume(error, backoff.failures) else None
+            # By this count, not by the backoff's: a stream that lasts and stays silent may be a connection
+            # into nowhere, and only a list can tell.
+            version = version if _may_resume(error, silent) else None
+            silent += 1
         # A stream that lasted was a good one, even if nothing happened. One that ended at once is a failure
         # also where the server ended it politely: it must not be asked again without a pause.
         if time.monotonic() - opened > backoff.longest:

@@ -1,15 +1,19 @@
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow import watch
+from airflow_provider_spark_operator.follow import patience, watch
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.submit import submit
 from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.kube import listwatch
+from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
@@ -271,6 +275,22 @@ async def test_an_outage_longer_than_the_patience_is_told(api: ScriptedApi, faul
     api.script(stream(cut=True), verb="watch")
     with pytest.raises(Unreachable, match="the connection was lost"):
         await follow_to(faulty_hub, REFERENCE, "never")
+
+
+async def test_streams_that_are_cut_again_and_again_are_no_outage_as_long_as_they_show_life(
+    api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = itertools.count(step=100)
+    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
+    quiet = stream({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}, cut=True)
+    api.script(answer(stored()), verb="get")
+    api.script(page(stored()), verb="list")
+    api.script(*[quiet] * 15, stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        assert (await follow_to(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+        await hub.close()
 
 
 async def test_an_outage_at_the_start_is_borne(api: ScriptedApi) -> None:

@@ -65,6 +65,20 @@ async def test_a_stream_goes_on_where_it_stopped(api: ScriptedApi, client: KubeC
     assert watched_from(api) == ["10", "17"]
 
 
+async def test_every_sign_of_life_is_told(api: ScriptedApi, client: KubeClient) -> None:
+    signs: list[str] = []
+    changes = list_and_watch(
+        client,
+        PODS,
+        on_error=lambda error: signs.append("failure"),
+        on_alive=lambda: signs.append("life"),
+        backoff=Backoff(first=0.001, longest=0.01),
+    )
+    api.script(page(POD), *[stream(event("BOOKMARK", version="17"), cut=True)] * 2, stream(event("ADDED", "b", "18")))
+    assert await take(2, changes) == ["list a", "changed b"]
+    assert signs == ["life", "life", "failure", "life", "failure", "life"]
+
+
 @pytest.mark.parametrize("gone", [stream(error_event(410, "Expired")), refuse(410, "old", "Expired")])
 async def test_what_is_too_old_is_listed_again(api: ScriptedApi, client: KubeClient, gone: object) -> None:
     errors: list[KubeError] = []
