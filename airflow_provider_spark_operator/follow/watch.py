@@ -94,19 +94,26 @@ class WatchHub:
                         return
                     yield current
 
-    async def _read(self, reference: ApplicationReference) -> JsonObject | None:
+    async def read(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:
+        """The application of that name as it is now; None if there is none. An outage is borne as in `follow`.
+
+        Raises:
+            KubeError: The API refuses to show it, or was unreachable for longer than the patience.
+        """
         patience, backoff = Patience(self._patience), Backoff()
         while True:
             try:
                 async with self._reading:
-                    found = await self.client.get(reference.resource, reference.name, reference.namespace)
+                    return await self.client.get(resource, name, namespace)
             except NotFound:
                 return None
             except _PASSING as error:
                 patience.failed(error)
                 await asyncio.sleep(backoff.next())
-            else:
-                return found if found["metadata"]["uid"] == reference.uid else None
+
+    async def _read(self, reference: ApplicationReference) -> JsonObject | None:
+        found = await self.read(reference.resource, reference.name, reference.namespace)
+        return found if found is not None and found["metadata"]["uid"] == reference.uid else None
 
     @contextmanager
     def _mailbox(self, reference: ApplicationReference) -> Iterator["_Mailbox"]:

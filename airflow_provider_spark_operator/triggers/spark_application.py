@@ -251,17 +251,16 @@ class SparkApplicationStateTrigger(BaseTrigger):
     async def _appearance(self, hub: "WatchHub") -> "ApplicationReference":
         from airflow_provider_spark_operator.follow.cancel_try import resource_of
         from airflow_provider_spark_operator.follow.reference import ApplicationReference
-        from airflow_provider_spark_operator.kube.errors import NotFound
 
         resource, namespace = resource_of(self.api_version), self.namespace or hub.client.default_namespace
         said = False
         while True:
-            try:
-                return ApplicationReference.of(await hub.client.get(resource, self.name, namespace), resource)
-            except NotFound:
-                if not said:
-                    logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
-                said = True
+            found = await hub.read(resource, self.name, namespace)
+            if found is not None:
+                return ApplicationReference.of(found, resource)
+            if not said:
+                logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
+            said = True
             await asyncio.sleep(self.poke_interval)
 
     def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:

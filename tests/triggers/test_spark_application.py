@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import ServerError
 from airflow_provider_spark_operator.triggers import spark_application
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
@@ -211,6 +213,20 @@ def test_an_application_that_does_not_exist_yet_is_waited_for(cluster):
     trigger = SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark", poke_interval=0.01)
     with when_told("does not exist yet", lambda: cluster.create("pi")):
         assert fire(trigger)["state"] == "Succeeded"
+
+
+def test_an_api_that_fails_while_an_application_is_awaited_is_borne(cluster, monkeypatch):
+    get, failed = KubeClient.get, []
+
+    async def fail_at_first(*arguments):
+        if not failed:
+            failed.append(True)
+            raise ServerError(503, "ServiceUnavailable", "starting")
+        return await get(*arguments)
+
+    monkeypatch.setattr(KubeClient, "get", fail_at_first)
+    cluster.create("pi")
+    assert fire(SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark"))["kind"] == "reached"
 
 
 def test_the_state_trigger_survives_the_database():
