@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import (
+    Gone,
     KubeError,
     NotFound,
     ServerError,
@@ -32,7 +33,8 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 900.0
 # A triggerer that takes over a thousand tasks must not open a thousand connections at once.
 CONCURRENT_READS = 16
-_PASSING = (Unreachable, ServerError, TooManyRequests)
+# Gone: a first list of many pages took so long that the rest of it is no longer kept.
+_PASSING = (Unreachable, ServerError, TooManyRequests, Gone)
 
 _Scope: TypeAlias = tuple[ResourceType, str]
 

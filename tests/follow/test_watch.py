@@ -293,6 +293,16 @@ async def test_streams_that_are_cut_again_and_again_are_no_outage_as_long_as_the
         await hub.close()
 
 
+async def test_a_list_that_is_too_long_ago_to_be_read_on_begins_anew(api: ScriptedApi) -> None:
+    api.script(answer(stored()), verb="get")
+    api.script(refuse(410, "the continue parameter is too old", "Expired"), page(stored()), verb="list")
+    api.script(stream(event("MODIFIED", "pi", "u1", "9", *SUCCEEDED), hold=True), verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        assert (await follow_to(hub, REFERENCE, "ResourceReleased"))[-1] == "ResourceReleased"
+        await hub.close()
+
+
 async def test_an_outage_at_the_start_is_borne(api: ScriptedApi) -> None:
     api.script(*[refuse(503, "starting")] * 5, answer(stored()), verb="get")
     api.script(*[refuse(503, "starting")] * 5, page(stored()), verb="list")
