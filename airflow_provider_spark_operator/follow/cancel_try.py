@@ -1,5 +1,7 @@
 """Delete what one try of a task has submitted, for those who know the task but not the application."""
 
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -17,9 +19,11 @@ async def cancel_try(
 ) -> dict[ApplicationReference, CancelOutcome]:
     """Cancel every application of this try: normally one, or none where nothing was submitted yet.
 
+    What another try has taken over is left alone; as long as it runs it is in the result as NOT_OURS.
+
     Args:
         client: For the cluster.
-        stamp: The try; what another try has taken over is not in the result and is left alone.
+        stamp: The try.
         namespace: None for the client's default.
         resource: The kind.
 
@@ -28,5 +32,11 @@ async def cancel_try(
     """
     place = namespace or client.default_namespace
     found = await client.list(resource, place, label_selector=stamp.selector)
-    own = [ApplicationReference.of(item, resource) for item in found.items if stamp.is_try_of(item)]
-    return {reference: await cancel(client, reference, stamp) for reference in own}
+    outcomes = {}
+    for item in found.items:
+        reference = ApplicationReference.of(item, resource)
+        if stamp.is_try_of(item):
+            outcomes[reference] = await cancel(client, reference, stamp)
+        elif progress(item).phase is not Phase.ENDED:
+            outcomes[reference] = CancelOutcome.NOT_OURS
+    return outcomes

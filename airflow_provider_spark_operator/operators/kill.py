@@ -56,8 +56,8 @@ class Engagement:
             # Airflow would lose it, and with it the reason why something still runs.
             logger.warning("what this task has submitted could not be cancelled and may still run: %s", error)
 
-    def cancel(self) -> None:
-        """Delete what this try has submitted and what has not ended.
+    def cancel(self) -> "Mapping[ApplicationReference, CancelOutcome]":
+        """Delete what this try has submitted and what has not ended; what became of each application.
 
         Raises:
             KubeError: The API refused, or could not be reached.
@@ -67,7 +67,8 @@ class Engagement:
         with LoopThread() as loop:
             outcomes = loop.run(self._cancel(), timeout=_CANCEL_SECONDS)
         for reference, outcome in outcomes.items():
-            logger.info("%s is cancelled: %s", reference, outcome)
+            logger.info("%s was to be cancelled: %s", reference, outcome)
+        return outcomes
 
     async def _cancel(self) -> "Mapping[ApplicationReference, CancelOutcome]":
         from airflow_provider_spark_operator.follow.cancel_try import cancel_try
@@ -75,6 +76,21 @@ class Engagement:
 
         async with await open_client(self.access) as client:
             return await cancel_try(client, self.stamp, self.namespace, self.resource)
+
+
+def cancellation_sentence(outcomes: "Mapping[ApplicationReference, CancelOutcome]") -> str:
+    """What has become of the application, for a person; of several, of the one that a reader must know about."""
+    from airflow_provider_spark_operator.follow.cancel import CancelOutcome
+
+    words = {
+        CancelOutcome.DELETED: "it is cancelled",
+        CancelOutcome.NOT_OURS: "another try has taken it over, and goes on",
+        CancelOutcome.ENDED: "it ended meanwhile and is left, as evidence",
+    }
+    found = set(outcomes.values())
+    return next(
+        (sentence for outcome, sentence in words.items() if outcome in found), "nothing of it was found to cancel"
+    )
 
 
 def _is_killed(stamp: "TaskStamp") -> bool:

@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.operators import document as documents
-from airflow_provider_spark_operator.operators.kill import Engagement
+from airflow_provider_spark_operator.operators.kill import Engagement, cancellation_sentence
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 # The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
 _DEFERRAL_SLACK = timedelta(seconds=60)
+# A request that is under way when the time is over takes effect all the same: only afterwards can it be undone.
+_SUBMISSION_GRACE_SECONDS = 10.0
 
 
 class SparkApplicationOperator(BaseOperator):
@@ -203,7 +205,7 @@ class SparkApplicationOperator(BaseOperator):
                 return await submit(client, document, engagement.namespace, engagement.stamp)
 
         try:
-            submission = loop.run(send())
+            submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
         except InvalidResource as error:
             raise AirflowFailException(f"the application is not valid: {error}") from error
         except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
@@ -277,11 +279,11 @@ class SparkApplicationOperator(BaseOperator):
         if not self.delete_on_kill:
             return SparkApplicationTimedOut(f"{message}; it is left running, as delete_on_kill is off")
         try:
-            engagement.cancel()
+            outcomes = engagement.cancel()
         except Exception as error:
             # Whatever it is, the task fails for the time that is over; what still runs must be said with it.
             return SparkApplicationTimedOut(f"{message}; cancelling it failed, it may still run: {error}")
-        return SparkApplicationTimedOut(f"{message}; it is cancelled")
+        return SparkApplicationTimedOut(f"{message}; {cancellation_sentence(outcomes)}")
 
     def _push(self, context: "Context", **values: Any) -> None:
         if self.do_xcom_push:

@@ -8,6 +8,7 @@ exception would be lost there. A main thread that only waits can take it.
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import wait
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -27,12 +28,15 @@ class LoopThread:
         self._thread.start()
         return self
 
-    def run(self, coroutine: Coroutine[Any, Any, Result], *, timeout: float | None = None) -> Result:
+    def run(
+        self, coroutine: Coroutine[Any, Any, Result], *, timeout: float | None = None, grace: float = 0.0
+    ) -> Result:
         """Run `coroutine` to its end and return its result; cancel it where the wait is interrupted.
 
         Args:
             coroutine: Runs on the other thread.
             timeout: Seconds to wait; None for ever.
+            grace: Seconds that it gets to finish, once the wait is interrupted, before it is cancelled.
 
         Raises:
             TimeoutError: The time is over; the coroutine is cancelled.
@@ -41,6 +45,7 @@ class LoopThread:
         try:
             return future.result(timeout)
         except BaseException:
+            wait([future], grace)
             future.cancel()
             raise
 

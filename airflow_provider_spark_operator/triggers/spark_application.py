@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Airflow's own timeout comes a minute after the deadline; by then this must be over.
+_LAST_LOOK_SECONDS = 20.0
 _PATH = "airflow_provider_spark_operator.triggers.spark_application"
 FORMAT_VERSION = 1
 
@@ -116,7 +118,7 @@ class SparkApplicationTrigger(BaseTrigger):
         except TimeoutError:
             if not limit.expired():
                 raise
-            return self._event(EventKind.TIMED_OUT, f"{reference} had not ended when the task's time was over")
+            return await self._last_look(access)
         except (KubeError, ConfigurationError) as error:
             return self._event(EventKind.LOST, f"{reference} cannot be followed any more: {error}")
 
@@ -137,6 +139,22 @@ class SparkApplicationTrigger(BaseTrigger):
         except AirflowException as error:
             return self._event(EventKind.LOST, f"{self._reference()} cannot be followed: {error}")
         return await self.wait(access)
+
+    async def _last_look(self, access: "ClusterAccess") -> ApplicationEvent:
+        """The time is over, but the application may have ended in that moment, or while no triggerer ran."""
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+        from airflow_provider_spark_operator.triggers.waiting import ending_by_now
+
+        reference = self._reference()
+        try:
+            async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access) as hub:
+                ended = await ending_by_now(hub, reference)
+        except (KubeError, ConfigurationError, TimeoutError) as error:
+            logger.warning("%s cannot be looked at once more: %s", reference, error or "the API does not answer")
+            ended = None
+        over = f"{reference} had not ended when the task's time was over"
+        return ended or self._event(EventKind.TIMED_OUT, over)
 
     async def _delete_if_killed(self) -> None:
         from asgiref.sync import sync_to_async

@@ -50,6 +50,19 @@ async def wait_for_end(
     raise ApplicationDeleted(reference)
 
 
+async def ending_by_now(hub: WatchHub, reference: ApplicationReference) -> ApplicationEvent | None:
+    """How the application has ended; None where it goes on, or is another by now.
+
+    Raises:
+        KubeError: It cannot be read.
+    """
+    resource = await hub.client.get(reference.resource, reference.name, reference.namespace)
+    ending = judge(resource)
+    if ending is None or resource["metadata"]["uid"] != reference.uid:
+        return None
+    return _event(ending, await gather_evidence(hub.client, reference, ending.progress))
+
+
 async def wait_for_state(
     hub: WatchHub, reference: ApplicationReference, expected: Collection[str], log: logging.Logger
 ) -> ApplicationEvent:

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import signal
+import threading
 from datetime import timedelta
 
 import pytest
@@ -231,12 +232,29 @@ def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster):
     assert cluster.applications() == []
 
 
+@pytest.mark.parametrize(
+    ("meanwhile", "told"),
+    [
+        (lambda cluster: cluster.play(fail_now), "it ended meanwhile and is left, as evidence"),
+        (lambda cluster: cluster.delete("pi"), "nothing of it was found to cancel"),
+    ],
+    ids=["ended", "deleted"],
+)
+def test_what_needs_no_cancellation_is_not_said_to_be_cancelled(cluster, meanwhile, told):
+    cluster.script = run_on
+    task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
+    defer(task, task_instance)
+    meanwhile(cluster)
+    with pytest.raises(SparkApplicationTimedOut, match=told):
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+
+
 def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_over(cluster):
     cluster.script = run_on
     task, first = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, first)
     defer(operator(), first.next_try())
-    with pytest.raises(SparkApplicationTimedOut):
+    with pytest.raises(SparkApplicationTimedOut, match="another try has taken it over, and goes on"):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": first})
     assert len(cluster.applications()) == 1
 
@@ -323,6 +341,34 @@ def test_airflows_alarm_on_a_worker_cancels_the_application(cluster):
         pytest.raises(SparkApplicationTimedOut, match="it is cancelled"),
     ):
         task.execute({"ti": TaskInstance()})
+    assert cluster.applications() == []
+
+
+def test_an_alarm_while_the_application_is_created_waits_for_it_and_cancels_it(cluster, monkeypatch):
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+
+    from airflow_provider_spark_operator.kube.client import KubeClient
+
+    cluster.script, create, struck, created = run_on, KubeClient.create, threading.Event(), []
+
+    def alarm(number, frame):
+        struck.set()
+        raise AirflowTaskTimeout("over")
+
+    async def create_once_the_time_is_over(*arguments):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+        await asyncio.to_thread(struck.wait, 60)
+        created.append(await create(*arguments))
+        return created[0]
+
+    monkeypatch.setattr(KubeClient, "create", create_once_the_time_is_over)
+    previous = signal.signal(signal.SIGALRM, alarm)
+    try:
+        with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
+            operator(execution_timeout=timedelta(hours=1)).execute({"ti": TaskInstance()})
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert created
     assert cluster.applications() == []
 
 

@@ -182,6 +182,13 @@ def test_a_deadline_that_has_passed_is_noticed_at_once(application):
     assert event["kind"] == "timed-out"
 
 
+def test_an_application_that_has_ended_by_the_deadline_is_judged(cluster):
+    succeeded = cluster.create("pi")
+    cluster.wait_for_state("ResourceReleased")
+    event = fire(trigger_for(succeeded, deadline=datetime.now(UTC).isoformat()))
+    assert (event["kind"], event["outcome"]) == ("ended", "Succeeded")
+
+
 def test_a_connection_that_has_gone_is_reported_and_not_raised(application):
     event = fire(trigger_for(application, kubernetes_conn_id="gone"))
     assert event["kind"] == "lost"
