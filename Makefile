@@ -7,7 +7,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test check format spark-submit e2e bench clean
+.PHONY: help demo test check format spark-submit e2e docs bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit 
 e2e: $(stamp) ## Run rendered resources on a real node (E2E_KUBECONFIG, E2E_IMAGE)
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
+
+docs: $(stamp) ## Write the pages that are made from code and data
+	@for page in draw_states list_differences list_fields; do $(bin)/python docs/$$page.py; done
 
 bench: $(stamp) ## Measure: how fast a driver is built beside one spark-submit
 	@exec $(bin)/python -m bench.driver
