@@ -35,18 +35,19 @@ async def wait_for_end(
         KubeError: It cannot be followed any longer.
     """
     async with Narrator(hub.client, reference, log, with_driver_log=with_driver_log) as narrator:
-        evidence: dict[int, Evidence] = {}
+        evidence: tuple[int, Evidence] | None = None  # of the latest attempt that has ended
         async with aclosing(hub.follow(reference)) as contents:
             async for resource in contents:
                 seen = progress(resource)
                 await narrator.tell(seen, resource)
                 # The operator deletes the driver and its log right after the end: now or never.
-                if seen.phase in (Phase.STOPPING, Phase.ENDED) and seen.attempt not in evidence:
+                known = evidence is not None and evidence[0] == seen.attempt
+                if seen.phase in (Phase.STOPPING, Phase.ENDED) and not known:
                     await narrator.finish()
-                    evidence[seen.attempt] = await _evidence(hub, narrator, reference, seen)
+                    evidence = seen.attempt, await _evidence(hub, narrator, reference, seen)
                 ending = judge(resource)
-                if ending is not None:
-                    return _event(ending, evidence[seen.attempt])
+                if ending is not None and evidence is not None:
+                    return _event(ending, evidence[1])
     raise ApplicationDeleted(reference)
 
 
