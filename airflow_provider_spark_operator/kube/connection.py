@@ -183,10 +183,7 @@ async def _load_kubeconfig(
 ) -> _Loaded:
     with _explained(title, access.context):
         loader = await load()
-    if urlsplit(configuration.host).scheme not in ("http", "https"):
-        raise ConfigurationError(
-            f"{title}: the server {configuration.host!r} is no address: it must begin with https://"
-        )
+    _check_server(title, configuration.host)
     user: Any = getattr(loader, "_user", None)  # the loader tells what it found only by its private field
     has_plugin = user is not None and "exec" in user
     # It logs and swallows the failure of a credential plugin, and would go on as an anonymous user.
@@ -204,6 +201,22 @@ async def _load_kubeconfig(
         reload,
         reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
     )
+
+
+def _check_server(title: str, server: str) -> None:
+    try:
+        address = urlsplit(server)
+        is_address = address.scheme in ("http", "https") and bool(address.hostname)
+    except ValueError:
+        is_address = False
+    # What is no address may hold its password anywhere.
+    if "@" in (address.netloc if is_address else server):
+        raise ConfigurationError(
+            f"{title}: the server's address holds a user name or password: take it out of the address, "
+            "and give the credentials under users"
+        )
+    if not is_address:
+        raise ConfigurationError(f"{title}: the server {server!r} is no address: it must begin with https://")
 
 
 @contextmanager

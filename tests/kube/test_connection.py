@@ -100,6 +100,21 @@ async def test_a_broken_file_is_named(tmp_path: Path, content: Any, message: str
     assert str(file) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "server", ["https://me:hunter2@k:6443", "https://hunter2@k", "me:hunter2@k", "https://[me:hunter2@k", "//hunter2@k"]
+)
+async def test_credentials_in_the_address_of_a_server_are_refused_and_not_shown(server: str) -> None:
+    with pytest.raises(ConfigurationError, match="take it out of the address") as caught:
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig(server)))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("server", ["https://", "https://[k", "ftp://k", "/"])
+async def test_a_server_that_is_no_address_is_named(server: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no address: it must begin with https://"):
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig(server)))
+
+
 async def test_an_absent_file_is_named() -> None:
     with pytest.raises(ConfigurationError, match="kubeconfig /no/such/file does not exist"):
         await open_client(ClusterAccess(kubeconfig="/no/such/file"))
