@@ -27,12 +27,13 @@ _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/tok
 _FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "none"})
 
 
-def access_from_connection(conn_id: str | None) -> "ClusterAccess":
+def access_from_connection(conn_id: str | None, *, required: bool = False) -> "ClusterAccess":
     """How to reach the cluster that the connection names; for a worker, outside of an event loop.
 
     Args:
         conn_id: None for the cluster that the surroundings point at. `kubernetes_default` means the same
             where no connection of that name exists.
+        required: The connection was there before: even `kubernetes_default` must not give way to another cluster.
 
     Raises:
         AirflowNotFoundException: There is no such connection.
@@ -43,18 +44,18 @@ def access_from_connection(conn_id: str | None) -> "ClusterAccess":
     try:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
-        return _without_connection(conn_id, error)
+        return _without_connection(conn_id, error, required=required)
     return access_from_extras(conn_id, _extras(connection, connection.extra_dejson))
 
 
-async def async_access_from_connection(conn_id: str | None) -> "ClusterAccess":
+async def async_access_from_connection(conn_id: str | None, *, required: bool = False) -> "ClusterAccess":
     """The same as `access_from_connection`, for code in an event loop: a trigger."""
     if conn_id is None:
         return access_from_extras(conn_id, {})
     try:
         connection = await BaseHook.aget_connection(conn_id)
     except AirflowNotFoundException as error:
-        return _without_connection(conn_id, error)
+        return _without_connection(conn_id, error, required=required)
     return access_from_extras(conn_id, _extras(connection, await connection.aextra_dejson()))
 
 
@@ -85,9 +86,11 @@ def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> "Clust
     )
 
 
-def _without_connection(conn_id: str, error: AirflowNotFoundException) -> "ClusterAccess":
-    if conn_id == DEFAULT_CONNECTION_ID:
+def _without_connection(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> "ClusterAccess":
+    if conn_id == DEFAULT_CONNECTION_ID and not required:
         return access_from_extras(conn_id, {})
+    if required:
+        raise AirflowNotFoundException(f"connection {conn_id!r} is not defined any more; define it again") from error
     raise AirflowNotFoundException(
         f"connection {conn_id!r} is not defined; add one of type kubernetes, or leave kubernetes_conn_id out "
         "for the default cluster"

@@ -32,6 +32,7 @@ class Engagement:
         stamp: The try that submits.
         namespace: None for the connection's.
         resource: The kind.
+        connection_exists: `access` is a connection's, and not that of the surroundings for want of one.
         stop_requested: A signal has come; what is submitted after it must be cancelled as well.
     """
 
@@ -39,6 +40,7 @@ class Engagement:
     stamp: "TaskStamp"
     namespace: str | None
     resource: "ResourceType"
+    connection_exists: bool = True
     stop_requested: bool = False
 
     def stop(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, XComArg, conf
 from airflow.sdk.exceptions import (
     AirflowFailException,
+    AirflowNotFoundException,
     AirflowTaskTimeout,
     TaskDeferralError,
     TaskDeferralTimeout,
@@ -185,8 +186,13 @@ class SparkApplicationOperator(BaseOperator):
         from airflow_provider_spark_operator.follow.cancel_try import resource_of
         from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
+        try:
+            access, exists = access_from_connection(self.kubernetes_conn_id, required=True), True
+        except AirflowNotFoundException:
+            access, exists = access_from_connection(self.kubernetes_conn_id), False
         self._engagement = Engagement(
-            access=access_from_connection(self.kubernetes_conn_id),
+            access=access,
+            connection_exists=exists,
             stamp=stamp_of(context["ti"]),
             namespace=namespace,
             resource=resource_of(str(api_version or "")),
@@ -226,6 +232,7 @@ class SparkApplicationOperator(BaseOperator):
             name=submission.reference.name,
             uid=submission.reference.uid,
             kubernetes_conn_id=self.kubernetes_conn_id,
+            connection_required=engagement.connection_exists,
             api_version=submission.reference.resource.api_version,
             stamp=asdict(engagement.stamp),
             deadline=deadline.isoformat() if deadline else None,

@@ -44,6 +44,8 @@ class SparkApplicationTrigger(BaseTrigger):
         deadline: ISO 8601 time after which to stop waiting; None for no end.
         delete_on_kill: Delete the application when a person kills the task.
         driver_log: Tell the driver's log to the task's log.
+        connection_required: The connection existed at the submission. Should it be gone, the application is
+            lost; the cluster that the triggerer finds without it would be another one.
         version: Of these arguments.
         **later: Arguments that a later release added; an older one that finds them does without.
     """
@@ -59,6 +61,7 @@ class SparkApplicationTrigger(BaseTrigger):
         deadline: str | None = None,
         delete_on_kill: bool = True,
         driver_log: bool = True,
+        connection_required: bool = False,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -72,6 +75,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.deadline = deadline
         self.delete_on_kill = delete_on_kill
         self.driver_log = driver_log
+        self.connection_required = connection_required
         self.version = version
         self._later = later
         self._fired = False
@@ -88,6 +92,7 @@ class SparkApplicationTrigger(BaseTrigger):
             "deadline": self.deadline,
             "delete_on_kill": self.delete_on_kill,
             "driver_log": self.driver_log,
+            "connection_required": self.connection_required,
             "version": self.version,
         }
         return f"{_PATH}.{type(self).__name__}", self._later | arguments
@@ -131,11 +136,14 @@ class SparkApplicationTrigger(BaseTrigger):
         task.add_done_callback(_cancellations.discard)
         await asyncio.shield(task)
 
+    async def _access(self) -> "ClusterAccess":
+        return await async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
+
     async def _event_of_connection(self) -> ApplicationEvent:
         from airflow.sdk.exceptions import AirflowException
 
         try:
-            access = await async_access_from_connection(self.kubernetes_conn_id)
+            access = await self._access()
         except AirflowException as error:
             return self._event(EventKind.LOST, f"{self._reference()} cannot be followed: {error}")
         return await self.wait(access)
@@ -169,7 +177,7 @@ class SparkApplicationTrigger(BaseTrigger):
             if await sync_to_async(fate)(stamp) is Fate.MOVED:
                 logger.info("%s is left running: its task was not killed, but goes on elsewhere", reference)
                 return
-            access = await async_access_from_connection(self.kubernetes_conn_id)
+            access = await self._access()
             async with shared_hub(access) as hub:
                 outcome = await cancel(hub.client, reference, stamp)
         except Exception as error:

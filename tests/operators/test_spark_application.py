@@ -165,6 +165,18 @@ def test_the_trigger_holds_no_secret(cluster):
     assert arguments["kubernetes_conn_id"] == "spark"
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_the_trigger_knows_whether_the_default_connection_existed(cluster, monkeypatch, tmp_path, exists):
+    cluster.script = stay_submitted
+    if exists:
+        monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
+    else:
+        (tmp_path / "config").write_text(json.dumps(cluster.kubeconfig))
+        monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    trigger = defer(operator(kubernetes_conn_id="kubernetes_default"), TaskInstance()).trigger
+    assert trigger.connection_required is exists
+
+
 def test_the_next_try_takes_a_running_application_over(cluster):
     cluster.script = run_on
     first = TaskInstance()

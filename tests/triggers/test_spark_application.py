@@ -195,6 +195,12 @@ def test_a_connection_that_has_gone_is_reported_and_not_raised(application):
     assert "connection 'gone' is not defined" in event["sentence"]
 
 
+def test_a_default_connection_that_has_gone_is_not_replaced_by_another_cluster(application):
+    event = fire(trigger_for(application, kubernetes_conn_id="kubernetes_default", connection_required=True))
+    assert event["kind"] == "lost"
+    assert "connection 'kubernetes_default' is not defined any more" in event["sentence"]
+
+
 def test_an_application_that_is_not_there_is_reported_as_deleted(cluster, application):
     cluster.delete("pi")
     assert fire(trigger_for(application))["kind"] == "deleted"
