@@ -3,10 +3,13 @@
 import hashlib
 import json
 import os
+import secrets
+import shutil
 import socket
 import ssl
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,6 +20,7 @@ import aiohttp
 import yaml
 from kubernetes.aio import config as kubernetes_config
 from kubernetes.aio.client import Configuration
+from kubernetes.aio.config import kube_config
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
@@ -92,13 +96,15 @@ async def open_client(
         ConfigurationError: The configuration is missing, wrong, or names what does not exist.
     """
     configuration = Configuration()
-    loaded = await _load(access, configuration)
-    if not access.verify_ssl:
-        configuration.verify_ssl = False
+    with ExitStack() as key_files:
+        loaded = await _load(access, configuration, key_files)
+        if not access.verify_ssl:
+            configuration.verify_ssl = False
+        tls = _tls(configuration)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
             limit=0,  # each follower of a log holds one; a limit would leave requests waiting behind them
-            ssl=_tls(configuration),
+            ssl=tls,
             socket_factory=_keepalive_socket if access.tcp_keepalive else None,
         ),
         # Go's rule, so kubectl's: no proxy of the environment stands between us and our own machine.
@@ -124,13 +130,14 @@ class _Loaded:
     reload_on_time: bool
 
 
-async def _load(access: ClusterAccess, configuration: Configuration) -> _Loaded:
+async def _load(access: ClusterAccess, configuration: Configuration, key_files: ExitStack) -> _Loaded:
+    """Fill in `configuration`; the files that it names last as long as `key_files`."""
     if not access.in_cluster:
         if access.kubeconfig_document is not None:
-            return await _load_document(access, dict(access.kubeconfig_document), configuration)
+            return await _load_document(access, dict(access.kubeconfig_document), configuration, key_files)
         paths = _kubeconfig_paths(access)
         if paths is not None:
-            return await _load_files(access, paths, configuration)
+            return await _load_files(access, paths, configuration, key_files)
         if "KUBERNETES_SERVICE_HOST" not in os.environ:
             raise ConfigurationError(
                 "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
@@ -152,37 +159,48 @@ def _kubeconfig_paths(access: ClusterAccess) -> str | None:
     return os.pathsep.join(str(file) for file in files)
 
 
-async def _load_files(access: ClusterAccess, paths: str, configuration: Configuration) -> _Loaded:
+async def _load_files(access: ClusterAccess, paths: str, configuration: Configuration, key_files: ExitStack) -> _Loaded:
     # persist_config would write a refreshed token into a file that is the user's, not ours.
     return await _load_kubeconfig(
         f"kubeconfig {paths}",
         access,
         configuration,
-        lambda: kubernetes_config.load_kube_config(
+        key_files,
+        lambda folder: kubernetes_config.load_kube_config(
             config_file=paths,
             context=access.context,
             client_configuration=configuration,
             persist_config=False,
+            temp_file_path=folder,
         ),
     )
 
 
-async def _load_document(access: ClusterAccess, document: dict[str, Any], configuration: Configuration) -> _Loaded:
+async def _load_document(
+    access: ClusterAccess, document: dict[str, Any], configuration: Configuration, key_files: ExitStack
+) -> _Loaded:
     return await _load_kubeconfig(
         "the given kubeconfig",
         access,
         configuration,
-        lambda: kubernetes_config.load_kube_config_from_dict(
-            document, context=access.context, client_configuration=configuration
+        key_files,
+        lambda folder: kubernetes_config.load_kube_config_from_dict(
+            document, context=access.context, client_configuration=configuration, temp_file_path=folder
         ),
     )
 
 
 async def _load_kubeconfig(
-    title: str, access: ClusterAccess, configuration: Configuration, load: Callable[[], Awaitable[Any]]
+    title: str,
+    access: ClusterAccess,
+    configuration: Configuration,
+    key_files: ExitStack,
+    load: Callable[[str | None], Awaitable[Any]],
 ) -> _Loaded:
     with _explained(title, access.context):
-        loader = await load()
+        folder = _name_of_private_folder()
+        key_files.enter_context(_private(folder))
+        loader = await load(folder)
     _check_server(title, configuration.host)
     user: Any = getattr(loader, "_user", None)  # the loader tells what it found only by its private field
     has_plugin = user is not None and "exec" in user
@@ -194,13 +212,42 @@ async def _load_kubeconfig(
         )
 
     async def reload() -> None:
-        await loader.load_and_set(configuration)
+        with _private(folder):
+            await loader.load_and_set(configuration)
 
     return _Loaded(
         loader.current_context["context"].get("namespace"),
         reload,
         reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
     )
+
+
+def _name_of_private_folder() -> str | None:
+    """None where nothing can be written: most kubeconfigs need no file."""
+    try:
+        return str(Path(tempfile.gettempdir(), f"spark-operator-{secrets.token_hex(16)}"))
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def _private(folder: str | None) -> Iterator[None]:
+    """Have a folder that nobody else can read, for the keys that the official loader insists on having as files.
+
+    It keeps them until Python exits, which a process that is killed, or leaves by `os._exit`, never does.
+    """
+    if folder is None:
+        yield
+        return
+    Path(folder).mkdir(mode=0o700)
+    try:
+        yield
+    finally:
+        # It would name the file again, wherever it meets the same content.
+        known = getattr(kube_config, "_temp_files", {})
+        for content in [content for content, file in known.items() if Path(file).parent == Path(folder)]:
+            del known[content]
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_server(title: str, server: str) -> None:

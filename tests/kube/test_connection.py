@@ -1,4 +1,8 @@
+import os
 import stat
+import tempfile
+from base64 import b64encode
+from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +190,52 @@ async def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
     api.script(answer(POD))
     async with await client_of(api) as client:
         assert await client.get(PODS, "a", "jobs") == POD
+
+
+@pytest.mark.usefixtures("eager_reload")
+async def test_keys_of_a_kubeconfig_are_not_left_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    made: list[int] = []
+    make = os.mkdir
+
+    def remembering(path: Any, mode: int = 0o777, **options: Any) -> None:
+        make(path, mode, **options)
+        if Path(path).parent == folder:
+            made.append(stat.S_IMODE(Path(path).stat().st_mode))
+
+    monkeypatch.setattr(os, "mkdir", remembering)
+    async with scripted_api(self_signed(tmp_path)) as api:
+        data = {name: b64encode((tmp_path / name).read_bytes()).decode() for name in ("certificate.pem", "key.pem")}
+        token = written(tmp_path / "token", "old")
+        user = {
+            "tokenFile": str(token),
+            "client-certificate-data": data["certificate.pem"],
+            "client-key-data": data["key.pem"],
+        }
+        document = kubeconfig(api.url, user, **{"certificate-authority-data": data["certificate.pem"]})
+        file = written(tmp_path / "config", document)
+        for access in (ClusterAccess(kubeconfig_document=document), ClusterAccess(kubeconfig=file)):
+            token.write_text("old")
+            api.script(refuse(401), answer(POD))
+            async with await open_client(access) as client:
+                assert not list(folder.iterdir())
+                token.write_text("new")
+                assert await client.get(PODS, "a", "jobs") == POD
+                assert not list(folder.iterdir())
+    assert made == [0o700] * 4
+
+
+async def test_a_kubeconfig_without_keys_needs_no_writable_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_to_write() -> str:
+        raise FileNotFoundError(ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", refuse_to_write)
+    assert (await server_of(ClusterAccess(kubeconfig_document=kubeconfig("https://k"))))[0] == "https://k"
+    document = kubeconfig("https://k", **{"certificate-authority-data": "eA=="})
+    with pytest.raises(ConfigurationError, match="No usable temporary directory"):
+        await open_client(ClusterAccess(kubeconfig_document=document))
 
 
 @pytest.mark.usefixtures("eager_reload")
