@@ -1,0 +1,122 @@
+"""The operator when a task's time is over."""
+
+import asyncio
+import signal
+import threading
+from datetime import timedelta
+
+import pytest
+from airflow.sdk.exceptions import TaskDeferralTimeout
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationTimedOut,
+)
+from tests.cluster import run_on
+from tests.operators.tasks import operator
+from tests.task import TaskInstance, defer, run, when_told
+
+
+@pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
+def deferrable(request):
+    return request.param
+
+
+async def fail_now(application):
+    application.enter("Failed", driver=application.end_driver(3))
+    application.enter("TerminatedWithoutReleaseResources")
+
+
+def test_time_over_cancels_the_application(cluster, deferrable):
+    cluster.script = run_on
+    task = operator(deferrable, execution_timeout=timedelta(milliseconds=300))
+    with pytest.raises(SparkApplicationTimedOut, match=r"time was over within .* it is cancelled"):
+        run(task, TaskInstance())
+    assert cluster.applications() == []
+
+
+def test_time_over_leaves_the_application_where_told_to(cluster):
+    cluster.script = run_on
+    task = operator(execution_timeout=timedelta(milliseconds=300), delete_on_kill=False)
+    with pytest.raises(SparkApplicationTimedOut, match="left running, as delete_on_kill is off"):
+        run(task, TaskInstance())
+    assert len(cluster.applications()) == 1
+
+
+def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster):
+    cluster.script = run_on
+    task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
+    defer(task, task_instance)
+    with pytest.raises(SparkApplicationTimedOut, match="it is cancelled") as caught:
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+    assert isinstance(caught.value.__cause__, TaskDeferralTimeout)
+    assert cluster.applications() == []
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "told"),
+    [
+        (lambda cluster: cluster.play(fail_now), "it ended meanwhile and is left, as evidence"),
+        (lambda cluster: cluster.delete("pi"), "nothing of it was found to cancel"),
+    ],
+    ids=["ended", "deleted"],
+)
+def test_what_needs_no_cancellation_is_not_said_to_be_cancelled(cluster, meanwhile, told):
+    cluster.script = run_on
+    task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
+    defer(task, task_instance)
+    meanwhile(cluster)
+    with pytest.raises(SparkApplicationTimedOut, match=told):
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+
+
+def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_over(cluster):
+    cluster.script = run_on
+    task, first = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
+    defer(task, first)
+    defer(operator(), first.next_try())
+    with pytest.raises(SparkApplicationTimedOut, match="another try has taken it over, and goes on"):
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": first})
+    assert len(cluster.applications()) == 1
+
+
+def test_airflows_alarm_on_a_worker_cancels_the_application(cluster):
+    from airflow.sdk.execution_time.timeout import timeout
+
+    cluster.script = run_on
+    task = operator(deferrable=False)
+    task.execution_timeout = timedelta(hours=1)  # so that the alarm is what comes first, as on a worker
+    with (
+        when_told("RunningHealthy", lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)),
+        timeout(3600),
+        pytest.raises(SparkApplicationTimedOut, match="it is cancelled"),
+    ):
+        task.execute({"ti": TaskInstance()})
+    assert cluster.applications() == []
+
+
+def test_an_alarm_while_the_application_is_created_waits_for_it_and_cancels_it(cluster, monkeypatch):
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+
+    from airflow_provider_spark_operator.kube.client import KubeClient
+
+    cluster.script, create, struck, created = run_on, KubeClient.create, threading.Event(), []
+
+    def alarm(number, frame):
+        struck.set()
+        raise AirflowTaskTimeout("over")
+
+    async def create_once_the_time_is_over(*arguments):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+        await asyncio.to_thread(struck.wait, 60)
+        created.append(await create(*arguments))
+        return created[0]
+
+    monkeypatch.setattr(KubeClient, "create", create_once_the_time_is_over)
+    previous = signal.signal(signal.SIGALRM, alarm)
+    try:
+        with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
+            operator(execution_timeout=timedelta(hours=1)).execute({"ti": TaskInstance()})
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert created
+    assert cluster.applications() == []
