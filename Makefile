@@ -2,7 +2,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command -v $$p && break; done)
+# The first that runs and is new enough: a version manager may offer names of versions that are not installed.
+new_enough := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(new_enough)' 2>/dev/null && echo $$p && break; done)
 PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
@@ -15,7 +17,7 @@ help: ## Say what each target does
 .venv: $(stamp) ## Make the virtual environment from the pinned requirement files
 
 $(stamp): requirements/build.txt requirements/dev.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "make: Python 3.11 or newer is needed; none found as '$(PYTHON)'. Set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(new_enough)' || { echo "make: Python 3.11 or newer is needed and was not found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "==> .venv: creating it with $$($(PYTHON) --version)"
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@echo "==> .venv: installing the build tools"
