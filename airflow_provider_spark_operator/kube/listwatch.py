@@ -70,11 +70,9 @@ async def list_and_watch(
         KubeError: The first list failed. Later failures of any kind (rights taken away, too) are
             reported and retried, since they may pass.
     """
-    scope = _Scope(client, resource, namespace, label_selector, field_selector)
+    scope = _Scope(client, resource, namespace, label_selector, field_selector, on_alive)
     backoff = backoff or Backoff()
-    alive = on_alive or (lambda: None)
     listed = await scope.list()
-    alive()
     yield Listed(listed.items)
     version: str | None = listed.resource_version
     silent = 0  # failures since the last event
@@ -84,7 +82,6 @@ async def list_and_watch(
         try:
             async with aclosing(scope.changes(version)) as changes:
                 async for version, change in changes:  # noqa: B007 - where to resume, if it ends
-                    alive()
                     if not isinstance(change, Listed):
                         backoff.reset()
                         silent = 0
@@ -94,8 +91,6 @@ async def list_and_watch(
             if on_error is not None and not isinstance(error, Gone):  # that one is in the normal run of things
                 on_error(error)
             pause = _wish(error)
-            # By this count, not by the backoff's: a stream that lasts and stays silent may be a connection
-            # into nowhere, and only a list can tell.
             version = version if _may_resume(error, silent) else None
             silent += 1
         # A stream that lasted was a good one, even if nothing happened. One that ended at once is a failure
@@ -105,10 +100,11 @@ async def list_and_watch(
         await asyncio.sleep(max(backoff.next(), min(pause, backoff.longest)))
 
 
-def _may_resume(error: KubeError, failures: int) -> bool:
+def _may_resume(error: KubeError, silent: int) -> bool:
     # A cut stream goes on where it was. After a second failure in a row the server may have been
-    # replaced by one with another history, for which our version means nothing: list again.
-    return isinstance(error, TooManyRequests) or (isinstance(error, Unreachable) and failures < 1)
+    # replaced by one with another history, for which our version means nothing: list again. Only an event
+    # ends the row: a stream that lasts and stays silent may be a connection into nowhere.
+    return isinstance(error, TooManyRequests) or (isinstance(error, Unreachable) and silent < 1)
 
 
 def _wish(error: KubeError) -> float:
@@ -122,14 +118,17 @@ class _Scope:
     namespace: str | None
     label_selector: str | None
     field_selector: str | None
+    on_alive: Callable[[], None] | None
 
     async def list(self) -> ObjectList:
-        return await self.client.list(
+        listed = await self.client.list(
             self.resource,
             self.namespace,
             label_selector=self.label_selector,
             field_selector=self.field_selector,
         )
+        self._tell_life()
+        return listed
 
     async def changes(self, version: str | None) -> AsyncGenerator[tuple[str, Change | None], None]:
         """Each change since `version` (None: list first) with the version reached; None for a bookmark."""
@@ -146,6 +145,7 @@ class _Scope:
         )
         async with aclosing(events) as stream:
             async for event in stream:
+                self._tell_life()
                 version = event.object.get("metadata", {}).get("resourceVersion") or version
                 if event.type == "BOOKMARK":
                     yield version, None
@@ -153,3 +153,7 @@ class _Scope:
                     yield version, Removed(event.object)
                 else:
                     yield version, Changed(event.object)
+
+    def _tell_life(self) -> None:
+        if self.on_alive is not None:
+            self.on_alive()
