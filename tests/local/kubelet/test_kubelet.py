@@ -1,24 +1,14 @@
 import importlib.util
-import itertools
 import re
-import sys
 from base64 import b64encode
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, PODS
 from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from tests.local.kubelet.pods import RunningNode, container, eventually_async, pod, shell
-from tests.local.kubelet.waiting import eventually, is_alive
-
-
-@pytest.fixture
-async def node(tmp_path: Path) -> AsyncIterator[RunningNode]:
-    async with RunningNode(tmp_path / "home") as running:
-        yield running
+from tests.local.kubelet.pods import RunningNode, container, pod, shell
+from tests.local.kubelet.waiting import eventually
 
 
 async def test_a_pod_that_ends_well_has_succeeded(node: RunningNode) -> None:
@@ -289,76 +279,6 @@ async def test_a_container_that_keeps_failing_is_backed_off(node: RunningNode) -
 
     assert "back-off 10s restarting failed container=main pod=it_default(" in message
     assert node.phase() == "Running"
-
-
-async def test_a_deleted_pod_may_end_in_its_own_way(node: RunningNode) -> None:
-    seen = node.store.subscribe(PODS, "default", None)
-    node.create(pod(shell("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.05; done")))
-    await node.logged("up")
-
-    node.store.delete(PODS, "default", "it")
-
-    await eventually(lambda: not node.exists())
-    seen.close()
-    last = [event.object async for event in seen][-1]
-    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
-
-
-async def test_a_deleted_pod_that_does_not_end_is_killed_after_its_grace_period(node: RunningNode) -> None:
-    node.create(pod(shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
-    await node.logged("up")
-
-    node.store.delete(PODS, "default", "it")
-
-    await eventually(lambda: not node.exists())
-
-
-async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: RunningNode) -> None:
-    node.create(pod(shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
-    await node.logged("up")
-    changes = itertools.count()
-
-    def annotated(document: dict[str, Any]) -> dict[str, Any]:
-        return document | {"metadata": document["metadata"] | {"annotations": {"change": str(next(changes))}}}
-
-    def is_gone_after_another_change() -> bool:
-        try:
-            node.store.update(PODS, "default", "it", annotated)
-        except ApiStatusError:
-            return True
-        return False
-
-    node.store.delete(PODS, "default", "it")
-
-    await eventually(is_gone_after_another_change)
-    assert next(changes) > 2
-
-
-async def test_a_forced_deletion_overtakes_a_grace_period(node: RunningNode) -> None:
-    node.create(pod(shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=600))
-    await node.logged("\n")
-    pid = int(await node.output())
-
-    node.store.delete(PODS, "default", "it")
-    node.store.delete(PODS, "default", "it", grace_seconds=0)
-
-    await eventually(lambda: not node.exists() and not is_alive(pid))
-
-
-async def test_when_the_node_stops_nothing_of_its_pods_runs(node: RunningNode) -> None:
-    script = "import os, time; pid = os.fork(); print(os.getpid(), flush=True); time.sleep(600)"
-    node.create(pod(container(sys.executable, "-c", script)))
-    await eventually(lambda: node.phase() == "Running")
-
-    await eventually_async(lambda: _both(node))
-    pids = [int(word) for word in (await node.output()).split()]
-    await node.stop()
-
-    assert not [pid for pid in pids if is_alive(pid)]
-
-
-async def _both(node: RunningNode) -> bool:
-    return len((await node.output()).split()) == 2
 
 
 async def test_a_termination_message_is_reported(node: RunningNode) -> None:
