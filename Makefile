@@ -21,11 +21,11 @@ $(stamp): requirements/build.txt requirements/dev.txt pyproject.toml
 	@echo "==> .venv: creating it with $$($(PYTHON) --version)"
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@echo "==> .venv: installing the build tools"
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements/build.txt
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt
 	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (175 packages, about 2 minutes)"
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt
 	@echo "==> .venv: installing this package"
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --editable .
 	@echo "==> .venv: preparing Spark's classes, so that it starts sooner (about a minute)"
 	@$(bin)/spark-operator local prepare >/dev/null 2>.venv/prepare.log || echo "make: Spark will start slower: $$(tail -n 1 .venv/prepare.log)" >&2
 	@touch $@
