@@ -9,10 +9,10 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test check format spark-submit e2e docs bench clean
+.PHONY: help demo test check format spark-submit test-spark-submit e2e docs bench clean
 
 help: ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z.-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
 
 .venv: $(stamp) ## Make the virtual environment from the pinned requirement files
 
@@ -36,7 +36,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 test: $(stamp) ## Run the hermetic test suite
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit" tests
 
-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
+spark-submit test-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
 	@exec $(bin)/python -m pytest tests/spark_submit
 
 e2e: $(stamp) ## Run rendered resources on a real node (E2E_KUBECONFIG, E2E_IMAGE)

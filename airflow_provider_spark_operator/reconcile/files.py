@@ -79,6 +79,8 @@ def read_file(key: str, path: str) -> bytes:
             raise DriverBuildError(key, f"{path} cannot be read without a JVM: use a path, or one of {known}")
     except FileNotFoundError:
         raise DriverBuildError(key, f"the file {_shown(path)} does not exist") from None
+    except ValueError as error:  # a NUL in a path
+        raise DriverBuildError(key, f"the file {_shown(path)!r} cannot be read: {error}") from None
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
         raise DriverBuildError(key, f"the file {_shown(path)} cannot be read: {reason}") from None
@@ -135,7 +137,10 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
 
 def _shown(path: str) -> str:
     """The path for messages: a web address may carry a password or a signature."""
-    address = urlsplit(path)
+    try:
+        address = urlsplit(path)
+    except ValueError:
+        return "that is named"
     if address.scheme.lower() not in _WEB_SCHEMES:
         return path
     return urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))

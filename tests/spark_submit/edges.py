@@ -18,8 +18,6 @@ EDGES: tuple[dict[str, str], ...] = (
     {f"{K}memoryOverheadFactor": " 0.2 "},
     {f"{K}memoryOverheadFactor": "1e-7"},
     {"spark.driver.cores": "+2"},
-    {"spark.ui.port": "-5"},
-    {"spark.ui.port": "70000"},
     {"spark.driver.port": "x"},
     {"spark.driver.resource.gpu.discoveryScript": "/s"},
     {"spark.driver.resource.gpu.amount": "1", "spark.driver.resource.gpu.vendor": "v.com"},

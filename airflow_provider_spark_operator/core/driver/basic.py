@@ -22,6 +22,8 @@ from airflow_provider_spark_operator.core.driver.resources import (
 )
 from airflow_provider_spark_operator.core.driver.uploads import upload_dependencies
 
+_MAX_NAME_LENGTH = 253
+_POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
 CONTAINER_NAME = "spark-kubernetes-driver"
 _ESCALATION = "securityContext.allowPrivilegeEscalation"
 _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
@@ -33,6 +35,7 @@ def basic(submission: Submission, spark_pod: SparkPod) -> Changes:
     Raises:
         DriverBuildError: no image, a reserved label, or a value that does not parse.
     """
+    _check_pod_name(submission)
     uploads = upload_dependencies(submission)
     return Changes(
         pod=_pod(submission),
@@ -46,6 +49,16 @@ def basic(submission: Submission, spark_pod: SparkPod) -> Changes:
         },
         uploads=uploads.uploads,
     )
+
+
+def _check_pod_name(submission: Submission) -> None:
+    """Raise DriverBuildError for a name over what the API takes: Spark sends it, and the API refuses the pod."""
+    name = submission.naming.pod_name
+    if len(name) > _MAX_NAME_LENGTH:
+        key = _POD_NAME_KEY if _POD_NAME_KEY in submission.conf.values else "spark.app.name"
+        raise DriverBuildError(
+            key, f"makes a driver pod's name of {len(name)} characters: the API takes at most {_MAX_NAME_LENGTH}"
+        )
 
 
 def _pod(submission: Submission) -> JsonObject:

@@ -33,7 +33,12 @@ def hadoop(submission: Submission, _: SparkPod) -> Changes:
     name = f"{submission.naming.prefix}-hadoop-config"
     data = {file: decoded(f"HADOOP_CONF_DIR/{file}", files[file]) for file in sorted(files)}
     items = [{"key": file, "path": file} for file in data]
-    return _mounted(name, {"name": name, "items": items}, (config_map(name, data),))
+    return _mounted(name, {"name": name, **({"items": items} if items else {})}, (_map(name, data),))
+
+
+def _map(name: str, data: dict[str, str]) -> JsonObject:
+    """Spark's client library sends no empty `data`."""
+    return {key: value for key, value in config_map(name, data).items() if key != "data" or value}
 
 
 def _mounted(name: str, source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:

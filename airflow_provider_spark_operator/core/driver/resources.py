@@ -88,7 +88,7 @@ def _devices(conf: Configuration) -> dict[str, str]:
         if f"{name}.amount" not in settings:
             raise DriverBuildError(amount_key, f"is required: say how many of {name} the driver needs")
         amount = conf.integer(amount_key, default=0)
-        if amount == 0:
+        if amount <= 0:
             continue
         vendor = settings.get(f"{name}.vendor")
         if not vendor:

@@ -70,6 +70,9 @@ def submission_inputs(command: CommandLine, surroundings: Surroundings) -> Submi
     if not main_class:
         raise DriverBuildError("--class", "is required: name the class to run")
     _check_is_no_session(command)
+    total = command.options.get("--total-executor-cores", "1")
+    if not _WHOLE_NUMBER.fullmatch(total) or int(total) <= 0:
+        raise DriverBuildError("--total-executor-cores", f"must be a whole number greater than 0, but is {total!r}")
     conf.setdefault("spark.app.name", command.options.get("--class") or command.main_resource.rsplit("/", 1)[-1])
     conf["spark.master"] = _master(command.options.get("--master") or conf.get("spark.master"))
     conf["spark.submit.deployMode"] = _deploy_mode(command, conf)
@@ -163,6 +166,17 @@ def _check_is_no_session(command: CommandLine) -> None:
         raise DriverBuildError("--deploy-mode", f"{what} is not submitted in cluster mode: use a SparkApplication")
 
 
+def _check_client(conf: Configuration) -> None:
+    """Raise DriverBuildError for settings of spark-submit's own client that it refuses."""
+    prefix = "spark.kubernetes.authenticate.submission."
+    if conf.text(f"{prefix}oauthToken") is not None and conf.text(f"{prefix}oauthTokenFile") is not None:
+        raise DriverBuildError(f"{prefix}oauthTokenFile", f"excludes {prefix}oauthToken: remove one of them")
+    for key in ("submission.requestTimeout", "submission.connectionTimeout"):
+        conf.integer(f"spark.kubernetes.{key}", default=0)
+    for key in ("trust.certificates", "submission.waitAppCompletion"):
+        conf.boolean(f"spark.kubernetes.{key}")
+
+
 def _checked(inputs: SubmissionInputs) -> SubmissionInputs:
     """The inputs in their namespace, with everything checked that spark-submit checks itself.
 
@@ -173,8 +187,9 @@ def _checked(inputs: SubmissionInputs) -> SubmissionInputs:
         memory = inputs.conf.get(key)
         if memory is not None and not is_positive_size(key, memory):
             raise DriverBuildError(key, "must be greater than 0")
+    _check_client(conf)
     positive = ["spark.driver.cores", "spark.executor.cores"]
-    if not conf.boolean("spark.dynamicAllocation.enabled"):
+    if inputs.conf.get("spark.dynamicAllocation.enabled", "").lower() != "true":
         positive.append("spark.executor.instances")
     for key in positive:
         number = inputs.conf.get(key, "1")

@@ -47,6 +47,8 @@ def user_steps(submission: Submission, _: SparkPod) -> Changes:
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
     }
+    if not isinstance(group.get("metadata") or {}, dict):
+        raise DriverBuildError(_JSON_KEY, "must have an object as its metadata")
     group["metadata"] = {
         **(group.get("metadata") or {}),
         "name": name,
@@ -64,7 +66,7 @@ def _template(submission: Submission) -> Mapping[str, Any]:
     text = submission.conf.text(_JSON_KEY)
     try:
         template = {} if text is None else json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise DriverBuildError(_JSON_KEY, f"is no JSON: {error}") from error
     if not isinstance(template, dict):
         raise DriverBuildError(_JSON_KEY, "must be a JSON object")

@@ -26,7 +26,6 @@ REFUSED_BY_THE_API = frozenset(
         "bad-limit-below-request",
         "bad-namespace",
         "bad-pod-exists",
-        "bad-port-zero",
         "bad-service-account",
         "bad-token",
     }

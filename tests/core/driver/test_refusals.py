@@ -1,0 +1,79 @@
+"""What the API would refuse, or Spark's own client, is refused with the key that holds it."""
+
+import pytest
+
+from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.naming import submit_naming
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+
+SUBMISSION = "spark.kubernetes.authenticate.submission"
+VOLCANO = {
+    "spark.kubernetes.driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep",
+}
+GROUP_JSON = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
+
+
+def built(*flags: str, **conf: str):
+    settings = {"spark.kubernetes.container.image": "spark", **conf}
+    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    command = parse_command_line(
+        [
+            "--master",
+            "k8s://https://api",
+            "--deploy-mode",
+            "cluster",
+            "--class",
+            "Main",
+            *flags,
+            *words,
+            "local:///a.jar",
+        ]
+    )
+    inputs = submission_inputs(command, Surroundings(user="spark", submit_time=0))
+    return build_driver(inputs, submit_naming("job", inputs.conf, "seed"))
+
+
+@pytest.mark.parametrize(
+    ("conf", "field"),
+    [
+        ({"spark.ui.port": "0"}, "spark.ui.port"),
+        ({"spark.ui.port": "-5"}, "spark.ui.port"),
+        ({"spark.driver.port": "70000"}, "spark.driver.port"),
+        ({"spark.blockManager.port": "65536"}, "spark.blockManager.port"),
+        ({"spark.kubernetes.driver.pod.name": "n" * 254}, "spark.kubernetes.driver.pod.name"),
+        ({f"{SUBMISSION}.oauthToken": "a", f"{SUBMISSION}.oauthTokenFile": "/f"}, f"{SUBMISSION}.oauthTokenFile"),
+        ({"spark.kubernetes.submission.requestTimeout": "x"}, "spark.kubernetes.submission.requestTimeout"),
+        ({"spark.kubernetes.trust.certificates": "x"}, "spark.kubernetes.trust.certificates"),
+        ({**VOLCANO, GROUP_JSON: '{"metadata": "x"}'}, GROUP_JSON),
+        ({**VOLCANO, GROUP_JSON: "[" * 100_000}, GROUP_JSON),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_value_that_no_cluster_takes_is_refused_by_its_key(conf, field):
+    with pytest.raises(DriverBuildError) as refusal:
+        built(**conf)
+    assert refusal.value.field == field
+
+
+@pytest.mark.parametrize("cores", ["0", "x", "-1"])
+def test_the_total_of_cores_must_be_positive(cores):
+    with pytest.raises(DriverBuildError, match="total-executor-cores"):
+        built("--total-executor-cores", cores)
+
+
+@pytest.mark.parametrize("port", ["1", "65535"])
+def test_the_first_and_the_last_port_are_taken(port):
+    ports = built(**{"spark.ui.port": port}).pod["spec"]["containers"][0]["ports"]
+    assert {"name": "spark-ui", "containerPort": int(port), "protocol": "TCP"} in ports
+
+
+def test_a_negative_number_of_devices_is_none():
+    resource = "spark.driver.resource.gpu"
+    container = built(**{f"{resource}.amount": "-2", f"{resource}.vendor": "nvidia.com"}).pod["spec"]["containers"][0]
+    assert "nvidia.com/gpu" not in container["resources"]["limits"]
+
+
+def test_dynamic_allocation_is_on_by_the_word_true_alone():
+    assert built(**{"spark.dynamicAllocation.enabled": "x"}).pod["kind"] == "Pod"
