@@ -1,47 +1,82 @@
 """`python -m demo`: the main job, once. Exit code 0 only if every task ended as it should."""
 
-import argparse
-import asyncio
+import os
 import signal
 import sys
-from pathlib import Path
+from typing import NoReturn
 
-from demo.processes import ProcessFailed
-from demo.run import REPOSITORY, DemoFailed, run
+INTERRUPTED = 130
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _leave(_number: int, _frame: object) -> NoReturn:
+    os.write(sys.stderr.fileno(), b"demo: interrupted before anything was started\n")
+    os._exit(INTERRUPTED)
+
+
+# The imports below take a second; an interrupt in the middle of them would be a traceback, or be lost.
+for each in INTERRUPTS:
+    signal.signal(each, _leave)
+
+import argparse  # noqa: E402
+import asyncio  # noqa: E402
+import shutil  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+from demo.processes import ProcessFailed  # noqa: E402
+from demo.run import REPOSITORY, DemoFailed, run  # noqa: E402
 
 DEADLINE_SECONDS = 300
+FULL_BELOW_BYTES = 5 * 2**20
 
 
 def main() -> int:
     """Run the demo; return 0, 1 where it did not end as it should, or 130 where it was interrupted."""
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
-    parser.add_argument("--home", type=Path, default=REPOSITORY / ".demo", help="folder for all state (default: .demo)")
+    default = REPOSITORY / ".demo"
+    parser.add_argument("--home", type=Path, default=default, help="folder for all state (default: .demo)")
     home = parser.parse_args().home.resolve()
     try:
         asyncio.run(_bounded(home))
     except (DemoFailed, ProcessFailed) as error:
-        print(f"demo: {error}", file=sys.stderr)
+        print(f"demo: {_disk_is_full(home) or error}", file=sys.stderr)
         return 1
     except OSError as error:
         print(f"demo: cannot use {error.filename or home}: {error.strerror or error}", file=sys.stderr)
         return 1
     except asyncio.CancelledError:
         print("demo: interrupted; everything it started has ended", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return 0
 
 
 async def _bounded(home: Path) -> None:
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
-    if task is not None:
-        for interrupt in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(interrupt, task.cancel)
+
+    def interrupt() -> None:
+        # What follows the first interrupt would cut short the clean end that it has asked for.
+        for number in INTERRUPTS:
+            loop.add_signal_handler(number, lambda: None)
+        if task is not None:
+            task.cancel()
+
+    for number in INTERRUPTS:
+        loop.add_signal_handler(number, interrupt)
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await run(home)
     except TimeoutError:
         raise DemoFailed(f"not finished after {DEADLINE_SECONDS} s; the logs are in {home / 'logs'}") from None
+
+
+def _disk_is_full(home: Path) -> str:
+    """The cause behind whatever failed first, where the disk is full; else an empty string."""
+    try:
+        free = shutil.disk_usage(home).free
+    except OSError:
+        return ""
+    return f"the disk that holds {home} is full: free some space" if free < FULL_BELOW_BYTES else ""
 
 
 if __name__ == "__main__":

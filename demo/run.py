@@ -1,10 +1,12 @@
 """Puts the parts together: the local cluster, Airflow's processes, one DAG run, and what it came to."""
 
 import asyncio
+import contextlib
+import fcntl
 import json
 import shutil
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -32,12 +34,16 @@ class DemoFailed(Exception):
 
 
 async def run(home: Path) -> None:
-    """Run the demo with all its state under `home`, whose earlier content is removed.
+    """Run the demo with all its state under `home`, from which an earlier demo's is removed.
 
-    Raises DemoFailed where a task did not end as it should, ProcessFailed where a process ended early, and
-    OSError where `home` cannot be written.
+    Raises DemoFailed where `home` is not the demo's alone or a task did not end as it should, ProcessFailed
+    where a process ended early, and OSError where `home` cannot be written.
     """
-    _prepare(home)
+    with _claimed(home):
+        await _run(home)
+
+
+async def _run(home: Path) -> None:
     kubeconfig, airflow_home = home / "kubeconfig", home / "airflow"
     environment = airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
     async with Components(environment, home / "logs") as components:
@@ -54,16 +60,27 @@ async def run(home: Path) -> None:
     _judge(states, airflow_home, home / "logs" / "scheduler.log")
 
 
-def _prepare(home: Path) -> None:
-    mark = home / MARK
-    if home.exists() and any(home.iterdir()) and not mark.exists():
-        raise DemoFailed(f"{home} holds files that are not the demo's: give it an empty folder with --home")
-    shutil.rmtree(home, ignore_errors=True)
+@contextlib.contextmanager
+def _claimed(home: Path) -> Iterator[None]:
+    """Empty the folder and hold it against a second demo."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mark.touch()
-    free = shutil.disk_usage(home).free // 2**20
-    if free < NEEDED_MEBIBYTES:
-        raise DemoFailed(f"{home} has {free} MiB free and the demo needs {NEEDED_MEBIBYTES} MiB: free some space")
+    mark = home / MARK
+    if any(home.iterdir()) and not mark.exists():
+        raise DemoFailed(f"{home} holds files that are not the demo's: give it an empty folder with --home")
+    with mark.open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DemoFailed(f"another demo runs in {home}: wait for its end, or give a folder with --home") from None
+        for entry in home.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            elif entry != mark:
+                entry.unlink()
+        free = shutil.disk_usage(home).free // 2**20
+        if free < NEEDED_MEBIBYTES:
+            raise DemoFailed(f"{home} has {free} MiB free and the demo needs {NEEDED_MEBIBYTES} MiB: free some space")
+        yield
 
 
 async def _start_cluster(components: Components, home: Path, kubeconfig: Path) -> Component:

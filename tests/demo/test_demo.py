@@ -1,5 +1,6 @@
 """The demo as a newcomer runs it: real Airflow processes, real Spark, nothing left behind."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -109,3 +110,20 @@ def test_a_killed_demo_takes_its_processes_with_it(demo):
     demo.process.kill()
     demo.wait()
     demo.wait_until_nothing_is_left()
+
+
+def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "letter.txt").write_text("mine")
+    demo = Demo(tmp_path)
+    assert demo.wait() == 1
+    assert "holds files that are not the demo's" in demo.lines[-1]
+    assert (tmp_path / "letter.txt").read_text() == "mine"
+
+
+def test_a_second_demo_in_the_same_folder_is_refused(tmp_path):
+    mark = tmp_path / ".spark-operator-demo"
+    with mark.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        demo = Demo(tmp_path)
+        assert demo.wait() == 1
+    assert "another demo runs in" in demo.lines[-1]
