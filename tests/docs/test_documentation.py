@@ -9,6 +9,7 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_spark_operator.cli.arguments import parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.models.validation import validate_resource
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -69,3 +70,17 @@ def test_a_manifest_grants_no_wildcard(manifest):
     rules = [rule for document in yaml.safe_load_all(manifest.read_text()) for rule in document.get("rules", [])]
     assert rules
     assert not any("*" in words for rule in rules for words in rule.values())
+
+
+APPLICATIONS = [(name, text) for name, text in _blocks("yaml") if "kind: SparkApplication" in text]
+
+
+@pytest.mark.parametrize("text", [text for _, text in APPLICATIONS], ids=[name for name, _ in APPLICATIONS])
+def test_an_application_on_a_page_is_valid(text):
+    document = yaml.safe_load(text)
+    document.setdefault("metadata", {}).setdefault("name", "documentation")
+    assert validate_resource(document) == []
+
+
+def test_the_pages_have_applications_to_try():
+    assert APPLICATIONS
