@@ -58,7 +58,8 @@ def leftovers(seen: Situation) -> tuple[Action, ...]:
 
 
 def _deletion(seen: Situation) -> tuple[Action, ...]:
-    return leftovers(seen) or (DeleteDriver(seen.attempt_id),)
+    # What is deleted by name leaves a driver out that was created from an earlier version of the resource.
+    return (*leftovers(seen), DeleteDriver(seen.attempt_id))
 
 
 def _creation_broke_off(seen: Situation) -> bool:

@@ -117,7 +117,7 @@ def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted():
 
 def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone():
     decision = decided(at(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
-    assert decision.actions == (DeleteAttemptResources(0),)
+    assert decision.actions == (DeleteAttemptResources(0), DeleteDriver(0))
     assert decision.status is None
 
 
@@ -194,7 +194,7 @@ def test_a_released_application_needs_no_finalizer():
 def test_deletion_from_every_state(state, driver, actions):
     decision = decided(at(state, deleted=True), driver)
     if state in INITIALIZING | {S.SCHEDULING_FAILURE} and DeleteDriver(0) in actions:
-        actions = (DeleteAttemptResources(0),)
+        actions = (DeleteAttemptResources(0), DeleteDriver(0))
     if isinstance(driver, Absent):
         assert entered(decision) is S.RESOURCE_RELEASED
         assert decision.requeue_after == timedelta(0)
