@@ -137,26 +137,6 @@ async def test_an_application_deleted_while_nobody_looked_is_let_go(stage: Stage
             await stage.until_no_child_is_left()
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [{"spark.kubernetes.driver.pod.name": "another"}, {"spark.driver.memory": "much"}],
-    ids=["another name", "unbuildable"],
-)
-async def test_a_driver_that_its_edited_application_would_not_lead_to_is_deleted_with_it(
-    stage: Stage, edit: dict[str, str]
-) -> None:
-    async with controlling(stage.client, stage.namespace):
-        await stage.submit(application())
-        await stage.until_state(State.DRIVER_REQUESTED)
-    # As if the controller had been killed before it wrote the status, and the resource edited since.
-    await stage.patch({"status": None}, subresource="status")
-    await stage.patch({"spec": {"sparkConf": edit}})
-    await stage.delete()
-    async with controlling(stage.client, stage.namespace):
-        await stage.until(lambda seen: seen is None)
-        await stage.until_no_child_is_left()
-
-
 async def test_an_application_that_has_outlived_itself_is_deleted(stage: Stage) -> None:
     async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
         await stage.submit(application(tolerations={"ttlAfterStopMillis": 1}))
