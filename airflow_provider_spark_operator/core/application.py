@@ -188,7 +188,10 @@ def _ended(seen: Situation) -> Decision | None:
     ending = observation.ending(_driver_pod(seen), _main_container(seen))
     if ending is None:
         return None
-    return seen.move(ending.state, ending.reason, ending.message, driver_status=ending.driver_status)
+    reason, message = ending.reason, ending.message
+    if ending.state is _State.FAILED and pods.deleted_before_its_end(_driver_pod(seen)):
+        reason, message = reasons.DRIVER_INTERRUPTED, f"The driver pod was deleted while it ran. {message}"
+    return seen.move(ending.state, reason, message, driver_status=ending.driver_status)
 
 
 def _started(seen: Situation) -> Decision | None:

@@ -8,6 +8,24 @@ from typing import Final
 from airflow_provider_spark_operator.core.times import read_time
 
 _EMPTY: Final[Mapping[str, object]] = {}
+# The reasons of a container that waits and will not start by waiting longer.
+PULL_FAILURES: Final = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"}
+)
+CREATION_FAILURES: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+# The numbers that are the same on every system; an exit code over 128 is 128 and the number of a signal.
+_SIGNALS: Final[Mapping[int, str]] = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+}
 
 
 @dataclass(frozen=True)
@@ -15,7 +33,8 @@ class Container:
     """What a pod's status says about one container.
 
     `exit_code` is None while it has not terminated; `reason` and `message` are those of its current
-    state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`); `image` is as its pod names it.
+    state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`); `image` is as its pod names it;
+    `finished` is when it terminated, where that is known.
     """
 
     name: str
@@ -26,6 +45,7 @@ class Container:
     reason: str
     message: str
     image: str = ""
+    finished: datetime | None = None
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -56,6 +76,20 @@ def phase(status: Mapping[str, object]) -> str:
 def containers(status: Mapping[str, object], field: str = "containerStatuses") -> list[Container]:
     """The containers in `status[field]`: `containerStatuses` or `initContainerStatuses`."""
     return [_container(entry) for entry in entries(status.get(field))]
+
+
+def all_containers(status: Mapping[str, object]) -> list[Container]:
+    """The main containers, then the init containers."""
+    return [*containers(status), *containers(status, "initContainerStatuses")]
+
+
+def exit_words(container: Container) -> str:
+    """How a container has ended, in a few words: `exit code 137 (Error, killed by SIGKILL)`."""
+    signal = _SIGNALS.get((container.exit_code or 0) - 128)
+    # Whoever ran out of memory was killed for that; the signal says no more.
+    killed = f"killed by {signal}" if signal and container.reason != "OOMKilled" else ""
+    said = ", ".join(part for part in (container.reason, killed) if part)
+    return f"exit code {container.exit_code}" + (f" ({said})" if said else "")
 
 
 def condition(status: Mapping[str, object], kind: str) -> Mapping[str, object]:
@@ -97,6 +131,15 @@ def deletion_began(pod: Mapping[str, object]) -> datetime | None:
         return ends
 
 
+def deleted_before_its_end(pod: Mapping[str, object]) -> bool:
+    """Whether the deletion of a pod that has failed came first, so that its failure says nothing about it."""
+    began = deletion_began(pod)
+    if began is None:
+        return False
+    failed = [container for container in all_containers(status_of(pod)) if container.exit_code]
+    return not any(container.finished and container.finished < began for container in failed)
+
+
 _MAX_GRACE_SECONDS: Final = 10 * 365 * 24 * 3600
 
 
@@ -114,6 +157,7 @@ def _container(entry: Mapping[str, object]) -> Container:
         reason=text(said.get("reason")),
         message=text(said.get("message")),
         image=text(entry.get("image")),
+        finished=read_time(terminated.get("finishedAt")),
     )
 
 

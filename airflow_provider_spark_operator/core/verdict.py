@@ -69,10 +69,10 @@ class _Cause:
     advice: str = ""
 
 
-_PULL_FAILURES: Final = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"}
-)
-_CREATION_FAILURES: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+# Spark's own name for the container that it runs in; a pod template may choose another.
+_SPARK_CONTAINER: Final = "spark-kubernetes-driver"
+# The runtime had the container, but could not run its command.
+_START_FAILURES: Final = frozenset({"StartError", "ContainerCannotRun"})
 # Pod reasons with which the node or the scheduler takes a pod away.
 _INTERRUPTIONS: Final = frozenset({"NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "NodeAffinity"})
 _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
@@ -116,10 +116,15 @@ def _cause(stop: StateEntry) -> _Cause:
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, advice)
     if stop.state in _TIMEOUTS:
         return _obstacle(status) or _timeout(stop.state)
+    if stop.reason == reasons.DRIVER_INTERRUPTED:
+        what = _lower_first(stop.message or "the driver pod was deleted while it ran")
+        return _taken_away(status) or _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, what)
     if not status:
         return _unseen(stop)
     what = _lower_first(stop.message or "the driver failed")
-    return _terminated(status) or _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what)
+    return (
+        _taken_away(status) or _terminated(status) or _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what)
+    )
 
 
 def _refusal(stop: StateEntry) -> _Cause:
@@ -141,15 +146,15 @@ def _obstacle(status: Mapping[str, object]) -> _Cause | None:
         what = f"no node could take the driver pod: {pods.text(scheduled.get('message')) or 'no reason given'}"
         advice = "ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit"
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, advice)
-    waiting = [container for container in _all_containers(status) if container.waiting]
+    waiting = [container for container in pods.all_containers(status) if container.waiting]
     for container in waiting:
         detail = ": ".join(part for part in (container.reason, container.message) if part)
-        if container.reason in _PULL_FAILURES:
+        if container.reason in pods.PULL_FAILURES:
             image = f" {container.image}" if container.image else ""
             what = f"the image{image} of the driver's container {container.name} could not be pulled: {detail}"
             advice = "check spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets"
             return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, what, advice)
-        if container.reason in _CREATION_FAILURES:
+        if container.reason in pods.CREATION_FAILURES:
             what = f"the driver's container {container.name} could not be created: {detail}"
             return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what)
     return None
@@ -164,30 +169,46 @@ def _unseen(stop: StateEntry) -> _Cause:
     return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first(message))
 
 
+def _taken_away(status: Mapping[str, object]) -> _Cause | None:
+    disrupted = pods.condition(status, "DisruptionTarget").get("status") == "True"
+    if not disrupted and pods.text(status.get("reason")) not in _INTERRUPTIONS:
+        return None
+    said = _said_of_pod(status)
+    what = "the driver pod was taken away" + (f" ({said})" if said else "")
+    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, what)
+
+
+def _said_of_pod(status: Mapping[str, object]) -> str:
+    words = (pods.text(status.get("reason")), pods.text(status.get("message")))
+    return ": ".join(word for word in words if word)
+
+
 def _terminated(status: Mapping[str, object]) -> _Cause | None:
-    word = pods.text(status.get("reason"))
-    if word in _INTERRUPTIONS or pods.condition(status, "DisruptionTarget").get("status") == "True":
-        said = ": ".join(part for part in (word, pods.text(status.get("message"))) if part)
-        what = "the driver pod was taken away" + (f" ({said})" if said else "")
-        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, what)
-    failed = next((container for container in _all_containers(status) if container.exit_code), None)
+    failed = min((each for each in pods.all_containers(status) if each.exit_code), key=_precedence, default=None)
     if failed is None:
-        said = ": ".join(part for part in (word, pods.text(status.get("message"))) if part)
+        said = _said_of_pod(status)
         what = "the driver pod failed" + (f" ({said})" if said else "")
         return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what) if said else None
-    what = f"container {failed.name} of the driver ended with exit code {failed.exit_code}"
+    init_names = {container.name for container in pods.containers(status, "initContainerStatuses")}
+    return _ended_container(failed, reasons.INIT_CONTAINER_FAILED if failed.name in init_names else None)
+
+
+def _precedence(container: pods.Container) -> int:
+    """Which of several containers that failed says why: the one out of memory, else the one that runs Spark."""
+    if container.reason == reasons.OUT_OF_MEMORY:
+        return 0
+    return 1 if container.name == _SPARK_CONTAINER else 2
+
+
+def _ended_container(failed: pods.Container, reason: str | None) -> _Cause:
+    if failed.reason in _START_FAILURES:
+        what = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
+        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what)
+    what = f"container {failed.name} of the driver ended with {pods.exit_words(failed)}"
     if failed.reason == reasons.OUT_OF_MEMORY:
         advice = "raise spark.driver.memory or spark.driver.memoryOverhead"
-        return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, f"{what} (OOMKilled)", advice)
-    if failed.reason:
-        what = f"{what} ({failed.reason})"
-    init_names = {container.name for container in pods.containers(status, "initContainerStatuses")}
-    reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
-    return _Cause(FailureKind.APPLICATION, True, reason, what)
-
-
-def _all_containers(status: Mapping[str, object]) -> list[pods.Container]:
-    return [*pods.containers(status), *pods.containers(status, "initContainerStatuses")]
+        return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, what, advice)
+    return _Cause(FailureKind.APPLICATION, True, reason or reasons.DRIVER_FAILED, what)
 
 
 def _lower_first(sentence: str) -> str:

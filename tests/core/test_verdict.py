@@ -2,13 +2,23 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import Observed, Refused, Settings
+from airflow_provider_spark_operator.core.decision import Observed, Present, Refused, Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, verdict
-from tests.builders import NOW, application, application_document, container, driver_pod, pod, status_at, status_in
+from tests.builders import (
+    NOW,
+    application,
+    application_document,
+    container,
+    driver_pod,
+    pod,
+    seconds,
+    status_at,
+    status_in,
+)
 from tests.core.play import Play
 
 S = ApplicationState
@@ -121,6 +131,52 @@ FAILURES = [
         reasons.DRIVER_INTERRUPTED,
         "the driver pod was taken away",
         id="preempted",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        pod("Failed", container(exit_code=128, reason="StartError", message="exec: java: not found")),
+        INFRASTRUCTURE,
+        reasons.CONTAINER_REFUSED,
+        "the driver's container spark-kubernetes-driver could not be started: exec: java: not found",
+        id="no such command",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        pod("Failed", container(exit_code=127, reason="ContainerCannotRun")),
+        INFRASTRUCTURE,
+        reasons.CONTAINER_REFUSED,
+        "the driver's container spark-kubernetes-driver could not be started: ContainerCannotRun",
+        id="no such command, mute",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        pod("Failed", container(exit_code=137, reason="Error")),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "container spark-kubernetes-driver of the driver ended with exit code 137 (Error, killed by SIGKILL)",
+        id="killed",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        pod("Failed", container("proxy", exit_code=2), container(exit_code=3)),
+        APPLICATION,
+        reasons.DRIVER_FAILED,
+        "container spark-kubernetes-driver of the driver ended with exit code 3",
+        id="the container of Spark comes before the others",
+    ),
+    pytest.param(
+        S.FAILED,
+        "",
+        pod("Failed", container(exit_code=3), container("proxy", exit_code=137, reason="OOMKilled")),
+        APPLICATION,
+        reasons.OUT_OF_MEMORY,
+        "container proxy of the driver ended with exit code 137 (OOMKilled); "
+        "raise spark.driver.memory or spark.driver.memoryOverhead",
+        id="a lack of memory comes before all",
     ),
     pytest.param(
         S.FAILED,
@@ -313,6 +369,29 @@ def test_an_image_that_cannot_be_pulled_is_named():
     failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", waiting))
     assert "the image registry.example/spark:9 of the driver's container" in failed.sentence
     assert "spark.kubernetes.container.image" in failed.sentence
+
+
+@pytest.mark.parametrize(
+    ("finished", "kind", "reason"),
+    [
+        (None, INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
+        (NOW + seconds(1), INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
+        (NOW - seconds(1), APPLICATION, reasons.DRIVER_FAILED),
+    ],
+    ids=["unknown", "after the deletion", "before the deletion"],
+)
+def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself(finished, kind, reason):
+    ended = container(exit_code=143, reason="Error")
+    if finished is not None:
+        ended["state"]["terminated"]["finishedAt"] = finished.isoformat()
+    deleted = pod("Failed", ended, deletion=NOW + seconds(30))
+    running = application(status=status_at(S.RUNNING_HEALTHY))
+    decision = decide(running, Observed(Present(deleted)), Settings(), NOW + seconds(2))
+    assert decision.status is not None
+    judged_so = judged(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
+    assert (judged_so.failure_kind, judged_so.reason) == (kind, reason)
+    assert "exit code 143 (Error, killed by SIGTERM)" in judged_so.sentence
+    assert ("the driver pod was deleted while it ran" in judged_so.sentence) is (kind is INFRASTRUCTURE)
 
 
 def test_a_later_attempt_is_named_in_the_sentence():
