@@ -17,6 +17,9 @@ ROLE_EXECUTOR = "executor"
 ROLE_MASTER = "master"
 ROLE_WORKER = "worker"
 
+# Spark's own name for the driver's container; a pod template may choose another.
+DRIVER_CONTAINER = "spark-kubernetes-driver"
+
 LABEL_TASK = "airflow.spark-operator/task"
 ANNOTATION_DAG_ID = "airflow.spark-operator/dag-id"
 ANNOTATION_TASK_ID = "airflow.spark-operator/task-id"

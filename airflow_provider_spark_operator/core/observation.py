@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core import pods, reasons
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.pods import Container
 from airflow_provider_spark_operator.core.states import ApplicationState
 
 _MAIN_CONTAINER_KEY = "spark.kubernetes.driver.podTemplateContainerName"
+# The command of Spark's images, by which the driver's container can be told where it has another name.
+_DRIVER_COMMAND = "driver"
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ def ending(pod: Mapping[str, object], main: str | None) -> Ending | None:
     if phase == "succeeded":
         message = "The driver ended with exit code 0."
         return Ending(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message)
-    return _failed_init_container(pod, status) or _ended_containers(status, _critical(containers, main))
+    critical = _critical(containers, main)
+    spark = critical if main else _running_spark(pod, containers)
+    return _failed_init_container(pod, status) or _ended_containers(status, critical, spark)
 
 
 def _failed_pod(status: Mapping[str, object], containers: list[Container]) -> Ending:
@@ -69,12 +74,12 @@ def _failed_init_container(pod: Mapping[str, object], status: Mapping[str, objec
     return None
 
 
-def _ended_containers(status: Mapping[str, object], critical: list[Container]) -> Ending | None:
+def _ended_containers(status: Mapping[str, object], critical: list[Container], spark: list[Container]) -> Ending | None:
     for container in critical:
         if container.exit_code:
             message = _sentence(_exit(container), container.message)
             return Ending(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
-    if critical and all(container.exit_code == 0 for container in critical):
+    if spark and all(container.exit_code == 0 for container in spark):
         message = "The driver ended with exit code 0."
         return Ending(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message, status)
     for container in critical:
@@ -91,8 +96,26 @@ def _critical(containers: list[Container], main: str | None) -> list[Container]:
     return [container for container in containers if container.name.lower() == main.lower()]
 
 
+def _running_spark(pod: Mapping[str, object], containers: list[Container]) -> list[Container]:
+    """The containers whose success is the driver's where none is named: Spark's where it can be told, else all.
+
+    A sidecar that something else has put into the pod, such as a service mesh's proxy, may never end.
+    """
+    declared = pods.entries(pods.mapping(pod.get("spec")).get("containers"))
+    commanded = [pods.text(entry.get("name")) for entry in declared if _runs_driver(entry)]
+    name = commanded[0] if len(commanded) == 1 else DRIVER_CONTAINER
+    spark = [container for container in containers if container.name == name]
+    return spark if spark or len(commanded) == 1 else containers
+
+
+def _runs_driver(declared: Mapping[str, object]) -> bool:
+    arguments = declared.get("args")
+    return isinstance(arguments, list | tuple) and list(arguments[:1]) == [_DRIVER_COMMAND]
+
+
 def _exit(container: Container) -> str:
-    return f"container {container.name} of the driver ended with {pods.exit_words(container)}"
+    reason = f" ({container.reason})" if container.reason else ""
+    return f"container {container.name} of the driver ended with exit code {container.exit_code}{reason}"
 
 
 def _sentence(what: str, detail: str) -> str:

@@ -57,6 +57,44 @@ def test_one_look_gives_at_most_one_verdict(seen, state, reason):
     assert (ending.state, ending.reason) == (state, reason) if ending else state is None
 
 
+ENTRY = {"containers": [{"name": "side"}, {"name": "mine", "args": ["driver", "--class", "Main"]}]}
+TWICE = {"containers": [{"name": "side", "args": ["driver"]}, {"name": DRIVER, "args": ["driver"]}]}
+UNNAMED = [
+    pytest.param(pod("Running", container(exit_code=0), container("side")), S.SUCCEEDED, id="Spark's own name"),
+    pytest.param(
+        pod("Running", container("mine", exit_code=0), container("side"), spec=ENTRY), S.SUCCEEDED, id="its argument"
+    ),
+    pytest.param(
+        pod("Running", container("mine"), container(exit_code=0), spec=ENTRY), None, id="the argument before the name"
+    ),
+    pytest.param(
+        pod("Running", container(exit_code=0), container("side"), spec=TWICE), S.SUCCEEDED, id="the name of two"
+    ),
+    pytest.param(pod("Running", container("side", exit_code=0), spec=ENTRY), None, id="Spark's has no status yet"),
+    pytest.param(pod("Running", container("a", exit_code=0), container("b")), None, id="no way to tell"),
+    pytest.param(
+        pod("Running", container("a", exit_code=0), container("b", exit_code=0)), S.SUCCEEDED, id="all have ended"
+    ),
+    pytest.param(
+        pod("Running", container(exit_code=0), container("side", exit_code=1)), S.FAILED, id="a sidecar fails"
+    ),
+    pytest.param(
+        pod("Running", container(exit_code=0), container("side", restarts=1)), S.SUCCEEDED, id="a sidecar restarted"
+    ),
+    pytest.param(
+        pod("Running", container(exit_code=0), spec={"containers": [None, {"args": "driver"}, {"args": []}]}),
+        S.SUCCEEDED,
+        id="nonsense in the specification",
+    ),
+]
+
+
+@pytest.mark.parametrize(("seen", "state"), UNNAMED)
+def test_where_no_container_is_named_success_is_that_of_the_container_that_runs_spark(seen, state):
+    ending = observation.ending(seen, None)
+    assert (ending.state if ending else None) is state
+
+
 NAMED = [
     pytest.param(pod("Running", container(), container("side", exit_code=1)), None, id="a sidecar dies"),
     pytest.param(pod("Running", container(exit_code=0), container("side")), S.SUCCEEDED, id="Spark ends"),

@@ -21,10 +21,10 @@ from airflow_provider_spark_operator.core.driver.resources import (
     written_overhead_factor,
 )
 from airflow_provider_spark_operator.core.driver.uploads import upload_dependencies
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 
 _MAX_NAME_LENGTH = 253
 _POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
-CONTAINER_NAME = "spark-kubernetes-driver"
 _ESCALATION = "securityContext.allowPrivilegeEscalation"
 _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
 
@@ -86,7 +86,7 @@ def _container(submission: Submission, name: str | None) -> JsonObject:
     conf = submission.conf
     escalation = conf.boolean(f"spark.kubernetes.driver.{_ESCALATION}", f"spark.kubernetes.{_ESCALATION}")
     return {
-        "name": name or CONTAINER_NAME,
+        "name": name or DRIVER_CONTAINER,
         "image": _image(submission),
         "imagePullPolicy": conf.choice("spark.kubernetes.container.image.pullPolicy", _PULL_POLICIES, "IfNotPresent"),
         "ports": [
