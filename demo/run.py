@@ -51,7 +51,7 @@ async def _run(home: Path) -> None:
         parts = [await _start_cluster(components, home / "cluster", kubeconfig)]
         _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
         command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
-        reports = _reports(await components.start("dag run", command, pipe_output=True))
+        reports = task_states(await components.start("dag run", command, pipe_output=True))
         await anext(reports)
         for name, arguments in AIRFLOW_COMMANDS.items():
             parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
@@ -101,7 +101,7 @@ async def _output(part: Component) -> AsyncIterator[str]:
             yield line.decode(errors="replace").rstrip()
 
 
-async def _reports(dag_run: Component) -> AsyncIterator[dict[str, str | None]]:
+async def task_states(dag_run: Component) -> AsyncIterator[dict[str, str | None]]:
     """Yield the states of the task instances, by task id: none yet once the DAG is there, then at each change."""
     states: dict[str, str | None] = {}
     async for line in _output(dag_run):
