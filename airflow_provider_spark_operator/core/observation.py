@@ -114,8 +114,7 @@ def _runs_driver(declared: Mapping[str, object]) -> bool:
 
 
 def _exit(container: Container) -> str:
-    reason = f" ({container.reason})" if container.reason else ""
-    return f"container {container.name} of the driver ended with exit code {container.exit_code}{reason}"
+    return f"container {container.name} of the driver ended with {pods.exit_words(container)}"
 
 
 def _sentence(what: str, detail: str) -> str:
