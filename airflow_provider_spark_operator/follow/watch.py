@@ -257,6 +257,8 @@ class _Stream:
                     mailbox.recheck()
 
     def _report(self, error: KubeError) -> None:
+        if not isinstance(error, _PASSING):  # a missing right does not come by waiting
+            raise error
         logger.warning("the watch is interrupted and will be resumed: %s", error)
         self._patience.failed(error)
 

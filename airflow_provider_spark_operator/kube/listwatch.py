@@ -63,28 +63,36 @@ async def list_and_watch(
         label_selector: Of the API's syntax; so is `field_selector`.
         field_selector: See there.
         on_error: Told of every failure after the first list; what it raises ends the iteration.
-        on_alive: Told of every sign of life: each list and each event, bookmarks included.
+        on_alive: Told of every sign of life: the first list, each event, bookmarks included, and a later list if
+            the watch before it had stayed open for long. A list alone is none where no watch is to be had.
         backoff: Pauses between attempts after a failure; reset by the first success.
 
     Raises:
         KubeError: The first list failed. Later failures of any kind (rights taken away, too) are
             reported and retried, since they may pass.
     """
-    scope = _Scope(client, resource, namespace, label_selector, field_selector, on_alive)
+    scope = _Scope(client, resource, namespace, label_selector, field_selector)
+    tell_life = on_alive or _ignored
     backoff = backoff or Backoff()
     listed = await scope.list()
+    tell_life()
     yield Listed(listed.items)
     version: str | None = listed.resource_version
     silent = 0  # failures since the last event
+    lasted = False  # the latest stream
     while True:
         opened = time.monotonic()
         pause = 0.0
         try:
             async with aclosing(scope.changes(version)) as changes:
                 async for version, change in changes:  # noqa: B007 - where to resume, if it ends
-                    if not isinstance(change, Listed):
+                    if isinstance(change, Listed):
+                        opened = time.monotonic()
+                    else:
                         backoff.reset()
                         silent = 0
+                    if lasted or not isinstance(change, Listed):
+                        tell_life()
                     if change is not None:
                         yield change
         except KubeError as error:
@@ -95,7 +103,8 @@ async def list_and_watch(
             silent += 1
         # A stream that lasted was a good one, even if nothing happened. One that ended at once is a failure
         # also where the server ended it politely: it must not be asked again without a pause.
-        if time.monotonic() - opened > backoff.longest:
+        lasted = time.monotonic() - opened > backoff.longest
+        if lasted:
             backoff.reset()
         await asyncio.sleep(max(backoff.next(), min(pause, backoff.longest)))
 
@@ -105,6 +114,10 @@ def _may_resume(error: KubeError, silent: int) -> bool:
     # replaced by one with another history, for which our version means nothing: list again. Only an event
     # ends the row: a stream that lasts and stays silent may be a connection into nowhere.
     return isinstance(error, TooManyRequests) or (isinstance(error, Unreachable) and silent < 1)
+
+
+def _ignored() -> None:
+    return
 
 
 def _wish(error: KubeError) -> float:
@@ -118,17 +131,14 @@ class _Scope:
     namespace: str | None
     label_selector: str | None
     field_selector: str | None
-    on_alive: Callable[[], None] | None
 
     async def list(self) -> ObjectList:
-        listed = await self.client.list(
+        return await self.client.list(
             self.resource,
             self.namespace,
             label_selector=self.label_selector,
             field_selector=self.field_selector,
         )
-        self._tell_life()
-        return listed
 
     async def changes(self, version: str | None) -> AsyncGenerator[tuple[str, Change | None], None]:
         """Each change since `version` (None: list first) with the version reached; None for a bookmark."""
@@ -145,7 +155,6 @@ class _Scope:
         )
         async with aclosing(events) as stream:
             async for event in stream:
-                self._tell_life()
                 version = event.object.get("metadata", {}).get("resourceVersion") or version
                 if event.type == "BOOKMARK":
                     yield version, None
@@ -153,7 +162,3 @@ class _Scope:
                     yield version, Removed(event.object)
                 else:
                     yield version, Changed(event.object)
-
-    def _tell_life(self) -> None:
-        if self.on_alive is not None:
-            self.on_alive()

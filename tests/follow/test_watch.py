@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube import listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
-from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
+from airflow_provider_spark_operator.kube.errors import Forbidden, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import RUNNING, SUCCEEDED, document, move, stamp, stored
 from tests.kube.scripted import (
@@ -267,6 +267,33 @@ async def test_a_missing_right_to_watch_is_told_at_once(api: ScriptedApi, faulty
     api.script(deny("list", "sparkapplications", "spark.apache.org"), verb="list")
     with pytest.raises(Forbidden, match='grant the verb "list" on sparkapplications'):
         await follow_to(faulty_hub, REFERENCE, "never")
+
+
+async def test_a_list_that_is_granted_does_not_hide_that_the_watch_is_not(api: ScriptedApi) -> None:
+    api.script(answer(stored()), verb="get")
+    api.script(*[page(stored())] * 50, verb="list")
+    api.script(*[deny("watch", "sparkapplications", "spark.apache.org")] * 50, verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        with pytest.raises(Forbidden, match='grant the verb "watch" on sparkapplications'):
+            await follow_to(hub, REFERENCE, "never")
+        await hub.close()
+
+
+async def test_a_list_that_succeeds_does_not_renew_the_patience_with_the_watch(
+    api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = itertools.count(step=100)
+    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.001))
+    api.script(answer(stored()), verb="get")
+    api.script(*[page(stored())] * 50, verb="list")
+    api.script(*[refuse(503, "watches are off")] * 50, verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        with pytest.raises(ServerError, match="watches are off"):
+            await follow_to(hub, REFERENCE, "never")
+        await hub.close()
 
 
 async def test_an_outage_longer_than_the_patience_is_told(api: ScriptedApi, faulty_hub: WatchHub) -> None:

@@ -1,9 +1,12 @@
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from types import SimpleNamespace
 
 import pytest
 
+from airflow_provider_spark_operator.kube import listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, ServerError, Unreachable
@@ -77,6 +80,25 @@ async def test_every_sign_of_life_is_told(api: ScriptedApi, client: KubeClient) 
     api.script(page(POD), *[stream(event("BOOKMARK", version="17"), cut=True)] * 2, stream(event("ADDED", "b", "18")))
     assert await take(2, changes) == ["list a", "changed b"]
     assert signs == ["life", "life", "failure", "life", "failure", "life"]
+
+
+@pytest.mark.parametrize(("seconds", "sign"), [(0, []), (100, ["life"])], ids=["cut at once", "cut when idle"])
+async def test_a_later_list_is_a_sign_of_life_only_after_a_watch_that_lasted(
+    api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch, seconds: int, sign: list[str]
+) -> None:
+    clock = itertools.count(step=seconds)
+    monkeypatch.setattr(listwatch, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    signs: list[str] = []
+    changes = list_and_watch(
+        client,
+        PODS,
+        on_error=lambda error: signs.append("failure"),
+        on_alive=lambda: signs.append("life"),
+        backoff=Backoff(first=0.001, longest=0.01),
+    )
+    api.script(page(POD), *[stream(cut=True)] * 2, page(POD), stream(event("ADDED", "b", "18"), hold=True))
+    assert await take(3, changes) == ["list a", "list a", "changed b"]
+    assert signs == ["life", "failure", "failure", *sign, "life"]
 
 
 @pytest.mark.parametrize("gone", [stream(error_event(410, "Expired")), refuse(410, "old", "Expired")])
