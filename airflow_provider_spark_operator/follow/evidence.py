@@ -1,7 +1,6 @@
 """What the cluster still knows about a failure, and the one sentence that it makes."""
 
 import logging
-import re
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.pods import Container, containers, status_of
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Verdict
+from airflow_provider_spark_operator.follow.last_lines import LastLines, cleaned
 from airflow_provider_spark_operator.follow.pods import driver_container, driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -20,13 +20,11 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
-LOG_LINES = 10
-LOG_BYTES = 4096
-_LINE_LENGTH = 400
 _EVENTS = 5
-# The API cuts at the end what exceeds its limit, and the end is what matters: ask for more than is kept.
-_REQUESTED_BYTES = 256 * 1024
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+# After an error Spark tells at length how it shuts down: ask for many more lines than are kept.
+_REQUESTED_LINES = 200
+# The API cuts at the end what exceeds its limit, and the end is what matters.
+_REQUESTED_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Evidence:
 
     Attributes:
         reference: The application.
-        log_lines: The last lines of the driver's log: at most 10, together at most 4 KiB.
+        log_lines: The last lines of the driver's log that tell something, see `LastLines`.
         events: The latest warnings about application and driver, `<reason>: <message>`, oldest first.
         container_reason: Why the driver's container ended or waits (`OOMKilled`, `ImagePullBackOff`).
         exit_code: Of the driver's container; None if it has none.
@@ -104,19 +102,14 @@ async def _last_lines(client: KubeClient, namespace: str, pod: JsonObject) -> tu
         namespace,
         pod["metadata"]["name"],
         container=driver_container(pod),
-        tail_lines=LOG_LINES * 2,  # some are blank
+        tail_lines=_REQUESTED_LINES,
         limit_bytes=_REQUESTED_BYTES,
     )
+    last = LastLines()
     async with aclosing(stream) as lines:
-        cleaned = [_cleaned(line) async for line in lines]
-    kept: list[str] = []
-    size = 0
-    for line in reversed([line for line in cleaned if line][-LOG_LINES:]):
-        size += len(line.encode())
-        if size > LOG_BYTES:
-            break
-        kept.append(line)
-    return tuple(reversed(kept))
+        async for line in lines:
+            last.add(line)
+    return last.kept
 
 
 async def _warnings(client: KubeClient, reference: ApplicationReference, pod: JsonObject | None) -> tuple[str, ...]:
@@ -129,7 +122,7 @@ async def _warnings(client: KubeClient, reference: ApplicationReference, pod: Js
         except KubeError as error:  # the right to read events is often not given, and nothing hangs on it
             logger.debug("no events: %s", error)
     found.sort(key=_event_time)
-    return tuple(_cleaned(f"{event.get('reason')}: {event.get('message')}") for event in found[-_EVENTS:])
+    return tuple(cleaned(f"{event.get('reason')}: {event.get('message')}") for event in found[-_EVENTS:])
 
 
 def _event_time(event: Mapping[str, Any]) -> str:
@@ -142,9 +135,3 @@ def _driver_state(status: Mapping[str, object], name: str | None) -> Container |
     named = [container for container in present if container.name == name]
     failed = [container for container in present if container.exit_code]
     return next(iter(named or failed or present), None)
-
-
-def _cleaned(line: str) -> str:
-    # A sentence is one line, and what stands in a log must not steer the terminal of its reader.
-    text = " ".join(_CONTROL.sub("", line).split())
-    return text if len(text) <= _LINE_LENGTH else text[: _LINE_LENGTH - 1] + "…"

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.follow.last_lines import LastLines
 from airflow_provider_spark_operator.follow.logs import follow_driver_log
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, count_executors
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -18,7 +18,6 @@ from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 
-TAIL_LINES = 10
 # A task's log is read by people: more than this is looked up where the cluster keeps its logs.
 LONGEST_LOG = 4 * 1024 * 1024
 # Each stream is a connection of its own. Who comes later gets the last lines only, at the end.
@@ -50,7 +49,7 @@ class Narrator:
         self._log = log
         self._with_driver_log = with_driver_log
         self._told: set[tuple[str, datetime | None]] = set()
-        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._tail = LastLines()
         self._attempt = -1
         self._driver: asyncio.Task[None] | None = None
         self._executors: asyncio.Task[None] | None = None
@@ -66,8 +65,8 @@ class Narrator:
 
     @property
     def last_lines(self) -> tuple[str, ...]:
-        """The driver's last log lines, as far as they were streamed."""
-        return tuple(self._tail)
+        """The driver's last log lines that tell something, as far as they were streamed."""
+        return self._tail.kept
 
     async def tell(self, seen: Progress, resource: Mapping[str, Any]) -> None:
         """Tell what is new in `seen`, the progress of `resource`: each state once, with the time it began."""
@@ -142,7 +141,7 @@ class Narrator:
             lines = follow_driver_log(self._client, self._reference, longest=LONGEST_LOG)
             async with aclosing(lines) as stream:
                 async for line in stream:
-                    self._tail.append(line)
+                    self._tail.add(line)
                     self._log.info("driver | %s", line)
         except KubeError as error:
             self._log.warning("the driver's log cannot be read: %s", error)

@@ -16,8 +16,6 @@ from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.narration import Narrator, seconds_per_state
 
-_LINE_LENGTH = 400
-
 
 async def wait_for_end(
     hub: WatchHub, reference: ApplicationReference, log: logging.Logger, *, with_driver_log: bool
@@ -98,8 +96,7 @@ async def wait_for_state(
 async def _evidence(hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress) -> Evidence:
     found = await gather_evidence(hub.client, reference, seen)
     if not found.log_lines and narrator.last_lines:
-        lines = tuple(line for line in map(_printable, narrator.last_lines) if line)
-        return dataclasses.replace(found, log_lines=lines, log_problem=None)
+        return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)
     if found.log_lines and not narrator.last_lines:
         narrator.tell_last_lines(found.log_lines)
     return found
@@ -149,8 +146,3 @@ def _decisive_state(seen: Progress) -> str:
     # ResourceReleased does not say how it went; the state before it does.
     stop = last_stop(seen.history)
     return stop.state if stop else seen.state
-
-
-def _printable(line: str) -> str:
-    shown = "".join(character for character in line if character.isprintable()).strip()
-    return shown if len(shown) <= _LINE_LENGTH else shown[: _LINE_LENGTH - 1] + "…"

@@ -70,6 +70,26 @@ async def test_only_the_end_of_a_long_log_is_kept(api: ScriptedApi) -> None:
     assert "limitBytes" in asked
 
 
+SHUTDOWN = [f"26/01/01 00:00:{second:02} INFO SparkContext: step {second} of the shutdown" for second in range(30)]
+
+
+async def test_the_error_is_told_and_not_the_shutdown_that_follows_it(api: ScriptedApi) -> None:
+    api.script(PODS, page(), page(), verb="list")
+    error = ["26/01/01 00:00:00 WARN Utils: low", "Traceback (most recent call last):", "ValueError: 7"]
+    api.script(text_answer("\n".join([*error, *SHUTDOWN])), verb="log")
+    _, evidence = await gathered(api)
+    assert evidence.log_lines == tuple(error)
+    asked = next(seen.query for seen in api.requests if seen.path.endswith("/log"))
+    assert int(asked["tailLines"]) >= len([*error, *SHUTDOWN])
+
+
+async def test_a_log_of_nothing_but_routine_is_told_all_the_same(api: ScriptedApi) -> None:
+    api.script(PODS, page(), page(), verb="list")
+    api.script(text_answer("\n".join(SHUTDOWN)), verb="log")
+    _, evidence = await gathered(api)
+    assert evidence.log_lines == tuple(SHUTDOWN[-10:])
+
+
 async def test_wide_characters_stay_within_the_limit(api: ScriptedApi) -> None:
     api.script(PODS, page(), page(), verb="list")
     api.script(text_answer("\n".join(["語" * 900] * 10)), verb="log")

@@ -1,0 +1,38 @@
+from airflow_provider_spark_operator.follow.last_lines import LastLines
+
+ROUTINE = "26/01/01 00:00:00 INFO SparkContext: stopped"
+
+
+def last_of(*lines: str) -> tuple[str, ...]:
+    last = LastLines()
+    for line in lines:
+        last.add(line)
+    return last.kept
+
+
+def test_an_error_outlives_the_routine_after_it() -> None:
+    error = ("Traceback (most recent call last):", "ValueError: 7")
+    assert last_of(*error, *[ROUTINE] * 30, "26/01/01 00:00:00 DEBUG Utils: x") == error
+
+
+def test_warnings_and_what_only_looks_like_routine_are_told() -> None:
+    lines = ("26/01/01 00:00:00 WARN Utils: low", f"it said {ROUTINE}", "INFO: ours")
+    assert last_of(*lines) == lines
+
+
+def test_routine_is_told_where_there_is_nothing_else() -> None:
+    assert last_of(*[f"{ROUTINE} {number}" for number in range(12)]) == tuple(
+        f"{ROUTINE} {number}" for number in range(2, 12)
+    )
+
+
+def test_lines_are_fit_to_be_shown() -> None:
+    assert last_of("", " \t", "\x1b[31mred\x1b[0m\r", "a\u202eb", "x" * 1000) == ("red", "ab", "x" * 399 + "…")
+
+
+def test_another_log_begins_anew() -> None:
+    last = LastLines()
+    last.add("error")
+    last.add(ROUTINE)
+    last.clear()
+    assert last.kept == ()
