@@ -194,6 +194,7 @@ _ROUTES: Final[Mapping[tuple[str, str], list[tuple[int, int]]]] = {
     ("Stopping", "ScheduledToRestart"): [(1323, 540), (1375, 540), (1375, 74), (715, 74)],
     ("Stopping", "Terminated"): [(720, 580), (720, 658)],
     ("DriverReady", "ExecutorsStartTimedOut"): [(815, 260), (780, 290), (780, 470), (830, 518)],
+    ("RunningHealthy", "ExecutorsStartTimedOut"): [(1045, 258), (1005, 300), (1005, 470), (895, 518)],
     ("DriverReady", "RunningWithPartialCapacity"): [(945, 250), (1045, 300)],
     ("InitializedBelowThresholdExecutors", "RunningHealthy"): [(945, 340), (1045, 252)],
     ("InitializedBelowThresholdExecutors", "RunningWithPartialCapacity"): [(945, 356), (1045, 318)],

@@ -170,6 +170,16 @@ def driver_pod(story: str = "ready", **modifiers: Any) -> dict[str, Any]:
     return pod(phase, *containers, **modifiers)
 
 
+def held_up_executor(
+    name: str = "exec-1", *, waiting: str = "ImagePullBackOff", created: datetime = NOW
+) -> dict[str, Any]:
+    """An executor pod that cannot start, created at `created`."""
+    status = {**container("spark-kubernetes-executor", waiting=waiting), "image": "registry.example/spark:9"}
+    held_up = pod("Pending", status, name=name)
+    held_up["metadata"]["creationTimestamp"] = created.isoformat()
+    return held_up
+
+
 def executors(ready: int, pending: int = 0) -> list[dict[str, Any]]:
     """Executor pods."""
     executor = container("spark-kubernetes-executor")

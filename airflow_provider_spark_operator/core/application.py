@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core import observation, pods, policy, reasons
+from airflow_provider_spark_operator.core import executors, observation, pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import (
     Action,
     AddFinalizer,
@@ -258,8 +258,32 @@ def _timed_out(seen: Situation) -> Decision | None:
         return seen.wait(reasons.NOTHING_DUE, "", min(left, seen.settings.reconcile_interval))
     to = policy.TIMED_OUT[seen.state]
     message = _TIMEOUT_MESSAGES[to].format(limit=limit.total_seconds())
+    if to is _State.EXECUTORS_START_TIMED_OUT and (held_up := executors.held_up(seen.observed.executors)):
+        message = f"{message.removesuffix('.')}: {held_up[0].sentence}."
     # The words of these states are their reasons too.
     return seen.move(to, str(to), message, driver_status=pods.status_of(_driver_pod(seen)))
+
+
+def _executors_held_up(seen: Situation) -> Decision | None:
+    """End an application that asks for no number of executors, and has got none of those that Spark asked for.
+
+    The oldest one's pod has to be older than the limit: Spark replaces executors, and the state is as old
+    as the driver. One that merely waits for a node does not count: its turn may come.
+    """
+    limit = policy.executor_start_limit(seen.tolerations.application_timeout_config)
+    held_up = executors.held_up(seen.observed.executors)
+    if limit is None or not held_up or len(held_up) < len(seen.observed.executors):
+        return None
+    left = seen.remaining_beyond(limit, held_up[0].created)
+    if left > AT_ONCE:
+        return seen.wait(reasons.NOTHING_DUE, "", min(left, seen.settings.reconcile_interval))
+    message = (
+        f"No executor has started within {limit.total_seconds():g} s "
+        "(spec.applicationTolerations.applicationTimeoutConfig.executorStartTimeoutMillis): "
+        f"{held_up[0].sentence}."
+    )
+    status = pods.status_of(_driver_pod(seen))
+    return seen.move(_State.EXECUTORS_START_TIMED_OUT, reasons.EXECUTORS_START_TIMED_OUT, message, driver_status=status)
 
 
 # --- stopping ---
@@ -348,6 +372,8 @@ RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {
     _State.DRIVER_READY: (*_WITH_DRIVER, _executors, _timed_out),
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: (*_WITH_DRIVER, _executors, _timed_out),
     **dict.fromkeys(RUNNING, (*_WITH_DRIVER, _executors)),
+    # Without initExecutors this is the only running state that an application stays in.
+    _State.RUNNING_HEALTHY: (*_WITH_DRIVER, _executors, _executors_held_up),
     **dict.fromkeys(STOPPING, (_restarted, _retained, _released)),
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: (_kept,),
     _State.RESOURCE_RELEASED: (_gone,),

@@ -85,6 +85,12 @@ def timeout(config: ApplicationTimeoutConfig, state: ApplicationState) -> timede
     return duration(millis) if millis > 0 else None
 
 
+def executor_start_limit(config: ApplicationTimeoutConfig) -> timedelta | None:
+    """How long executors may take to start; None where nothing limits it."""
+    millis = config.executor_start_timeout_millis
+    return duration(millis) if millis > 0 else None
+
+
 def executor_state(
     config: InstanceConfig, state: ApplicationState, ready: int, *, dynamic_allocation: bool
 ) -> ApplicationState:

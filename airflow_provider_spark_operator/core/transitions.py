@@ -47,6 +47,8 @@ MOVES: Final[Mapping[ApplicationState, frozenset[ApplicationState]]] = {
         _State.EXECUTORS_START_TIMED_OUT,
     },
     **{state: _DRIVER_GOES | (RUNNING - {state}) for state in RUNNING},
+    # Without initExecutors an application runs before it has executors.
+    _State.RUNNING_HEALTHY: _DRIVER_GOES | (RUNNING - {_State.RUNNING_HEALTHY}) | {_State.EXECUTORS_START_TIMED_OUT},
     **{state: TERMINATED | {_State.SCHEDULED_TO_RESTART} for state in STOPPING},
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: frozenset({_State.RESOURCE_RELEASED}),
     _State.RESOURCE_RELEASED: frozenset(),

@@ -7,6 +7,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.states import ApplicationState
 
 _State = ApplicationState
@@ -69,8 +70,6 @@ class _Cause:
     advice: str = ""
 
 
-# Spark's own name for the container that it runs in; a pod template may choose another.
-_SPARK_CONTAINER: Final = "spark-kubernetes-driver"
 # The runtime had the container, but could not run its command.
 _START_FAILURES: Final = frozenset({"StartError", "ContainerCannotRun"})
 # Pod reasons with which the node or the scheduler takes a pod away.
@@ -92,7 +91,7 @@ _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
         FailureKind.INFRASTRUCTURE,
         reasons.EXECUTORS_START_TIMED_OUT,
         "too few executors were ready in time",
-        "see the executor pods' events, lower initExecutors, or raise executorStartTimeoutMillis",
+        "see the executor pods' events, lower initExecutors where it is set, or raise executorStartTimeoutMillis",
     ),
 }
 
@@ -115,7 +114,7 @@ def _cause(stop: StateEntry) -> _Cause:
         advice = "raise what the driver requests to what it uses, memory by spark.driver.memoryOverhead"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, advice)
     if stop.state in _TIMEOUTS:
-        return _obstacle(status) or _timeout(stop.state)
+        return _obstacle(status) or _timeout(stop)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
         what = _lower_first(stop.message or "the driver pod was deleted while it ran")
         return _taken_away(status) or _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, what)
@@ -134,8 +133,10 @@ def _refusal(stop: StateEntry) -> _Cause:
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
 
 
-def _timeout(state: str) -> _Cause:
-    kind, reason, what, advice = _TIMEOUTS[state]
+def _timeout(stop: StateEntry) -> _Cause:
+    kind, reason, what, advice = _TIMEOUTS[stop.state]
+    if stop.reason == reasons.EXECUTORS_START_TIMED_OUT and stop.message:
+        what = _lower_first(stop.message)  # no status is recorded of executors: what they wait for is only there
     return _Cause(kind, True, reason, what, advice)
 
 
@@ -197,7 +198,7 @@ def _precedence(container: pods.Container) -> int:
     """Which of several containers that failed says why: the one out of memory, else the one that runs Spark."""
     if container.reason == reasons.OUT_OF_MEMORY:
         return 0
-    return 1 if container.name == _SPARK_CONTAINER else 2
+    return 1 if container.name == DRIVER_CONTAINER else 2
 
 
 def _ended_container(failed: pods.Container, reason: str | None) -> _Cause:

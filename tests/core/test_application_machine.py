@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.core.policy import TIMED_OUT
 from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import MOVES
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
-from tests.builders import DRIVER, NOW, application, application_document, executors, status_at
+from tests.builders import DRIVER, NOW, application, application_document, executors, held_up_executor, status_at
 from tests.core.play import Play
 
 LOOKING_FOR_A_DRIVER = timedelta(seconds=62)  # the grace period of a driver that the cache does not show, and a little
@@ -135,9 +135,11 @@ class ApplicationMachine(RuleBasedStateMachine):
         self.play.vanish()
 
     @precondition(alive)
-    @rule(ready=st.integers(0, 4))
-    def executors_change(self, ready: int) -> None:
+    @rule(ready=st.integers(0, 4), held_up=st.booleans())
+    def executors_change(self, ready: int, held_up: bool) -> None:
         self.play.executors = executors(ready)
+        if held_up:
+            self.play.executors.append(held_up_executor("exec-9", created=self.play.now))
 
     @precondition(alive)
     @rule(tolerations=tolerations())

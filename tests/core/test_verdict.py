@@ -281,7 +281,7 @@ FAILURES = [
         INFRASTRUCTURE,
         reasons.EXECUTORS_START_TIMED_OUT,
         "too few executors were ready in time; "
-        "see the executor pods' events, lower initExecutors, or raise executorStartTimeoutMillis",
+        "see the executor pods' events, lower initExecutors where it is set, or raise executorStartTimeoutMillis",
         id="executors timeout",
     ),
 ]
@@ -392,6 +392,21 @@ def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself
     assert (judged_so.failure_kind, judged_so.reason) == (kind, reason)
     assert "exit code 143 (Error, killed by SIGTERM)" in judged_so.sentence
     assert ("the driver pod was deleted while it ran" in judged_so.sentence) is (kind is INFRASTRUCTURE)
+
+
+def test_executors_that_could_not_start_are_quoted():
+    said = "No executor has started within 90 s: executor pod exec-1 cannot start: ImagePullBackOff."
+    status = move(
+        status_at(S.RUNNING_HEALTHY),
+        S.EXECUTORS_START_TIMED_OUT,
+        NOW,
+        said,
+        driver_pod("ready")["status"],
+        reason=reasons.EXECUTORS_START_TIMED_OUT,
+    )
+    failed = judged(move(status, S.RESOURCE_RELEASED, NOW, ""))
+    assert (failed.failure_kind, failed.reason) == (INFRASTRUCTURE, reasons.EXECUTORS_START_TIMED_OUT)
+    assert "within 90 s: executor pod exec-1 cannot start: ImagePullBackOff; see the executor pods" in failed.sentence
 
 
 def test_a_later_attempt_is_named_in_the_sentence():
