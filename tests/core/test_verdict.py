@@ -2,7 +2,7 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import Observed, Present, Refused, Settings
+from airflow_provider_spark_operator.core.decision import Observed, Refused, Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
@@ -15,7 +15,6 @@ from tests.builders import (
     container,
     driver_pod,
     pod,
-    seconds,
     status_at,
     status_in,
 )
@@ -369,29 +368,6 @@ def test_an_image_that_cannot_be_pulled_is_named():
     failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", waiting))
     assert "the image registry.example/spark:9 of the driver's container" in failed.sentence
     assert "spark.kubernetes.container.image" in failed.sentence
-
-
-@pytest.mark.parametrize(
-    ("finished", "kind", "reason"),
-    [
-        (None, INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
-        (NOW + seconds(1), INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
-        (NOW - seconds(1), APPLICATION, reasons.DRIVER_FAILED),
-    ],
-    ids=["unknown", "after the deletion", "before the deletion"],
-)
-def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself(finished, kind, reason):
-    ended = container(exit_code=143, reason="Error")
-    if finished is not None:
-        ended["state"]["terminated"]["finishedAt"] = finished.isoformat()
-    deleted = pod("Failed", ended, deletion=NOW + seconds(30))
-    running = application(status=status_at(S.RUNNING_HEALTHY))
-    decision = decide(running, Observed(Present(deleted)), Settings(), NOW + seconds(2))
-    assert decision.status is not None
-    judged_so = judged(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
-    assert (judged_so.failure_kind, judged_so.reason) == (kind, reason)
-    assert "exit code 143 (Error, killed by SIGTERM)" in judged_so.sentence
-    assert ("the driver pod was deleted while it ran" in judged_so.sentence) is (kind is INFRASTRUCTURE)
 
 
 def test_executors_that_could_not_start_are_quoted():

@@ -1,0 +1,36 @@
+import pytest
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.decision import Observed, Present, Settings
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import move
+from airflow_provider_spark_operator.core.verdict import FailureKind, verdict
+from tests.builders import NOW, application, application_document, container, pod, seconds, status_at
+
+S = ApplicationState
+
+
+@pytest.mark.parametrize(
+    ("finished", "kind", "reason"),
+    [
+        (None, FailureKind.INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
+        (NOW + seconds(1), FailureKind.INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
+        (NOW - seconds(1), FailureKind.APPLICATION, reasons.DRIVER_FAILED),
+    ],
+    ids=["unknown", "after the deletion", "before the deletion"],
+)
+def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself(finished, kind, reason):
+    ended = container(exit_code=143, reason="Error")
+    if finished is not None:
+        ended["state"]["terminated"]["finishedAt"] = finished.isoformat()
+    deleted = pod("Failed", ended, deletion=NOW + seconds(30))
+    running = application(status=status_at(S.RUNNING_HEALTHY))
+    decision = decide(running, Observed(Present(deleted)), Settings(), NOW + seconds(2))
+    assert decision.status is not None
+    released = move(decision.status, S.RESOURCE_RELEASED, NOW, "")
+    judged_so = verdict(progress(application_document(status=released.to_document())))
+    assert (judged_so.failure_kind, judged_so.reason) == (kind, reason)
+    assert "exit code 143 (Error, killed by SIGTERM)" in judged_so.sentence
+    assert ("the driver pod was deleted while it ran" in judged_so.sentence) is (kind is FailureKind.INFRASTRUCTURE)
