@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Never
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
@@ -16,7 +18,7 @@ from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict,
 from airflow_provider_spark_operator.kube.resources import PODS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.files import read_templates
-from airflow_provider_spark_operator.reconcile.observe import owner_uids
+from airflow_provider_spark_operator.reconcile.observe import driver_of, owner_uids
 from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 
 logger = logging.getLogger(__name__)
@@ -39,15 +41,27 @@ class Creation:
 
 
 async def create_attempt(
-    client: KubeClient, application: SparkApplication, attempt_id: int, operator_name: str
+    client: KubeClient,
+    application: SparkApplication,
+    attempt_id: int,
+    operator_name: str,
+    known_pods: Iterable[JsonObject] = (),
 ) -> Creation:
     """Create whatever of an attempt does not exist yet: config maps, driver pod, then what the driver owns.
 
     Config maps named in the resource come before the pod, which may mount them; until the pod is there to own
     them, the application does, so that nothing is left over if we are killed in between.
 
+    Args:
+        client: of the API.
+        application: the resource as it is now.
+        attempt_id: the number of the attempt.
+        operator_name: the value of the label by which the controller knows its own.
+        known_pods: those that carry the application's name. A driver of this attempt among them that bears another
+            name than the resource leads to now is deleted first: the application was edited after an earlier pass.
+
     Raises:
-        NotYet: an object of an earlier attempt is still going.
+        NotYet: an object of an earlier attempt or pass is still going.
         KubeError: the API did not answer, or not now; which part exists is unknown, and repeating is harmless.
     """
     try:
@@ -63,15 +77,9 @@ async def create_attempt(
             "attempt %d: %s", attempt_id, warning, extra={"application": f"{application.namespace}/{application.name}"}
         )
     family = _Family(client, application, operator_name, resources)
-    try:
-        await _create(client, family, resources)
-    except _NameTaken as error:
-        return Creation(Refused(str(error)), family.driver)
-    except KubeError as error:
-        if not is_refusal(error):
-            raise
-        return Creation(Refused(str(error)), family.driver)
-    return Creation(Created(), family.driver)
+    name = resources.pod["metadata"]["name"]
+    others = (pod for pod in known_pods if pod["metadata"]["name"] != name)
+    return await _carry_out(family, driver_of(application, attempt_id, others))
 
 
 async def delete_attempt(
@@ -92,6 +100,26 @@ async def delete_attempt(
         existing = await family.find(document)
         if existing is not None and await family.has(existing):
             await _delete(client, existing)
+
+
+async def _carry_out(family: "_Family", outdated: JsonObject | None) -> Creation:
+    try:
+        if outdated is not None:
+            await _replace(family.client, outdated)
+        await _create(family.client, family, family.resources)
+    except _NameTaken as error:
+        return Creation(Refused(str(error)), family.driver)
+    except KubeError as error:
+        if not is_refusal(error):
+            raise
+        return Creation(Refused(str(error)), family.driver)
+    return Creation(Created(), family.driver)
+
+
+async def _replace(client: KubeClient, outdated: JsonObject) -> Never:
+    if "deletionTimestamp" not in outdated["metadata"]:
+        await _delete(client, outdated, propagation="Foreground")
+    raise NotYet(f"{_named(outdated)} was created before the application was edited, and is not gone yet")
 
 
 async def _create(client: KubeClient, family: "_Family", resources: AttemptResources) -> None:
@@ -169,10 +197,16 @@ async def _set_owners(client: KubeClient, document: JsonObject) -> None:
     await client.patch(resource_type_of(document), metadata["name"], metadata["namespace"], patch)
 
 
-async def _delete(client: KubeClient, existing: JsonObject) -> None:
+async def _delete(client: KubeClient, existing: JsonObject, *, propagation: str | None = None) -> None:
     metadata = existing["metadata"]
     try:
-        await client.delete(resource_type_of(existing), metadata["name"], metadata["namespace"], uid=metadata["uid"])
+        await client.delete(
+            resource_type_of(existing),
+            metadata["name"],
+            metadata["namespace"],
+            propagation=propagation,
+            uid=metadata["uid"],
+        )
     except (NotFound, Conflict):
         return  # gone, or another has the name by now
 

@@ -200,7 +200,10 @@ class Reconciler:
             live = await self._applications.read_again(key_of(current.resource))
             if live is None or _state_of(live) != _state_of(current.resource):
                 raise _Outdated
-        creation = await create_attempt(self._client, current.application, attempt_id, self._settings.operator_name)
+        pods = self._caches.pods.belonging_to(key_of(current.resource))
+        creation = await create_attempt(
+            self._client, current.application, attempt_id, self._settings.operator_name, pods
+        )
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
         self._caches.pods.put_answer(creation.driver)

@@ -194,3 +194,17 @@ async def test_a_driver_that_its_edited_application_would_not_lead_to_is_deleted
     async with controlling(stage.client, stage.namespace):
         await stage.until(lambda seen: seen is None)
         await stage.until_no_child_is_left()
+
+
+async def test_a_creation_repeated_after_an_edit_of_the_name_replaces_the_driver(stage: Stage) -> None:
+    async with controlling(stage.client, stage.namespace):
+        submitted = await stage.submit(application())
+        await stage.until_state(State.DRIVER_REQUESTED)
+    # As if the controller had been killed before it wrote the status, and the resource edited since.
+    await stage.patch({"status": None}, subresource="status")
+    await stage.patch({"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "another"}}})
+    async with controlling(stage.client, stage.namespace):
+        await stage.until_state(State.DRIVER_REQUESTED)
+        (driver,) = await stage.objects(PODS)
+    assert driver["metadata"]["name"] == "another"
+    assert [owner["uid"] for owner in driver["metadata"]["ownerReferences"]] == [submitted["metadata"]["uid"]]
