@@ -58,7 +58,7 @@ async def _follow_through(
         async with asyncio.timeout(limit):
             ending = await _narrated_end(cluster.client, hub, submission.reference)
         if isinstance(ending, str):
-            print_error(f"{submission.reference}: the driver cannot be started: {ending}")
+            print_error(f"{submission.reference}: {ending}")
             return ExitCode.INFRASTRUCTURE_FAILED
         return await _judged(cluster.client, submission.reference, ending)
     except TimeoutError:
@@ -82,7 +82,7 @@ def _retaining(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _narrated_end(client: KubeClient, hub: WatchHub, reference: ApplicationReference) -> Ending | str:
-    """The end of the application, or why its driver cannot be started."""
+    """The end of the application, or which of its pods cannot be started and why."""
     async with Narration(client, reference) as narration:
         end = asyncio.create_task(wait_for_end(hub, reference, narration.on_progress))
         either: set[asyncio.Future[Any]] = {end, narration.obstacle}

@@ -14,9 +14,10 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.pods import containers, is_ready, status_of
+from airflow_provider_spark_operator.core.pods import is_ready
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.follow.logs import follow_driver_log
+from airflow_provider_spark_operator.follow.pods import blocked_container, why_blocked
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
@@ -26,8 +27,8 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # The last lines of a driver that has ended come at once; a driver that is gone has none any more.
 _LAST_LINES_SECONDS = 5.0
-# Why a container that will run does not run yet.
-_ON_THE_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
+# The container can be started, but ends each time: Spark replaces an executor that does not come up.
+_RESTARTED = "CrashLoopBackOff"
 _WITHOUT_DRIVER = INITIALIZING | {ApplicationState.SCHEDULING_FAILURE, ApplicationState.RESOURCE_RELEASED}
 
 
@@ -39,8 +40,8 @@ class Narration:
         reference: the application.
 
     Attributes:
-        obstacle: set when the driver's container cannot be started; says why. On a cluster of one's own nobody
-            will mend it.
+        obstacle: set when the driver or an executor cannot be started; says which pod, why, and with what
+            image. On a cluster of one's own nobody will mend it.
     """
 
     def __init__(self, client: KubeClient, reference: ApplicationReference) -> None:
@@ -107,7 +108,7 @@ class Narration:
             self._ready.pop(name, None)
         elif role == ROLE_EXECUTOR:
             self._ready[name] = is_ready(pod)
-        elif role == ROLE_DRIVER and not self.obstacle.done() and (obstacle := _obstacle(pod)):
+        if not gone and not self.obstacle.done() and (obstacle := _obstacle(pod, name, role)):
             self.obstacle.set_result(obstacle)
 
     def _tell_executors(self) -> None:
@@ -117,13 +118,15 @@ class Narration:
             print_note(f"{datetime.now(UTC).astimezone():%H:%M:%S} {words}")
 
 
-def _obstacle(pod: JsonObject) -> str | None:
-    """Why a container of the pod cannot be started, None if it can."""
-    status = status_of(pod)
-    for container in [*containers(status, "initContainerStatuses"), *containers(status)]:
-        if container.waiting and container.reason not in _ON_THE_WAY:
-            return ": ".join(part for part in (container.reason, container.message) if part)
-    return None
+def _obstacle(pod: JsonObject, name: str, role: str | None) -> str | None:
+    """Why the driver or an executor cannot be started, None if it can."""
+    container = blocked_container(pod)
+    if container is None or role not in (ROLE_DRIVER, ROLE_EXECUTOR):
+        return None
+    if role == ROLE_EXECUTOR and container.reason == _RESTARTED:
+        return None
+    who = "the driver" if role == ROLE_DRIVER else f"executor pod {name}"
+    return f"{who} cannot be started: {why_blocked(container)}"
 
 
 def _explained(message: str | None) -> str:

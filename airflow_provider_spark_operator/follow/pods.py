@@ -1,6 +1,6 @@
 """The pods of an application, found by the labels that every operator of this kind puts on them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
-from airflow_provider_spark_operator.core.pods import containers, is_ready, status_of
+from airflow_provider_spark_operator.core.pods import Container, containers, is_ready, status_of
+from airflow_provider_spark_operator.follow.last_lines import cleaned
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -18,6 +19,8 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # Spark's own name for the driver's container; a pod template may choose another.
 _DRIVER_CONTAINER = "spark-kubernetes-driver"
+# Why a container that will run does not run yet.
+_ON_THE_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
 @dataclass(frozen=True)
@@ -39,18 +42,37 @@ async def driver_pod(client: KubeClient, reference: ApplicationReference) -> Jso
     return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
 
 
-async def count_executors(client: KubeClient, reference: ApplicationReference) -> ExecutorCount:
-    """How many executors the application has.
+async def executor_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
+    """The executors of the application's driver.
 
     Raises:
         KubeError: Pods cannot be listed.
     """
     driver = await driver_pod(client, reference)
     if driver is None:
-        return ExecutorCount(0, 0)
+        return []
     pods = await _pods(client, reference, ROLE_EXECUTOR)
-    own = [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
-    return ExecutorCount(sum(is_ready(pod) for pod in own), len(own))
+    return [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
+
+
+def count(executors: Sequence[Mapping[str, Any]]) -> ExecutorCount:
+    """How many executors there are."""
+    return ExecutorCount(sum(is_ready(pod) for pod in executors), len(executors))
+
+
+def blocked_container(pod: Mapping[str, Any]) -> Container | None:
+    """The container that keeps the pod from starting: its image or something else of it cannot be had."""
+    status = status_of(pod)
+    for container in [*containers(status, "initContainerStatuses"), *containers(status)]:
+        if container.waiting and container.reason not in _ON_THE_WAY:
+            return container
+    return None
+
+
+def why_blocked(container: Container) -> str:
+    """The reason, the message and the image of a `blocked_container`, on one line."""
+    said = cleaned(": ".join(part for part in (container.reason, container.message) if part))
+    return said if container.image in said else f"{said} (image {container.image})"
 
 
 def driver_container(pod: Mapping[str, Any]) -> str | None:

@@ -12,7 +12,13 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.follow.last_lines import LastLines
 from airflow_provider_spark_operator.follow.logs import follow_driver_log
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, count_executors
+from airflow_provider_spark_operator.follow.pods import (
+    ExecutorCount,
+    blocked_container,
+    count,
+    executor_pods,
+    why_blocked,
+)
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -50,6 +56,7 @@ class Narrator:
         self._with_driver_log = with_driver_log
         self._told: set[tuple[str, datetime | None]] = set()
         self._tail = LastLines()
+        self._blocked: set[str] = set()  # executors, by uid
         self._attempt = -1
         self._driver: asyncio.Task[None] | None = None
         self._executors: asyncio.Task[None] | None = None
@@ -94,11 +101,11 @@ class Narrator:
         if seen.phase is not Phase.RUNNING:
             self._say(entry)
             return
-        count = await self._count()
-        self._say(entry, f", executors {_shown(count, wanted)}" if count else "")
+        found = await self._count()
+        self._say(entry, f", executors {_shown(found, wanted)}" if found else "")
         await _stopped(self._executors)
-        if count and count.ready < wanted:
-            self._executors = asyncio.create_task(self._await_executors(count, wanted))
+        if found and not _complete(found, wanted):
+            self._executors = asyncio.create_task(self._await_executors(found, wanted))
 
     def _say(self, entry: StateEntry, more: str = "") -> None:
         since = f" since {entry.time.astimezone(UTC):%H:%M:%S} UTC" if entry.time else ""
@@ -107,19 +114,30 @@ class Narrator:
 
     async def _await_executors(self, last: ExecutorCount, wanted: int) -> None:
         backoff = Backoff(first=1.0, longest=30.0)
-        while last.ready < wanted:
+        while not _complete(last, wanted):
             await asyncio.sleep(backoff.next())
-            count = await self._count()
-            if count and count != last:
-                self._log.info("%s: executors %s", self._reference, _shown(count, wanted))
-                last = count
+            found = await self._count()
+            if found and found != last:
+                self._log.info("%s: executors %s", self._reference, _shown(found, wanted))
+                last = found
 
     async def _count(self) -> ExecutorCount | None:
         try:
-            return await count_executors(self._client, self._reference)
+            pods = await executor_pods(self._client, self._reference)
         except KubeError as error:
             self._log.debug("executors cannot be counted: %s", error)
             return None
+        self._tell_blocked(pods)
+        return count(pods)
+
+    def _tell_blocked(self, executors: Iterable[Mapping[str, Any]]) -> None:
+        for pod in executors:
+            name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+            container = blocked_container(pod)
+            if container is not None and uid not in self._blocked:
+                self._blocked.add(uid)
+                why = why_blocked(container)
+                self._log.warning("%s: executor %s cannot be started: %s", self._reference, name, why)
 
     async def _keep_up_with_driver(self, seen: Progress) -> None:
         if seen.attempt != self._attempt:
@@ -175,8 +193,13 @@ def _wanted_executors(resource: Mapping[str, Any]) -> int:
     return int(value) if value.isdecimal() else _DEFAULT_EXECUTORS
 
 
-def _shown(count: ExecutorCount, wanted: int) -> str:
-    return f"{count.ready}/{max(wanted, count.present)}"
+def _complete(found: ExecutorCount, wanted: int) -> bool:
+    # With dynamic allocation it is not known how many will come: at least one, and all that are there are to be ready.
+    return found.ready >= max(wanted, found.present, 1)
+
+
+def _shown(found: ExecutorCount, wanted: int) -> str:
+    return f"{found.ready}/{max(wanted, found.present)}"
 
 
 async def _stopped(task: asyncio.Task[None] | None) -> None:

@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.await_end import judge, wait_for_end
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, count_executors
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, count, executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.submit import submit
 from airflow_provider_spark_operator.follow.watch import WatchHub
@@ -64,5 +64,5 @@ async def test_executors_are_counted_by_their_driver() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(page(driver()), page(*pods), page())
         reference = ApplicationReference("jobs", "pi", "u1")
-        assert await count_executors(client, reference) == ExecutorCount(ready=1, present=2)
-        assert await count_executors(client, reference) == ExecutorCount(0, 0)
+        assert count(await executor_pods(client, reference)) == ExecutorCount(ready=1, present=2)
+        assert count(await executor_pods(client, reference)) == ExecutorCount(0, 0)
