@@ -71,6 +71,8 @@ class Components:
                 stdout=asyncio.subprocess.PIPE if pipe_output else output,
                 stderr=output,
                 env=self._environment,
+                # A signal to the demo's whole group must not take the guards, or what they guard goes free.
+                start_new_session=True,
             )
         self._running.append((process, ours))
         return Component(name, log, process)
