@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from tests.cluster import Cluster
 
 # How long an example takes says more about the machine than about the code; a failure tells how to repeat it.
-settings.register_profile("project", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "project", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("project")
 
 _AIRFLOW_HOME = pytest.StashKey[Path]()
