@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.names import (
+    DRIVER_CONTAINER,
     LABEL_APPLICATION_NAME,
     LABEL_ROLE,
     ROLE_DRIVER,
@@ -17,8 +18,6 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-# Spark's own name for the driver's container; a pod template may choose another.
-_DRIVER_CONTAINER = "spark-kubernetes-driver"
 # Why a container that will run does not run yet.
 _ON_THE_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
@@ -78,7 +77,7 @@ def why_blocked(container: Container) -> str:
 def driver_container(pod: Mapping[str, Any]) -> str | None:
     """The name of the container that runs the driver: Spark's name for it, else the pod's first one."""
     names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
-    return _DRIVER_CONTAINER if _DRIVER_CONTAINER in names else next(iter(names), None)
+    return DRIVER_CONTAINER if DRIVER_CONTAINER in names else next(iter(names), None)
 
 
 def has_ended(pod: Mapping[str, Any]) -> bool:
