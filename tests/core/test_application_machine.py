@@ -116,6 +116,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
         document = application_document(finalizer=finalizer, tolerations=tolerations)
         self.play = Play(document, Settings(trim_state_transition_history=trim))
+        self.limits_changed = self.play.now
         self.clock_went_back = False
 
     def alive(self) -> bool:
@@ -145,6 +146,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     @rule(tolerations=tolerations())
     def tolerations_change(self, tolerations: dict[str, Any]) -> None:
         self.play.change(applicationTolerations=tolerations)
+        self.limits_changed = self.play.now
 
     @precondition(alive)
     @rule(spec=SPEC_EDITS)
@@ -177,7 +179,11 @@ class ApplicationMachine(RuleBasedStateMachine):
     @precondition(alive)
     @rule(seconds=st.sampled_from([1, 61, 400]))
     def time_passes(self, seconds: int) -> None:
-        """No state that has a limit lasts longer, unless the clock went back or the application is held."""
+        """No state that has a limit lasts longer, unless the clock went back or the application is held.
+
+        A limit that was shortened below the age of the state is acted on from then on: what is still to be
+        released has its own time to go.
+        """
         self.play.look().advance(seconds)
         if self.play.document is None or self.clock_went_back:
             return
@@ -185,8 +191,11 @@ class ApplicationMachine(RuleBasedStateMachine):
         limit = longest_stay(application)
         if limit is not None and not application.spec.suspend:
             assert application.status is not None
-            age = self.play.now - application.status.current_state.last_transition_time
-            assert age <= limit, f"{self.play.state} has lasted {age}"
+            entered = application.status.current_state.last_transition_time
+            timeouts = application.spec.application_tolerations.application_timeout_config
+            grace = policy.duration(timeouts.force_termination_grace_period_millis)
+            due = max(entered + limit, self.limits_changed + grace + LOOKING_FOR_A_DRIVER)
+            assert self.play.now <= due, f"{self.play.state} has lasted {self.play.now - entered}"
 
     @precondition(alive)
     @rule()
