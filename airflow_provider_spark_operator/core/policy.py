@@ -158,10 +158,16 @@ def one_more(number: int) -> int:
 
 def attempt_duration(status: ApplicationStatus) -> timedelta:
     """The time from the latest initializing entry of the history (or its first) to the current state."""
+    first = (in_order(status.state_transition_history) or [status.current_state])[0]
+    began = attempt_began(status) or first.last_transition_time
+    return elapsed(began, status.current_state.last_transition_time)
+
+
+def attempt_began(status: ApplicationStatus) -> datetime | None:
+    """When the current attempt was submitted or scheduled; None where the history does not say."""
     records = in_order(status.state_transition_history)
-    begins = [record for record in records if record.current_state_summary in INITIALIZING]
-    began = (begins[-1:] or records[:1] or [status.current_state])[0]
-    return elapsed(began.last_transition_time, status.current_state.last_transition_time)
+    begins = [record.last_transition_time for record in records if record.current_state_summary in INITIALIZING]
+    return begins[-1] if begins else None
 
 
 def exceeded_limit(config: RestartConfig, ended_in: ApplicationState, following: AttemptInfo) -> str | None:

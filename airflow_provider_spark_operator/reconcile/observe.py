@@ -14,10 +14,13 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_EXECUTOR,
     application_id,
 )
+from airflow_provider_spark_operator.core.policy import attempt_began
+from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 
 # A driver is deleted before its successor is created, so that only the last few can linger.
 _LINGERING_ATTEMPTS = 8
+_APPLICATION_ID_KEY = "spark.app.id"
 
 
 def application_of(pod: Mapping[str, Any]) -> ObjectKey | None:
@@ -49,21 +52,26 @@ def current_attempt(application: SparkApplication) -> int:
     return application.status.current_attempt_summary.attempt_info.id if application.status else 0
 
 
+def drivers_of(application: SparkApplication, pods: Iterable[JsonObject]) -> list[JsonObject]:
+    """The driver pods among `pods` that are the application's, whatever their attempt.
+
+    A pod is the application's by its owner's uid, not by its name: the pod of a former application of the same
+    name is none.
+    """
+    return [pod for pod in pods if _role(pod) == ROLE_DRIVER and application.uid in owner_uids(pod)]
+
+
 def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[JsonObject]) -> JsonObject | None:
     """The driver pod of an attempt among `pods`, None if it is not there.
 
-    A pod is the application's by its owner's uid, not by its name: the pod of a former application of
-    the same name is none. Which attempt it is of shows in its selector label; where the user has fixed that,
-    or changed it since, the one that is not being deleted and is the youngest is the current one.
+    Which attempt it is of shows in its selector label; where the user has fixed that, or changed it since, the one
+    that is not being deleted and is the youngest is the current one.
     """
     candidates = [
-        pod
-        for pod in pods
-        if _role(pod) == ROLE_DRIVER
-        and application.uid in owner_uids(pod)
-        and not _is_of_earlier_attempt(application, attempt_id, pod)
+        pod for pod in drivers_of(application, pods) if not _is_of_earlier_attempt(application, attempt_id, pod)
     ]
-    expected = application_id(application.namespace, application.name, attempt_id)
+    fixed = application.spec.spark_conf.get(_APPLICATION_ID_KEY)
+    expected = fixed or application_id(application.namespace, application.name, attempt_id)
 
     def rank(pod: JsonObject) -> tuple[bool, bool, str]:
         metadata = pod["metadata"]
@@ -89,9 +97,19 @@ def executors_of(driver: Mapping[str, Any], pods: Iterable[JsonObject]) -> tuple
 
 
 def _is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: JsonObject) -> bool:
-    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
+    """Whether the label says so, and neither the user has chosen that very id nor the pod is younger than the attempt.
+
+    An id that the user has fixed may look like that of another attempt, and the user may have taken it out since.
+    """
     label = _selector_label(pod)
-    return any(application_id(application.namespace, application.name, each) == label for each in earlier)
+    if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
+        return False
+    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
+    if all(application_id(application.namespace, application.name, each) != label for each in earlier):
+        return False
+    began = attempt_began(application.status) if application.status else None
+    created = read_time(pod["metadata"].get("creationTimestamp"))
+    return began is None or created is None or created < began.replace(microsecond=0)  # pods' times are whole seconds
 
 
 def _role(pod: Mapping[str, Any]) -> str | None:

@@ -1,10 +1,13 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.decision import Present, Unconfirmed
+from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 from airflow_provider_spark_operator.reconcile.observe import application_of, driver_of, executors_of, observe
 from tests import builders
@@ -95,3 +98,43 @@ def test_the_status_says_which_attempt_is_the_current_one() -> None:
     observed = observe(restarted, pods)
     assert isinstance(observed.driver, Present)
     assert observed.driver.pod == pods[1]
+
+
+BEGAN = builders.NOW + timedelta(milliseconds=1500)
+
+
+def in_attempt_1(conf: dict[str, str]) -> SparkApplication:
+    """An application whose second attempt began a second and a half after its first."""
+    first = builders.status_in(ApplicationState.DRIVER_REQUESTED, ApplicationState.FAILED)
+    second = move_to_next_attempt(first, AttemptInfo(id=1), BEGAN, "", trim=True)
+    status = move(second, ApplicationState.DRIVER_REQUESTED, BEGAN, "")
+    return builders.application(status=status, conf=conf)
+
+
+@pytest.mark.parametrize(
+    ("conf", "created", "found"),
+    [
+        pytest.param({"spark.app.id": "pi-0"}, "2026-01-01T12:00:01Z", "pi-0-driver", id="fixed"),
+        pytest.param({"spark.app.id": "pi-0"}, "2026-01-01T11:00:00Z", "pi-0-driver", id="fixed, clocks differ"),
+        pytest.param({}, "2026-01-01T12:00:01Z", "pi-0-driver", id="fixed when the driver was created"),
+        pytest.param({}, "2026-01-01T12:00:00Z", None, id="of the attempt before"),
+        pytest.param({}, None, None, id="of unknown age"),
+    ],
+)
+def test_an_id_of_the_users_that_looks_like_an_earlier_attempts_hides_no_driver(
+    conf: dict[str, str], created: str | None, found: str | None
+) -> None:
+    driver = pod("pi-0-driver")
+    driver["metadata"]["creationTimestamp"] = created
+    assert name_of(driver_of(in_attempt_1(conf), 1, [driver])) == found
+
+
+def test_the_id_that_the_user_has_fixed_tells_the_driver() -> None:
+    pods = [pod("mine", selector="mine", created="2026-01-01T11:00:00Z"), pod("pi-1-driver", selector="pi-1")]
+    assert name_of(driver_of(in_attempt_1({"spark.app.id": "mine"}), 1, pods)) == "mine"
+
+
+def test_a_pod_whose_label_is_none_is_of_no_earlier_attempt() -> None:
+    driver = pod("pi-0-driver")
+    driver["metadata"]["labels"]["spark-app-selector"] = None
+    assert name_of(driver_of(in_attempt_1({}), 1, [driver])) == "pi-0-driver"
