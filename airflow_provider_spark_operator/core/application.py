@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.core.decision import (
     Settings,
     Unconfirmed,
 )
+from airflow_provider_spark_operator.core.interruption import never_ended
 from airflow_provider_spark_operator.core.models.application import DeploymentMode, SparkApplication
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
@@ -362,7 +363,7 @@ def _main_container(seen: Situation) -> str | None:
     return observation.main_container(seen.spec.spark_conf)
 
 
-_WITH_DRIVER: Final[tuple[Rule, ...]] = (_suspended, _missing, _ended)
+_WITH_DRIVER: Final[tuple[Rule, ...]] = (_suspended, _missing, _ended, never_ended)
 
 RULES_OF_DELETION: Final[tuple[Rule, ...]] = (_not_held_by_us, _released_before_deletion, _deleted)
 RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {

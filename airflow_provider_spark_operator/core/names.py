@@ -3,6 +3,8 @@
 import hashlib
 
 GROUP = "spark.apache.org"
+# Their documents differ in nothing but the apiVersion; the newest first.
+VERSIONS = ("v1", "v1beta1", "v1alpha1")
 APPLICATION_FINALIZER = "sparkapplications.spark.apache.org/finalizer"
 CLUSTER_FINALIZER = "sparkclusters.spark.apache.org/finalizer"
 

@@ -113,13 +113,18 @@ def sidecar_names(pod: Mapping[str, object]) -> frozenset[str]:
     return frozenset(text(entry.get("name")) for entry in declared if entry.get("restartPolicy") == "Always")
 
 
+def deletion_ends(pod: Mapping[str, object]) -> datetime | None:
+    """When the grace period of the pod's deletion is over; None where no deletion was asked for."""
+    return read_time(mapping(pod.get("metadata")).get("deletionTimestamp"))
+
+
 def deletion_began(pod: Mapping[str, object]) -> datetime | None:
     """When the deletion of the pod was asked for; None where it was not.
 
     The API server sets `deletionTimestamp` to the *end* of the grace period.
     """
     metadata = mapping(pod.get("metadata"))
-    ends = read_time(metadata.get("deletionTimestamp"))
+    ends = deletion_ends(pod)
     if ends is None:
         return None
     grace = metadata.get("deletionGracePeriodSeconds")
@@ -129,6 +134,25 @@ def deletion_began(pod: Mapping[str, object]) -> datetime | None:
         return ends - timedelta(seconds=grace)
     except OverflowError:
         return ends
+
+
+def disruption(status: Mapping[str, object]) -> str | None:
+    """Why the control plane takes the pod away, in its words; empty where it has none, None where it does not."""
+    target = condition(status, "DisruptionTarget")
+    if text(target.get("status")).lower() != "true":
+        return None
+    return ": ".join(word for word in (text(target.get("reason")), text(target.get("message"))) if word)
+
+
+def node_lost_since(status: Mapping[str, object]) -> datetime | None:
+    """When the pod's node was lost, where its status says that it was, and when.
+
+    That is its phase Unknown, or the reason NodeLost that clusters of old give. A pod that is merely not ready
+    says nothing: it is so, too, where a probe fails.
+    """
+    if phase(status) != "unknown" and text(status.get("reason")) != "NodeLost":
+        return None
+    return read_time(condition(status, "Ready").get("lastTransitionTime"))
 
 
 def deleted_before_its_end(pod: Mapping[str, object]) -> bool:

@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED
 from tests.builders import NOW, driver_pod
 
-_GRACE_SECONDS = 30
+GRACE_SECONDS = 30
 
 
 class TooManyPasses(AssertionError):
@@ -90,6 +90,21 @@ class Play:
     def vanish(self) -> None:
         """Let the current driver go without a word."""
         self.pods.pop(self.attempt, None)
+
+    def take_away(self) -> None:
+        """Let somebody else ask for the current driver's deletion; where it is not stuck, it goes if it has ended."""
+        pod = self.pods[self.attempt]
+        if pod["status"]["phase"] in ("Succeeded", "Failed", "Pending") and not self.stuck:
+            self.vanish()
+        else:
+            self._begin_deletion(pod)
+
+    def lose_node(self) -> None:
+        """Let nobody hear of the current driver's node any more; what has ended stays as it is."""
+        pod = self.pods[self.attempt]
+        if pod["status"]["phase"] not in ("Succeeded", "Failed"):
+            ready = {"type": "Ready", "status": "False", "lastTransitionTime": self.now.isoformat()}
+            pod["status"] = {**pod["status"], "phase": "Unknown", "conditions": [ready]}
 
     def delete(self) -> None:
         """Ask for the application's deletion; without finalizers it goes at once, and its pods with it."""
@@ -194,9 +209,12 @@ class Play:
         if force or (ended and not self.stuck):
             del self.pods[attempt]
         else:
-            ends = self.now + timedelta(seconds=_GRACE_SECONDS)
-            pod["metadata"].setdefault("deletionTimestamp", ends.isoformat())
-            pod["metadata"].setdefault("deletionGracePeriodSeconds", _GRACE_SECONDS)
+            self._begin_deletion(pod)
+
+    def _begin_deletion(self, pod: dict[str, Any]) -> None:
+        ends = self.now + timedelta(seconds=GRACE_SECONDS)
+        pod["metadata"].setdefault("deletionTimestamp", ends.isoformat())
+        pod["metadata"].setdefault("deletionGracePeriodSeconds", GRACE_SECONDS)
 
     def _may_stop(self) -> bool:
         application = self.application

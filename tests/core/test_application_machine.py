@@ -1,6 +1,6 @@
 """Any order of events: no exception, no illegal move, never two drivers, and an end where one is due."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from airflow_provider_spark_operator.core import policy
+from airflow_provider_spark_operator.core import pods, policy
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
     Absent,
@@ -22,11 +22,11 @@ from airflow_provider_spark_operator.core.decision import (
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.policy import TIMED_OUT
-from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import MOVES
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
 from tests.builders import DRIVER, NOW, application, application_document, executors, held_up_executor, status_at
-from tests.core.play import Play
+from tests.core.play import GRACE_SECONDS, Play
 
 LOOKING_FOR_A_DRIVER = timedelta(seconds=62)  # the grace period of a driver that the cache does not show, and a little
 MILLIS = st.sampled_from([-(2**63), -1, 0, 1, 1_000, 60_000, 10**12, 2**63 - 1])
@@ -109,6 +109,17 @@ def longest_stay(application: SparkApplication) -> timedelta | None:
     return policy.time_to_live(tolerations) if state is ApplicationState.RESOURCE_RELEASED else None
 
 
+def last_breath(application: SparkApplication, pod: dict[str, Any]) -> datetime | None:
+    """When a driver that was taken away, and does not end, is given up at the latest; None where it was not."""
+    grace = policy.duration(
+        application.spec.application_tolerations.application_timeout_config.force_termination_grace_period_millis
+    )
+    taken_away = [pods.deletion_began(pod), pods.node_lost_since(pods.status_of(pod))]
+    began = [time for time in taken_away if time]
+    own = timedelta(seconds=GRACE_SECONDS)
+    return max(began) + max(grace, own) + Settings().reconcile_interval if began else None
+
+
 class ApplicationMachine(RuleBasedStateMachine):
     """`Play` itself fails where a driver is created beside another one."""
 
@@ -134,6 +145,16 @@ class ApplicationMachine(RuleBasedStateMachine):
     @rule()
     def driver_vanishes(self) -> None:
         self.play.vanish()
+
+    @precondition(has_driver)
+    @rule()
+    def somebody_takes_the_driver_away(self) -> None:
+        self.play.take_away()
+
+    @precondition(has_driver)
+    @rule()
+    def the_drivers_node_is_lost(self) -> None:
+        self.play.lose_node()
 
     @precondition(alive)
     @rule(ready=st.integers(0, 4), held_up=st.booleans())
@@ -196,6 +217,18 @@ class ApplicationMachine(RuleBasedStateMachine):
             grace = policy.duration(timeouts.force_termination_grace_period_millis)
             due = max(entered + limit, self.limits_changed + grace + LOOKING_FOR_A_DRIVER)
             assert self.play.now <= due, f"{self.play.state} has lasted {self.play.now - entered}"
+
+    @precondition(has_driver)
+    @rule(seconds=st.sampled_from([61, 1000]))
+    def a_driver_that_was_taken_away_is_not_waited_for_without_end(self, seconds: int) -> None:
+        self.play.look().advance(seconds)
+        if self.clock_went_back or not self.has_driver():
+            return
+        application = self.play.application
+        due = last_breath(application, self.play.pods[self.play.attempt])
+        if due is not None and self.play.state in STARTING | RUNNING and not application.deletion_timestamp:
+            suspended = application.status and application.status.current_state.reason == "Suspended"
+            assert suspended or self.play.now <= max(due, self.limits_changed + LOOKING_FOR_A_DRIVER)
 
     @precondition(alive)
     @rule()

@@ -25,7 +25,7 @@ def credentials(submission: Submission, _: SparkPod) -> Changes:
     """Mount given credentials, else set the service account; blank tokens in the driver's configuration.
 
     Raises:
-        DriverBuildError: a credential's file is not there.
+        DriverBuildError: a credential's file cannot be read.
     """
     data = _secret_data(submission)
     properties = _properties(submission, data)
@@ -59,7 +59,9 @@ def _secret_data(submission: Submission) -> dict[str, bytes]:
         key = f"{_PREFIX}{setting}"
         path = submission.conf.text(key)
         if path is not None:
-            data[entry] = file_content(submission, key, path)
+            mounted = f"{_PREFIX}mounted.{setting}"
+            instead = f"mount it into the driver, as from a secret, and name the path there with {mounted}"
+            data[entry] = file_content(submission, key, path, instead)
     return data
 
 

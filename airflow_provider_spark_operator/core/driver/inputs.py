@@ -41,7 +41,8 @@ class SubmissionInputs:
         environment: the submitter's variables (`PYSPARK_PYTHON`, `SPARK_LOCAL_DIRS`, …).
         conf_files: the files of the configuration directory by name, all of them: the rules choose.
         hadoop_files: the files of `HADOOP_CONF_DIR` by name; None where it is not set.
-        files: content of the files that the configuration names, by the path it gives.
+        files: content of the files that the configuration names, by the path it gives; None where no
+            submitter's disk takes part, as for a resource.
         driver_template: the pod template, parsed; None where there is none.
         driver_template_field: where that template comes from, for messages.
         executor_template: text of the executors' pod template, which only the driver parses.
@@ -62,7 +63,7 @@ class SubmissionInputs:
     environment: Mapping[str, str] = field(default_factory=dict)
     conf_files: Mapping[str, bytes] = field(default_factory=dict)
     hadoop_files: Mapping[str, bytes] | None = None
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes] | None = None
     driver_template: Mapping[str, Any] | None = None
     driver_template_field: str = DRIVER_TEMPLATE_KEY
     executor_template: str | None = None

@@ -28,14 +28,15 @@ def kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
     """Mount `krb5.conf` from a file of the submitter or from an existing config map.
 
     Raises:
-        DriverBuildError: both are given, or the file is not there or no text.
+        DriverBuildError: both are given, or the file cannot be read or is no text.
     """
     path, existing = submission.conf.text(_KRB5_PATH_KEY), submission.conf.text(_KRB5_MAP_KEY)
     if path is not None and existing is not None:
         raise DriverBuildError(_KRB5_MAP_KEY, f"excludes {_KRB5_PATH_KEY}: remove one of them")
     if path is not None:
         name, key = f"{submission.naming.prefix}-krb5-file", path.rsplit("/", 1)[-1]
-        content = decoded(_KRB5_PATH_KEY, file_content(submission, _KRB5_PATH_KEY, path))
+        instead = f"put it into a config map as {_KRB5_FILE}, and name that with {_KRB5_MAP_KEY}"
+        content = decoded(_KRB5_PATH_KEY, file_content(submission, _KRB5_PATH_KEY, path, instead))
         source = {"name": name, "items": [{"key": key, "path": key}]}
         return _krb5_mounted(source, (config_map(name, {key: content}),))
     return _krb5_mounted({"name": existing}, ()) if existing is not None else Changes()

@@ -116,12 +116,19 @@ def check_no_file_is_named(submission: Submission, key: str) -> None:
         raise DriverBuildError(key, _missing(path))
 
 
-def file_content(submission: Submission, key: str, path: str) -> bytes:
-    """The content of a file that the configuration names; raise DriverBuildError if it was not there."""
-    try:
-        return submission.inputs.files[path]
-    except KeyError:
-        raise DriverBuildError(key, _missing(path)) from None
+def file_content(submission: Submission, key: str, path: str, instead: str) -> bytes:
+    """The content of a file that the configuration names.
+
+    Raises:
+        DriverBuildError: it was not there, or there is no submitter on whose disk it could be; `instead` says
+            what to do then.
+    """
+    files = submission.inputs.files
+    if files is None:
+        raise DriverBuildError(key, f"{path} names a file on a submitter's disk, which nobody reads here: {instead}")
+    if path not in files:
+        raise DriverBuildError(key, _missing(path))
+    return files[path]
 
 
 def _missing(path: str) -> str:

@@ -47,6 +47,7 @@ class Surroundings:
         properties: entries of the properties files, those of `--properties-file` winning.
         directory: the working directory, absolute.
         expand: the files that a glob of the local disk matches.
+        main_class: what the manifest of the jar at a path of the local disk names as its main class, if anything.
     """
 
     user: str
@@ -55,6 +56,7 @@ class Surroundings:
     properties: Mapping[str, str] = field(default_factory=dict)
     directory: str = "/"
     expand: Callable[[str], Sequence[str]] = lambda pattern: (pattern,)
+    main_class: Callable[[str], str | None] = lambda path: None
 
 
 def submission_inputs(command: CommandLine, surroundings: Surroundings) -> SubmissionInputs:
@@ -66,9 +68,7 @@ def submission_inputs(command: CommandLine, surroundings: Surroundings) -> Submi
     conf = _configuration(command, surroundings)
     resource = _resolved(command.main_resource, surroundings)
     kind = _kind(command.main_resource)
-    main_class = _RUNNERS.get(kind) or command.options.get("--class")
-    if not main_class:
-        raise DriverBuildError("--class", "is required: name the class to run")
+    main_class = _RUNNERS.get(kind) or command.options.get("--class") or _class_in_jar(resource, surroundings)
     _check_is_no_session(command)
     total = command.options.get("--total-executor-cores", "1")
     if not _WHOLE_NUMBER.fullmatch(total) or int(total) <= 0:
@@ -136,6 +136,15 @@ def _kind(resource: str) -> ApplicationKind:
     if resource.endswith(".py"):
         return ApplicationKind.PYTHON
     return ApplicationKind.R if resource.lower().endswith(".r") else ApplicationKind.JAVA
+
+
+def _class_in_jar(resource: str, surroundings: Surroundings) -> str:
+    """The class to run, where no `--class` names it: that of the manifest of a jar on the local disk."""
+    path = resource.removeprefix("file:")
+    named = surroundings.main_class("/" + path.lstrip("/")) if path != resource else None
+    if not named:
+        raise DriverBuildError("--class", "is required: name the class to run, or give a local jar that names it")
+    return named
 
 
 def _master(master: str | None) -> str:

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from airflow_provider_spark_operator.core.models.base import Model
-from airflow_provider_spark_operator.core.names import GROUP
+from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
-API_VERSIONS = tuple(f"{GROUP}/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
+API_VERSIONS = tuple(f"{GROUP}/{version}" for version in VERSIONS)
 
 # Services are named after the resource, and their names must begin with a letter (RFC 1035).
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")

@@ -1,0 +1,141 @@
+"""Drivers that somebody or something takes away, and of whose end nobody hears."""
+
+import pytest
+
+from airflow_provider_spark_operator.core import pods, reasons
+from airflow_provider_spark_operator.core.decision import DeleteDriver, Present
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
+from airflow_provider_spark_operator.core.verdict import FailureKind, verdict
+from tests.builders import NOW, application_document, container, driver_pod, pod, seconds
+from tests.core.decisions import at, decided, entered
+from tests.core.play import Play
+
+S = ApplicationState
+WITH_DRIVER = sorted(STARTING | RUNNING)
+UNLIMITED = {"driverStartTimeoutMillis": 0, "driverReadyTimeoutMillis": 0, "executorStartTimeoutMillis": 0}
+TAINTED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByTaintManager",
+    "message": "Taint manager: deleting due to NoExecute taint",
+}
+
+
+def lost(*, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason: str | None = None) -> Present:
+    """A driver whose node does not answer."""
+    seen = pod(phase, container(), ready=False, reason=reason)
+    seen["status"]["conditions"][0]["lastTransitionTime"] = since
+    return Present(seen)
+
+
+@pytest.mark.parametrize("state", WITH_DRIVER)
+def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state(state):
+    deleted = Present(driver_pod("ready", deletion=NOW + seconds(30), conditions=[TAINTED]))
+    decision = decided(at(state, timeouts=UNLIMITED), deleted, after=300)
+    assert entered(decision) is S.FAILED
+    assert decision.reason == reasons.DRIVER_INTERRUPTED
+    assert decision.message == (
+        "The driver pod was deleted while it ran, and had not ended 300 s later: "
+        "DeletionByTaintManager: Taint manager: deleting due to NoExecute taint."
+    )
+    assert decision.status is not None
+    assert decision.status.current_state.last_observed_driver_status == deleted.pod["status"]
+
+
+@pytest.mark.parametrize(
+    ("grace", "own", "after", "over"),
+    [
+        pytest.param(300_000, 30, 299, False, id="within the application's grace"),
+        pytest.param(300_000, 30, 300, True, id="beyond it"),
+        pytest.param(1_000, 30, 29, False, id="within the pod's own grace"),
+        pytest.param(1_000, 30, 30, True, id="beyond both"),
+        pytest.param(-5, 0, 0, True, id="no grace at all"),
+        pytest.param(2**63 - 1, 30, 10**9, False, id="for ever"),
+    ],
+)
+def test_a_driver_that_somebody_deleted_has_the_longer_of_two_graces(grace, own, after, over):
+    resource = at(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
+    deleted = Present(driver_pod("ready", deletion=NOW + seconds(own), grace=own))
+    assert (entered(decided(resource, deleted, after=after)) is S.FAILED) is over
+
+
+def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end():
+    deleted = Present(driver_pod("succeeded", deletion=NOW))
+    assert entered(decided(at(S.RUNNING_HEALTHY), deleted, after=10_000)) is S.SUCCEEDED
+
+
+@pytest.mark.parametrize("state", WITH_DRIVER)
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(lost(), id="phase Unknown"),
+        pytest.param(lost(phase="Running", reason="NodeLost"), id="reason NodeLost"),
+    ],
+)
+def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state, seen):
+    resource = at(state, timeouts=UNLIMITED)
+    assert entered(decided(resource, seen, after=299)) not in (S.FAILED, S.RESOURCE_RELEASED)
+    decision = decided(resource, seen, after=300)
+    assert (entered(decision), decision.reason) == (S.FAILED, reasons.DRIVER_INTERRUPTED)
+    assert decision.message.startswith("The node of the driver pod was lost, and had not come back 300 s later")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param(lost(phase="Running"), id="not ready"),
+        pytest.param(lost(since=None), id="nobody says since when"),
+        pytest.param(lost(since="yesterday"), id="since some nonsense"),
+    ],
+)
+def test_a_driver_that_may_only_be_unready_is_left_alone(seen):
+    assert entered(decided(at(S.RUNNING_HEALTHY), seen, after=10_000)) is None
+
+
+def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force():
+    play = Play(application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).look()
+    play.driver("ready")
+    play.look()
+    play.stuck = True
+    play.take_away()
+    play.look().advance(440)
+    assert (play.forced, play.created, play.state) == ([0], [0, 1], "DriverRequested")
+    assert play.states[-4:] == ["RunningHealthy", "Failed", "ScheduledToRestart", "DriverRequested"]
+    assert play.application.status is not None
+
+
+def test_a_lost_driver_was_deleted_with_grace_before_it_is_forced():
+    decision = decided(at(S.FAILED), lost(), after=10_000)
+    assert decision.actions == (DeleteDriver(0),)
+
+
+def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure():
+    play = Play(application_document()).look()
+    play.driver("ready", conditions=[TAINTED])
+    play.look()
+    play.stuck = True
+    play.take_away()
+    play.look().advance(440)
+    assert play.document is not None
+    judged = verdict(progress(play.document))
+    assert (judged.failure_kind, judged.reason, judged.retry_worthy) == (
+        FailureKind.INFRASTRUCTURE,
+        reasons.DRIVER_INTERRUPTED,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "words"),
+    [
+        ([], None),
+        ([{**TAINTED, "status": "False"}], None),
+        ([{"type": "DisruptionTarget", "status": "True"}], ""),
+        ([{"type": "DisruptionTarget", "status": "true", "reason": "EvictionByEvictionAPI"}], "EvictionByEvictionAPI"),
+        ([TAINTED], "DeletionByTaintManager: Taint manager: deleting due to NoExecute taint"),
+    ],
+    ids=["no condition", "not true", "mute", "reason only", "reason and message"],
+)
+def test_a_disruption_is_told_in_the_control_planes_words(conditions, words):
+    assert pods.disruption(driver_pod(conditions=conditions)["status"]) == words
