@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 JsonObject: TypeAlias = dict[str, Any]
 
+API_VERSION = "spark.apache.org/v1"
 FILE_EXTENSIONS = (".yaml", ".yml", ".json")
 # Services are named after the application: RFC 1035. Names with template expressions are checked once rendered.
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
@@ -55,11 +56,21 @@ def read_source(path: str, environment: "jinja2.Environment") -> str:
             raise TemplateNotFound(path)
         return environment.loader.get_source(environment, path)[0]
     except TemplateNotFound as error:
-        folders = ", ".join(map(str, getattr(environment.loader, "searchpath", ()))) or "no folder"
-        raise AirflowFailException(f"application file {path!r} is not there; looked in {folders}") from error
+        looked = ", ".join(folders(environment)) or "no folder"
+        raise AirflowFailException(f"application file {path!r} is not there; looked in {looked}") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise AirflowFailException(f"application file {path!r} cannot be read: {reason}") from error
+
+
+def folders(environment: "jinja2.Environment") -> list[str]:
+    """Where files of the DAG are looked for: its own folder, then its `template_searchpath`."""
+    return [str(folder) for folder in getattr(environment.loader, "searchpath", ())]
+
+
+def blank() -> JsonObject:
+    """A SparkApplication that says nothing yet."""
+    return {"apiVersion": API_VERSION, "kind": "SparkApplication", "spec": {}}
 
 
 def parse(source: object) -> JsonObject:

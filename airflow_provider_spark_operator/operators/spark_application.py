@@ -24,6 +24,9 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators.kill import Engagement, cancellation_sentence
+from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
+from airflow_provider_spark_operator.operators.parameters import Parameters, is_template
+from airflow_provider_spark_operator.operators.preparation import Sender, prepared
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -49,9 +52,31 @@ class SparkApplicationOperator(BaseOperator):
     The task's XComs: the name (as return value), `namespace`, `uid`, `application_id`, `state`, `attempts`
     and `seconds_per_state`.
 
+    A file without a scheme lies beside the DAG (or at an absolute path) and is shipped to the driver; `local://`
+    is one in the image, and any other URL is the driver's to read.
+
     Args:
         application: The resource: an object, a model, its YAML or JSON text, or the path of a file with it
-            (absolute, or relative to the DAG's folder). Templates are rendered, in a file too.
+            (absolute, or relative to the DAG's folder). Templates are rendered, in a file too. None where
+            the other parameters say all; they are put over the document.
+        py_file: The Python script to run.
+        py_files: Python files and archives beside the script; without `py_file` the first is the script.
+        main_class: The class to run, of `jars`.
+        jars: The application's jar first, then those it depends on; of a script, those it depends on.
+        files: Files that driver and executors find by `SparkFiles`.
+        arguments: Of the program.
+        conf: Spark properties, over the document's.
+        image: The container image of driver and executors.
+        spark_version: Of the image; needed where neither the document nor the image's tag tells it.
+        service_account: Of the driver.
+        driver_cores: See Spark's property of that name; so for the next ones.
+        driver_memory: With its unit: `2g`.
+        executor_cores: Of each executor.
+        executor_memory: Of each executor, with its unit.
+        executor_instances: How many executors.
+        upload_to: The URL of a folder (`s3://connection@bucket/jobs`) for local files that are too large for a
+            config map, or no text.
+        download_from: The same folder as the driver reads it, where that is not `upload_to` (with `s3a` for `s3`).
         name: Over the document's. With neither, a name is made of the DAG's, the task's and the run's.
         namespace: Over the document's. With neither, that of the connection.
         kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
@@ -63,11 +88,22 @@ class SparkApplicationOperator(BaseOperator):
 
     Raises:
         TypeError: `application` is of no type that can be one.
-        ValueError: A name is no Kubernetes name.
+        ValueError: A name is no Kubernetes name, or a parameter cannot be right.
     """
 
-    template_fields: Sequence[str] = ("application", "name", "namespace", "kubernetes_conn_id")
-    template_fields_renderers: ClassVar[dict[str, str]] = {"application": "yaml"}
+    template_fields: Sequence[str] = (
+        "application",
+        *PARAMETERS,
+        "upload_to",
+        "download_from",
+        "name",
+        "namespace",
+        "kubernetes_conn_id",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        "application": "yaml",
+        **dict.fromkeys(("arguments", "conf", "files", "jars", "py_files"), "json"),
+    }
     # Airflow would take every string inside the document that ends in .yaml for a file: see `render_template`.
     template_ext: Sequence[str] = ()
     ui_color = "#fbe2d3"
@@ -75,7 +111,24 @@ class SparkApplicationOperator(BaseOperator):
     def __init__(
         self,
         *,
-        application: "JsonObject | str | os.PathLike[str] | Model | XComArg",
+        application: "JsonObject | str | os.PathLike[str] | Model | XComArg | None" = None,
+        py_file: str | None = None,
+        py_files: Sequence[str] | str | None = None,
+        main_class: str | None = None,
+        jars: Sequence[str] | str | None = None,
+        files: Sequence[str] | str | None = None,
+        arguments: Sequence[object] | None = None,
+        conf: Mapping[str, object] | None = None,
+        image: str | None = None,
+        spark_version: str | None = None,
+        service_account: str | None = None,
+        driver_cores: int | str | None = None,
+        driver_memory: str | None = None,
+        executor_cores: int | str | None = None,
+        executor_memory: str | None = None,
+        executor_instances: int | str | None = None,
+        upload_to: str | None = None,
+        download_from: str | None = None,
         name: str | None = None,
         namespace: str | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
@@ -87,6 +140,23 @@ class SparkApplicationOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.application = _checked(application)
+        self.py_file = py_file
+        self.py_files = py_files
+        self.main_class = main_class
+        self.jars = jars
+        self.files = files
+        self.arguments = arguments
+        self.conf = conf
+        self.image = image
+        self.spark_version = spark_version
+        self.service_account = service_account
+        self.driver_cores = driver_cores
+        self.driver_memory = driver_memory
+        self.executor_cores = executor_cores
+        self.executor_memory = executor_memory
+        self.executor_instances = executor_instances
+        self.upload_to = upload_to
+        self.download_from = download_from
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
@@ -94,6 +164,9 @@ class SparkApplicationOperator(BaseOperator):
         self.wait_for_completion = wait_for_completion
         self.delete_on_kill = delete_on_kill
         self.get_logs = get_logs
+        problems = self._parameters().problems(alone=application is None)
+        if problems:
+            raise ValueError("; ".join(problems))
         _check_unless_template(name, documents.name_problem)
         _check_unless_template(namespace, documents.namespace_problem)
         self._engagement: Engagement | None = None
@@ -128,6 +201,7 @@ class SparkApplicationOperator(BaseOperator):
         document = self._document()
         engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
+            document = prepared(document, self._parameters(), self._sender(document, engagement))
             with LoopThread() as loop:
                 submission = self._submit(loop, engagement, document)
                 self._push(context, namespace=submission.reference.namespace, uid=submission.reference.uid)
@@ -172,7 +246,21 @@ class SparkApplicationOperator(BaseOperator):
         """
         if self._unreadable is not None:
             raise self._unreadable
-        return documents.overlay(documents.parse(self.application), name=self.name, namespace=self.namespace)
+        document = documents.blank() if self.application is None else documents.parse(self.application)
+        return documents.overlay(document, name=self.name, namespace=self.namespace)
+
+    def _parameters(self) -> Parameters:
+        return Parameters(**{name: getattr(self, name) for name in PARAMETERS})
+
+    def _sender(self, document: "JsonObject", engagement: Engagement) -> Sender:
+        stamp = engagement.stamp
+        return Sender(
+            application=document["metadata"].get("name") or stamp.default_name(),
+            try_id=stamp.task_instance_id,
+            folders=documents.folders(self.get_template_env()),
+            upload_to=self.upload_to,
+            download_from=self.download_from,
+        )
 
     def _engage_unknown(self, context: "Context") -> Engagement:
         """Engage where no event tells what was submitted: what the document says, if it can still be read."""
@@ -308,7 +396,7 @@ def _checked(application: Any) -> Any:
         return application.to_document()
     if isinstance(application, os.PathLike):
         return os.fspath(application)
-    if isinstance(application, (str, Mapping, XComArg)):
+    if application is None or isinstance(application, (str, Mapping, XComArg)):
         return application
     raise TypeError(
         "application must be an object (dict), a model, YAML text or the path of a file, "
@@ -317,7 +405,7 @@ def _checked(application: Any) -> Any:
 
 
 def _check_unless_template(value: object, problem_of: Callable[[object], str | None]) -> None:
-    if isinstance(value, str) and "{{" not in value and "{%" not in value:
+    if isinstance(value, str) and not is_template(value):
         problem = problem_of(value)
         if problem:
             raise ValueError(problem)

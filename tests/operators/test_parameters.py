@@ -98,7 +98,7 @@ def test_the_output_of_another_task_may_be_the_application(dag):
     SparkApplicationOperator(task_id="a", application=build())
 
 
-@pytest.mark.parametrize("application", [None, 3, ["a"], SparkApplicationOperator, dict])
+@pytest.mark.parametrize("application", [3, ["a"], SparkApplicationOperator, dict])
 def test_a_wrong_type_is_refused_while_the_dag_is_parsed(application):
     with pytest.raises(TypeError, match="application must be an object"):
         SparkApplicationOperator(task_id="a", application=application)

@@ -1,0 +1,191 @@
+"""The parameters of an operator that stand for fields of its application, checked and put over the document."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.operators.document import JsonObject
+
+_MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
+_NUMBER = re.compile(r"[1-9][0-9]*\Z")
+_VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
+_IMAGE = "spark.kubernetes.container.image"
+
+# Each is one key of `spec.sparkConf`.
+_CONF_KEYS = {
+    "image": _IMAGE,
+    "service_account": "spark.kubernetes.authenticate.driver.serviceAccountName",
+    "driver_cores": "spark.driver.cores",
+    "driver_memory": "spark.driver.memory",
+    "executor_cores": "spark.executor.cores",
+    "executor_memory": "spark.executor.memory",
+    "executor_instances": "spark.executor.instances",
+}
+_NUMBERS = ("driver_cores", "executor_cores", "executor_instances")
+_MEMORIES = ("driver_memory", "executor_memory")
+_LISTS = ("jars", "py_files", "files", "arguments")
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the operator was given; None (or nothing in it) leaves the document as it is.
+
+    Files are URIs here: those that were local are shipped before.
+    """
+
+    image: str | None = None
+    main_class: str | None = None
+    py_file: str | None = None
+    jars: Sequence[str] | str | None = None
+    py_files: Sequence[str] | str | None = None
+    files: Sequence[str] | str | None = None
+    arguments: Sequence[object] | None = None
+    conf: Mapping[str, object] | None = None
+    spark_version: str | None = None
+    service_account: str | None = None
+    driver_cores: int | str | None = None
+    driver_memory: str | None = None
+    executor_cores: int | str | None = None
+    executor_memory: str | None = None
+    executor_instances: int | str | None = None
+
+    def problems(self, *, alone: bool = False) -> list[str]:
+        """What is wrong, as far as it can be told before templates are rendered.
+
+        Args:
+            alone: There is no document to put them over.
+        """
+        found = [_number_problem(name, getattr(self, name)) for name in _NUMBERS]
+        found += [_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
+        found += [_list_problem(name, getattr(self, name)) for name in _LISTS]
+        found.append(self._script_problem())
+        if alone and self.py_file is None and self.py_files is None and self.main_class is None:
+            found.append("say what to run: an application, or py_file, or main_class with jars")
+        if not _is_pending(self.conf) and not isinstance(self.conf, Mapping):
+            found.append(f"conf must be an object of Spark properties, not {self.conf!r}")
+        return [problem for problem in found if problem]
+
+    def over(self, document: JsonObject) -> JsonObject:
+        """`document` with these parameters put over what it says.
+
+        Raises:
+            AirflowFailException: A parameter has come out wrong, or the document's spec is no object.
+        """
+        problems = self.problems()
+        if problems:
+            raise AirflowFailException("; ".join(problems))
+        spec = _object(document, "spec", "spec")
+        conf = _object(spec, "sparkConf", "spec.sparkConf")
+        conf |= {key: _property(value) for key, value in (self.conf or {}).items() if value is not None}
+        for name, key in _CONF_KEYS.items():
+            value = getattr(self, name)
+            if value is not None:
+                conf[key] = str(value).strip()
+        self._set_program(spec, conf)
+        self._set_version(spec, conf)
+        return document | {"spec": spec | ({"sparkConf": conf} if conf else {})}
+
+    def _script_problem(self) -> str | None:
+        both = self.py_file is not None and self.main_class is not None
+        return "py_file and main_class exclude each other: an application runs a script or a class" if both else None
+
+    def _set_program(self, spec: JsonObject, conf: dict[str, str]) -> None:
+        if self.main_class is not None:
+            spec["mainClass"] = self.main_class
+            for other in ("pyFiles", "sparkRFiles") if self.py_files is None else ():
+                spec.pop(other, None)
+        if self.py_file is not None:
+            self._set_script(spec, self.py_file)
+        elif self.py_files is not None:
+            spec["pyFiles"] = ",".join(listed(self.py_files))
+        if self.arguments is not None:
+            spec["driverArgs"] = [str(argument) for argument in self.arguments]
+        files = listed(self.files)
+        if files:
+            conf["spark.files"] = ",".join([*listed(conf.get("spark.files")), *files])
+        self._set_jars(spec, conf)
+
+    def _set_script(self, spec: JsonObject, script: str) -> None:
+        from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
+
+        java = spec.get("mainClass") != PYTHON_RUNNER
+        for other in ("mainClass", "jars", "sparkRFiles") if java else ():
+            spec.pop(other, None)
+        beside = listed(spec.get("pyFiles"))[1:] if self.py_files is None else listed(self.py_files)
+        spec["pyFiles"] = ",".join([script, *beside])
+
+    def _set_jars(self, spec: JsonObject, conf: dict[str, str]) -> None:
+        jars = listed(self.jars)
+        if not jars:
+            return
+        if spec.get("pyFiles") or spec.get("sparkRFiles"):
+            conf["spark.jars"] = ",".join(jars)
+            return
+        spec["jars"] = jars[0]
+        if len(jars) > 1:  # the property hides the application's own jar, unless it names it as well
+            conf["spark.jars"] = ",".join(jars)
+
+    def _set_version(self, spec: JsonObject, conf: Mapping[str, str]) -> None:
+        versions = _object(spec, "runtimeVersions", "spec.runtimeVersions")
+        tagged = _VERSION_IN_TAG.search(str(conf.get(_IMAGE, "")))
+        if self.spark_version is not None:
+            versions["sparkVersion"] = self.spark_version
+        elif tagged:
+            versions.setdefault("sparkVersion", tagged[1])
+        if versions:
+            spec["runtimeVersions"] = versions
+
+
+NAMES = tuple(one.name for one in fields(Parameters))
+
+
+def listed(value: Sequence[str] | str | None) -> list[str]:
+    """The entries of a list, or of its text with commas."""
+    entries = value.split(",") if isinstance(value, str) else value or ()
+    return [str(entry).strip() for entry in entries if str(entry).strip()]
+
+
+def is_template(value: object) -> bool:
+    """Whether `value` holds a template expression, so that nothing can be said of it yet."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
+def _is_pending(value: object) -> bool:
+    from airflow.sdk import XComArg
+
+    return value is None or is_template(value) or isinstance(value, XComArg)
+
+
+def _number_problem(name: str, value: object) -> str | None:
+    if _is_pending(value) or (not isinstance(value, (bool, float)) and _NUMBER.match(str(value).strip())):
+        return None
+    return f"{name} must be a whole number greater than 0, not {value!r}"
+
+
+def _memory_problem(name: str, value: object) -> str | None:
+    if _is_pending(value) or (isinstance(value, str) and _MEMORY.match(value.strip())):
+        return None
+    return f"{name} must be a size with its unit, such as 512m or 4g, not {value!r}"
+
+
+def _list_problem(name: str, value: object) -> str | None:
+    if _is_pending(value) or isinstance(value, (list, tuple)):
+        return None
+    if isinstance(value, str) and name != "arguments":
+        return None
+    return f"{name} must be a list, not {value!r}"
+
+
+def _property(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _object(holder: JsonObject, key: str, path: str) -> JsonObject:
+    value = holder.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise AirflowFailException(f"{path}: must be an object")
+    return dict(value)

@@ -1,0 +1,63 @@
+"""The document that is submitted: what was given, with parameters over it and local files on their way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from airflow_provider_spark_operator.operators import shipment
+from airflow_provider_spark_operator.operators.document import JsonObject
+from airflow_provider_spark_operator.operators.parameters import Parameters, listed
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who ships files, and where to.
+
+    Attributes:
+        application: The application's name.
+        try_id: The id of the task instance in this try.
+        folders: Where local files are looked for.
+        upload_to: The URL of a folder, for what no config map takes; None for none.
+        download_from: The same folder as the driver reads it.
+    """
+
+    application: str
+    try_id: str
+    folders: Sequence[str]
+    upload_to: str | None = None
+    download_from: str | None = None
+
+
+def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> JsonObject:
+    """`document` as it is submitted.
+
+    Raises:
+        AirflowFailException: A parameter or a file is wrong, in a way that no retry mends.
+        AirflowException: A file could not be uploaded.
+    """
+    script = [parameters.py_file] if parameters.py_file else []
+    beside = [*listed(parameters.py_files), *listed(parameters.files), *listed(parameters.jars)]
+    files = shipment.read_files([*script, *beside], sender.folders)
+    packed = shipment.packed(files, sender.upload_to)
+    uris = {file.given: shipment.mounted_uri(file) for file in packed.mounted}
+    for file in packed.uploaded:
+        uris[file.given] = shipment.upload(file, sender.upload_to or "", sender.download_from)
+    document = _located(parameters, uris).over(document)
+    if not packed.mounted:
+        return document
+    name = shipment.config_map_name(sender.application, packed.mounted, sender.try_id)
+    # Spark hands a script to the driver alone; what goes beside it every executor reads, at the same place.
+    executors = any(file.given in beside for file in packed.mounted)
+    return shipment.with_config_map(document, packed.mounted, name, executors=executors)
+
+
+def _located(parameters: Parameters, uris: dict[str, str]) -> Parameters:
+    def where(entries: Sequence[str] | str | None) -> list[str] | None:
+        return None if entries is None else [uris.get(entry, entry) for entry in listed(entries)]
+
+    return replace(
+        parameters,
+        py_file=uris.get(parameters.py_file, parameters.py_file) if parameters.py_file else parameters.py_file,
+        py_files=where(parameters.py_files),
+        files=where(parameters.files),
+        jars=where(parameters.jars),
+    )

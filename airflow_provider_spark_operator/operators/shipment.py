@@ -1,0 +1,224 @@
+"""Bring files that lie beside the DAG to the driver: in a config map as long as they fit, else by upload.
+
+A config map travels within the application: nothing has to be cleaned up, and no store is needed. It holds text,
+and at most about a mebibyte of it. What is more, or no text, goes to a URL that the driver can read.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.operators.document import JsonObject
+
+logger = logging.getLogger(__name__)
+
+# Where the config map is mounted; nothing of an image is likely to be there, for a mount hides what it covers.
+DIRECTORY = "/opt/airflow-task"
+# Kubernetes takes 1 MiB in a config map; the application that carries it needs room for the rest of itself.
+CONFIG_MAP_BYTES = 900 * 1024
+_VOLUME = "airflow-task"
+_EXECUTOR_CONTAINER = "spark-kubernetes-executor"
+_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file to ship: how the DAG names it, and what is in it."""
+
+    given: str
+    name: str
+    content: bytes
+
+    @property
+    def text(self) -> str | None:
+        """Its content as text; None if a config map could not hold it, or its name."""
+        if not _KEY.match(self.name):
+            return None
+        try:
+            return self.content.decode()
+        except UnicodeDecodeError:
+            return None
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """Files on their way.
+
+    Attributes:
+        mounted: The ones that travel in the config map.
+        uploaded: The others.
+    """
+
+    mounted: tuple[LocalFile, ...] = ()
+    uploaded: tuple[LocalFile, ...] = ()
+
+
+def is_local(uri: str) -> bool:
+    """Whether `uri` is the path of a file here, and not one in the image (`local:`) or at a URL."""
+    scheme = _SCHEME.match(uri)
+    return scheme is None or scheme[1].lower() == "file"
+
+
+def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
+    """The local files among `paths`, each once.
+
+    Args:
+        paths: Absolute, or relative to one of `folders`.
+        folders: Where to look, the DAG file's own first.
+
+    Raises:
+        AirflowFailException: A file is not there or cannot be read, or two have the same name.
+    """
+    found: dict[str, LocalFile] = {}
+    for given in dict.fromkeys(paths):
+        if not is_local(given):
+            continue
+        path = _located(given, folders)
+        if path.name in found:
+            raise AirflowFailException(
+                f"{found[path.name].given} and {given} have the same name: the driver gets all files in one folder, "
+                "so rename one of them"
+            )
+        try:
+            found[path.name] = LocalFile(given, path.name, path.read_bytes())
+        except OSError as error:
+            raise AirflowFailException(f"{given} cannot be read: {error.strerror}") from error
+    return list(found.values())
+
+
+def packed(files: Sequence[LocalFile], upload_to: str | None) -> Shipment:
+    """Decide how each file travels.
+
+    Raises:
+        AirflowFailException: One has to be uploaded, and it is not said where to.
+    """
+    texts = [file for file in files if file.text is not None]
+    size = sum(len(file.content) for file in texts)
+    mounted = tuple(texts) if size <= CONFIG_MAP_BYTES else ()
+    uploaded = tuple(file for file in files if file not in mounted)
+    if uploaded and not upload_to:
+        why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}" if not mounted and texts else "no text"
+        names = ", ".join(file.given for file in uploaded)
+        raise AirflowFailException(
+            f"{names} cannot travel in a config map ({why}): set upload_to to a URL that the driver can read, "
+            "such as s3://bucket/jobs"
+        )
+    return Shipment(mounted, uploaded)
+
+
+def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
+    """Store the file and return the URL by which the driver reads it.
+
+    It is stored under a hash of its content: once, however often it is shipped, and never in another's place.
+
+    Args:
+        file: The file.
+        upload_to: A folder's URL as Airflow's object storage has it, `s3://connection@bucket/folder`.
+        download_from: The same folder as the driver reads it; None for `upload_to` without the connection.
+
+    Raises:
+        AirflowException: The store refused, or cannot be reached; a retry may help.
+    """
+    from airflow.sdk import ObjectStoragePath
+
+    place = f"{hashlib.sha256(file.content).hexdigest()[:32]}/{file.name}"
+    folder = ObjectStoragePath(upload_to.rstrip("/"))
+    target = folder / place
+    try:
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.content)
+            logger.info("%s is uploaded to %s", file.given, target)
+    except Exception as error:  # every store has its own
+        raise AirflowException(f"{file.given} cannot be uploaded to {folder}: {error}") from error
+    return f"{(download_from or _as_spark_reads(upload_to)).rstrip('/')}/{place}"
+
+
+def mounted_uri(file: LocalFile) -> str:
+    """The URI of a file that travels in the config map."""
+    return f"local://{DIRECTORY}/{file.name}"
+
+
+def with_config_map(document: JsonObject, files: Sequence[LocalFile], name: str, *, executors: bool) -> JsonObject:
+    """`document` with a config map of `files`, mounted into the driver and, where wanted, into the executors.
+
+    Args:
+        document: The application; unchanged.
+        files: Texts.
+        name: Of the config map.
+        executors: Whether they need the files, too.
+
+    Raises:
+        AirflowFailException: A part of the document that has to be extended is no object or list.
+    """
+    spec = dict(document["spec"])
+    conf = spec.get("sparkConf") or {}
+    spec["configMapSpecs"] = [
+        *_listed(spec, "configMapSpecs"),
+        {"name": name, "data": {file.name: file.text for file in files}},
+    ]
+    roles = {"driver": DRIVER_CONTAINER} | ({"executor": _EXECUTOR_CONTAINER} if executors else {})
+    for role, container in roles.items():
+        chosen = conf.get(f"spark.kubernetes.{role}.podTemplateContainerName")
+        spec[f"{role}Spec"] = _mounting(_child(spec, f"{role}Spec"), name, container, chosen)
+    return document | {"spec": spec}
+
+
+def config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
+    """A name of its own for every try and content: one that is being deleted must not be met again."""
+    digest = hashlib.sha256(try_id.encode())
+    for file in files:
+        digest.update(hashlib.sha256(file.name.encode() + b"\0" + file.content).digest())
+    return f"{application[:46].rstrip('-')}-files-{digest.hexdigest()[:10]}"
+
+
+def _located(given: str, folders: Sequence[str]) -> Path:
+    path = Path(given.removeprefix("file://").removeprefix("file:"))
+    places = [path] if path.is_absolute() else [Path(folder) / path for folder in folders]
+    for place in places:
+        if place.is_file():
+            return place
+    looked = ", ".join(str(place.parent) for place in places) or "no folder"
+    raise AirflowFailException(
+        f"file {given!r} is not there; looked in {looked}. One that is in the image is named by local://, "
+        "one elsewhere by its URL"
+    )
+
+
+def _as_spark_reads(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{'s3a' if scheme == 's3' else scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _mounting(role: JsonObject, name: str, default: str, chosen: object) -> JsonObject:
+    template = _child(role, "podTemplateSpec")
+    pod = _child(template, "spec")
+    containers = [dict(one) for one in _listed(pod, "containers")] or [{"name": chosen or default}]
+    wanted = [one for one in containers if one.get("name") == (chosen or default)]
+    container = (wanted or containers)[0]
+    mount = {"name": _VOLUME, "mountPath": DIRECTORY, "readOnly": True}
+    container["volumeMounts"] = [*_listed(container, "volumeMounts"), mount]
+    volumes = [*_listed(pod, "volumes"), {"name": _VOLUME, "configMap": {"name": name}}]
+    return role | {"podTemplateSpec": template | {"spec": pod | {"containers": containers, "volumes": volumes}}}
+
+
+def _child(holder: JsonObject, key: str) -> JsonObject:
+    value = holder.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise AirflowFailException(f"{key}: must be an object")
+    return dict(value or {})
+
+
+def _listed(holder: JsonObject, key: str) -> list[JsonObject]:
+    value = holder.get(key)
+    if value is not None and not isinstance(value, list):
+        raise AirflowFailException(f"{key}: must be a list")
+    return list(value or [])

@@ -1,0 +1,182 @@
+"""Files beside the DAG on their way to the driver."""
+
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.operators import shipment
+from airflow_provider_spark_operator.operators.document import blank, overlay
+from airflow_provider_spark_operator.operators.parameters import Parameters
+from airflow_provider_spark_operator.operators.preparation import Sender, prepared
+from tests.cluster import succeed
+from tests.operators.tasks import operator
+from tests.task import TaskInstance, run
+
+BINARY = b"PK\x03\x04\xff\xfe"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where the DAG lies, with a job and what goes with it."""
+    (tmp_path / "dags").mkdir()
+    for name, text in {"job.py": "import lib\n", "lib.py": "x = 1\n", "job.toml": "day = 3\n"}.items():
+        (tmp_path / "dags" / name).write_text(text)
+    (tmp_path / "dags" / "lib.zip").write_bytes(BINARY)
+    return tmp_path / "dags"
+
+
+@pytest.fixture
+def bucket(tmp_path):
+    """A store that needs no service: a folder, as fsspec sees it."""
+    return f"file://{tmp_path}/bucket"
+
+
+def ship(folder, document=None, upload_to=None, try_id="id-1", **parameters):
+    document = overlay(document or blank(), name="pi", namespace="jobs")
+    sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
+    result = prepared(document, Parameters(spark_version="4.3.0", **parameters), sender)
+    assert validate_document(result) == []
+    return result["spec"]
+
+
+def mounts(spec, role):
+    """What the containers of a role mount of the config map, by the containers' names."""
+    pod = spec[f"{role}Spec"]["podTemplateSpec"]["spec"]
+    (volume,) = [one for one in pod["volumes"] if "configMap" in one]
+    assert volume["configMap"]["name"] == spec["configMapSpecs"][-1]["name"]
+    return {
+        container["name"]: mount["mountPath"]
+        for container in pod["containers"]
+        for mount in container.get("volumeMounts", ())
+        if mount["name"] == volume["name"]
+    }
+
+
+def test_a_script_travels_in_a_config_map_to_the_driver(folder):
+    spec = ship(folder, py_file="job.py")
+    assert spec["pyFiles"] == "local:///opt/airflow-task/job.py"
+    assert spec["configMapSpecs"][0]["data"] == {"job.py": "import lib\n"}
+    assert mounts(spec, "driver") == {"spark-kubernetes-driver": "/opt/airflow-task"}
+    assert "executorSpec" not in spec
+
+
+def test_what_goes_beside_the_script_travels_to_the_executors_too(folder):
+    spec = ship(folder, py_file="job.py", py_files=["lib.py", "s3a://lib/other.zip"], files="job.toml")
+    assert spec["pyFiles"] == "local:///opt/airflow-task/job.py,local:///opt/airflow-task/lib.py,s3a://lib/other.zip"
+    assert spec["sparkConf"]["spark.files"] == "local:///opt/airflow-task/job.toml"
+    assert set(spec["configMapSpecs"][0]["data"]) == {"job.py", "lib.py", "job.toml"}
+    assert mounts(spec, "executor") == {"spark-kubernetes-executor": "/opt/airflow-task"}
+
+
+def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder):
+    pod = {
+        "containers": [{"name": "sidecar"}, {"name": "spark-kubernetes-driver", "env": []}],
+        "volumes": [{"name": "a"}],
+    }
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
+    document = blank() | {
+        "spec": {"driverSpec": {"podTemplateSpec": template}, "configMapSpecs": [{"name": "own", "data": {}}]}
+    }
+    spec = ship(folder, document, py_file="job.py")
+    assert mounts(spec, "driver") == {"spark-kubernetes-driver": "/opt/airflow-task"}
+    made = spec["driverSpec"]["podTemplateSpec"]
+    assert made["metadata"] == {"labels": {"a": "b"}}
+    assert made["spec"]["volumes"][0] == {"name": "a"}
+    assert spec["configMapSpecs"][0]["name"] == "own"
+
+
+def test_the_container_that_the_configuration_names_gets_the_files(folder):
+    document = blank() | {"spec": {"sparkConf": {"spark.kubernetes.driver.podTemplateContainerName": "main"}}}
+    assert mounts(ship(folder, document, py_file="job.py"), "driver") == {"main": "/opt/airflow-task"}
+
+
+def test_every_try_and_every_content_has_a_config_map_of_its_own(folder):
+    def name(**how):
+        return ship(folder, py_file="job.py", **how)["configMapSpecs"][0]["name"]
+
+    first = name()
+    assert first == name()
+    assert first != name(try_id="id-2")
+    (folder / "job.py").write_text("print()")
+    assert first != name()
+
+
+def test_what_is_in_the_image_or_at_a_url_is_not_looked_for(folder):
+    spec = ship(folder, py_file="local:///opt/job.py", files=["https://example.com/a.json"])
+    assert "configMapSpecs" not in spec
+
+
+def test_a_file_that_is_no_text_is_uploaded(folder, bucket, tmp_path):
+    spec = ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=bucket)
+    script, archive = spec["pyFiles"].split(",")
+    assert script == "local:///opt/airflow-task/job.py"
+    assert archive.startswith("s3a://jobs/")
+    assert (tmp_path / "bucket" / archive.removeprefix("s3a://jobs/")).read_bytes() == BINARY
+    assert "executorSpec" not in spec
+
+
+def test_what_is_too_large_for_a_config_map_is_uploaded(folder, bucket, tmp_path):
+    (folder / "lib.py").write_text("#" * shipment.CONFIG_MAP_BYTES)
+    spec = ship(folder, py_file="job.py", py_files=["lib.py"], upload_to=bucket)
+    assert "configMapSpecs" not in spec
+    assert [uri.rpartition("/")[2] for uri in spec["pyFiles"].split(",")] == ["job.py", "lib.py"]
+
+
+def test_the_same_content_is_uploaded_once(folder, bucket, tmp_path, monkeypatch):
+    first = ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=bucket)
+    (stored,) = (tmp_path / "bucket").rglob("lib.zip")
+    before = stored.stat().st_mtime_ns
+    assert ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=bucket)["pyFiles"] == first["pyFiles"]
+    assert stored.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("url", "read"),
+    [
+        ("s3://aws@bucket/jobs/", "s3a://bucket/jobs"),
+        ("s3://bucket", "s3a://bucket"),
+        ("gs://google@bucket/jobs", "gs://bucket/jobs"),
+    ],
+)
+def test_spark_reads_where_airflow_has_written(url, read):
+    assert shipment._as_spark_reads(url).rstrip("/") == read
+
+
+def test_a_store_that_refuses_is_named(folder, tmp_path):
+    (tmp_path / "bucket").write_text("a file in the way")
+    with pytest.raises(AirflowException, match=r"lib\.zip cannot be uploaded to .*bucket"):
+        ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=f"file://{tmp_path}/bucket")
+
+
+WRONG = [
+    ({"py_file": "gone.py"}, r"file 'gone.py' is not there; looked in .*dags\. One that is in the image is named by"),
+    ({"py_file": "job.py", "py_files": ["lib.zip"]}, r"lib\.zip cannot travel in a config map \(no text\): set upload"),
+    ({"py_file": "job.py", "files": ["sub/job.py"]}, r"job\.py and sub/job\.py have the same name"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), WRONG)
+def test_a_file_that_cannot_be_shipped_is_named(folder, parameters, message):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "job.py").write_text("")
+    with pytest.raises(AirflowFailException, match=message):
+        ship(folder, **parameters)
+
+
+def test_too_much_for_a_config_map_is_said_with_its_size(folder):
+    (folder / "lib.py").write_text("#" * shipment.CONFIG_MAP_BYTES)
+    with pytest.raises(AirflowFailException, match=r"job\.py, lib\.py cannot travel .*together they have 9\d+ bytes"):
+        ship(folder, py_file="job.py", py_files=["lib.py"])
+
+
+def test_the_operator_ships_the_file_beside_its_dag(cluster, folder, tmp_path):
+    from airflow.sdk import DAG
+
+    cluster.script = succeed
+    with DAG("ships", schedule=None) as dag:
+        task = operator(deferrable=False, application=None, py_file="job.py", image="spark:4.3.0")
+    dag.fileloc = str(folder / "ships.py")
+    assert run(task, TaskInstance()) == "pi"
+    (config_map,) = cluster.application()["spec"]["configMapSpecs"]
+    assert config_map["data"] == {"job.py": "import lib\n"}
+    assert config_map["name"].startswith("pi-files-")
