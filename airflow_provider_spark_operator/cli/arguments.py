@@ -114,7 +114,7 @@ def _add_validate(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     render = verbs.add_parser(
         "render",
-        usage="%(prog)s [-h] APP.yaml [-n NAMESPACE] [--attempt N] [-o yaml|json]\n"
+        usage="%(prog)s [-h] APP.yaml [-n NAMESPACE] [--attempt N] [--config FILE] [-o yaml|json]\n"
         "       %(prog)s [-o yaml|json] --spark-submit -- ARGS...",
         help="print the resources of an application, without a cluster",
         description="Print the resources that `reconcile` creates for an application, or those that spark-submit "
@@ -126,6 +126,9 @@ def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     render.add_argument("-n", "--namespace", metavar="NAMESPACE", help="where the file names none (default: default)")
     render.add_argument(
         "--attempt", type=_attempt, metavar="N", help="counts from 0 (default: that of the status, else 0)"
+    )
+    render.add_argument(
+        "--config", metavar="FILE", help="the settings of `reconcile`: its name is on what it creates (default: none)"
     )
     render.add_argument("--spark-submit", action="store_true", help="take what follows -- as spark-submit does")
     render.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")

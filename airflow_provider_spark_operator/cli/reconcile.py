@@ -5,12 +5,14 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 
-from airflow_provider_spark_operator.cli.documents import read_text
-from airflow_provider_spark_operator.cli.errors import CommandError, print_note
+from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.logs import configure_logs
+from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.follow.versions import require_version
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.health import serve_health
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
@@ -21,12 +23,7 @@ from airflow_provider_spark_operator.reconcile.scope import (
     SelectedNamespaces,
     describe,
 )
-from airflow_provider_spark_operator.reconcile.settings import (
-    ControllerSettings,
-    SettingsError,
-    settings_from_properties,
-    settings_from_yaml,
-)
+from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -48,6 +45,8 @@ async def _reconcile(options: argparse.Namespace, settings: ControllerSettings, 
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         client = await stack.enter_async_context(await open_client(access, observer=metrics.count_call))
+        # Fields that an older definition drops, such as the counters of restarts, are what the controller goes by.
+        await require_version(client, SPARK_APPLICATIONS)
         scope = scope or settings.scope or NamedNamespaces((client.default_namespace,))
         controller = Controller(client, scope, settings, metrics=metrics)
         words = ["ready", f"namespaces={describe(scope)}", f"server={client.server}"]
@@ -76,16 +75,7 @@ async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int
 
 
 def _settings(options: argparse.Namespace) -> ControllerSettings:
-    settings = ControllerSettings()
-    if options.config:
-        text = read_text(options.config)
-        read = settings_from_properties if options.config.endswith(".properties") else settings_from_yaml
-        try:
-            settings = read(text)
-        except SettingsError as error:
-            raise CommandError(f"{options.config}: {error}", ExitCode.INVALID) from None
-    for key in settings.ignored:
-        print_note(f"{options.config}: {key} has no meaning here and is ignored")
+    settings = read_settings(options.config)
     return replace(settings, workers=options.workers) if options.workers else settings
 
 

@@ -13,8 +13,8 @@ import yaml
 from airflow_provider_spark_operator.cli.application_file import read_application_file
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.submission import gather_submission
-from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         if options.spark_submit:
             documents = submitted(options.words, os.environ)
         elif len(options.words) == 1:
-            documents = _attempt(options.words[0], options.namespace, options.attempt)
+            documents = _attempt(options)
         else:
             raise CommandError("give one file, or --spark-submit -- and spark-submit's arguments", ExitCode.INVALID)
     except DriverBuildError as error:
@@ -92,15 +92,17 @@ def submitted(arguments: Sequence[str], environment: Mapping[str, str]) -> list[
     return [*driver.pre_resources, driver.pod, *owned]
 
 
-def _attempt(path: str, namespace: str | None, attempt_id: int | None) -> list[JsonObject]:
+def _attempt(options: argparse.Namespace) -> list[JsonObject]:
     """The resources of an application's attempt, without references to owners that do not exist yet."""
-    document = _placed(read_application_file(path), path, namespace)
+    (path,) = options.words
+    operator_name = read_settings(options.config).decisions.operator_name
+    document = _placed(read_application_file(path), path, options.namespace)
     application = parse_application(document)
     templates = read_templates(application_template_files(application))
     attempt = build_attempt(
         application,
-        current_attempt(application) if attempt_id is None else attempt_id,
-        Settings().operator_name,
+        current_attempt(application) if options.attempt is None else options.attempt,
+        operator_name,
         templates=templates,
     )
     for warning in attempt.warnings:

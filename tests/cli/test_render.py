@@ -93,6 +93,20 @@ def test_they_are_what_the_controller_creates(file: Path, capsys: pytest.Capture
     assert rendered(capsys, str(file), "--attempt", "2") == json.loads(json.dumps(expected))
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("controller.yaml", "operatorName: ours\n"), ("controller.properties", "spark.kubernetes.operator.name=ours\n")],
+)
+def test_they_bear_the_name_that_the_controller_has_by_its_settings(
+    name: str, text: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    documents = rendered(capsys, str(file), "--config", name)
+    assert {each["metadata"]["labels"]["spark.operator/name"] for each in documents} == {"ours"}
+    (tmp_path / name).write_text(text.replace("ours", ""))
+    assert refusal(capsys, str(file), "--config", name).startswith(f"{name}: ")
+
+
 def test_yaml_says_the_same_as_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = rendered(capsys, str(file))
     assert main(["render", str(file)]) == ExitCode.SUCCESS
