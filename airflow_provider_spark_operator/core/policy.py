@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.transitions import in_order
+from airflow_provider_spark_operator.core.transitions import in_order, latest
 
 _State = ApplicationState
 _ZERO: Final = timedelta(0)
@@ -188,12 +188,13 @@ def exceeded_limit(config: RestartConfig, ended_in: ApplicationState, following:
 def backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
     """How long an application that is scheduled to restart waits, counted from when it was scheduled.
 
-    It depends on how the attempt before ended; after one that was suspended there is nothing to wait for.
+    It depends on how the attempt before ended, as far as that can be understood; after one that was suspended there
+    is nothing to wait for.
     """
     if status.previous_attempt_summary is None:
         return _ZERO
     ended_in = _previous_end(status)
-    if ended_in not in STOPPING:
+    if ended_in is not None and ended_in not in STOPPING:
         return _ZERO
     millis: int | None = None
     if ended_in is _State.SCHEDULING_FAILURE:
@@ -205,11 +206,9 @@ def backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
 
 def _previous_end(status: ApplicationStatus) -> ApplicationState | None:
     previous = status.previous_attempt_summary
-    records = in_order(previous.state_transition_history if previous else None)
-    if records:
-        return records[-1].current_state_summary
-    untrimmed = in_order(status.state_transition_history)[-2:-1]
-    return untrimmed[0].current_state_summary if untrimmed else None
+    trimmed = previous.state_transition_history if previous else None
+    last = latest(trimmed) if trimmed else latest(status.state_transition_history, before=1)
+    return last.current_state_summary if isinstance(last, StateRecord) else None
 
 
 def last_stop(status: ApplicationStatus) -> StateRecord | None:

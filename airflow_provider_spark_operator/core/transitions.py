@@ -8,6 +8,7 @@ from airflow_provider_spark_operator.core.models.status import (
     ApplicationStatus,
     AttemptInfo,
     AttemptSummary,
+    PastRecord,
     StateRecord,
 )
 from airflow_provider_spark_operator.core.states import RUNNING, STOPPING, TERMINATED, ApplicationState
@@ -109,7 +110,7 @@ def move_to_next_attempt(
     """
     record = _record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None, reason)
     ended = status.current_attempt_summary
-    history = {next_key(status.state_transition_history): record}
+    history: dict[str, PastRecord] = {next_key(status.state_transition_history): record}
     if trim:
         past = {"state_transition_history": status.state_transition_history}
         ended = ended.model_copy(update=past)
@@ -131,9 +132,15 @@ def remark(status: ApplicationStatus, reason: str, message: str) -> ApplicationS
     return status.model_copy(update={"current_state": record})
 
 
-def in_order(history: Mapping[str, StateRecord] | None) -> list[StateRecord]:
-    """The records of `history`, oldest first; foreign keys that are no numbers come first."""
-    return [(history or {})[key] for key in sorted(history or {}, key=_position)]
+def in_order(history: Mapping[str, PastRecord] | None) -> list[StateRecord]:
+    """The records of `history` that can be understood, oldest first; foreign keys that are no numbers come first."""
+    return [record for record in _sorted(history or {}) if isinstance(record, StateRecord)]
+
+
+def latest(history: Mapping[str, PastRecord], *, before: int = 0) -> PastRecord | None:
+    """The last record of `history`, or that so many `before` it; None where it is not so long."""
+    records = _sorted(history)
+    return records[-1 - before] if len(records) > before else None
 
 
 def next_key(history: Mapping[str, object]) -> str:
@@ -159,6 +166,10 @@ def _record(
         message=message,
         last_observed_driver_status=dict(driver_status) if driver_status is not None else None,
     )
+
+
+def _sorted(history: Mapping[str, PastRecord]) -> list[PastRecord]:
+    return [history[key] for key in sorted(history, key=_position)]
 
 
 def _position(key: str) -> int:

@@ -172,6 +172,47 @@ def test_a_state_of_a_newer_version_is_named():
         parse_application(document)
 
 
+FOREIGN_RECORDS = [
+    pytest.param(
+        {"currentStateSummary": "DriverInOrbit", "lastTransitionTime": NOW.isoformat(), "height": 400}, id="a word"
+    ),
+    pytest.param({"currentStateSummary": "Failed", "lastTransitionTime": "yesterday"}, id="a time"),
+    pytest.param({"currentStateSummary": "Failed"}, id="no time"),
+    pytest.param({}, id="nothing"),
+]
+HISTORIES_OF_A_STATUS = [(), ("currentAttemptSummary",), ("previousAttemptSummary",)]
+
+
+@pytest.mark.parametrize("record", FOREIGN_RECORDS)
+@pytest.mark.parametrize("path", HISTORIES_OF_A_STATUS, ids=lambda path: path[0] if path else "status")
+def test_what_is_not_understood_of_the_past_is_kept_and_hinders_nothing(record, path):
+    document = foreign()
+    part = document["status"]
+    for name in path:
+        part = part.setdefault(name, {})
+    part.setdefault("stateTransitionHistory", {})["3"] = record
+    play = Play(deepcopy(document))
+    play.pods[play.attempt] = driver_pod("failed")
+    play.look()
+    assert play.state == "ResourceReleased"
+    kept = play.document
+    for name in ("status", *path, "stateTransitionHistory"):
+        assert kept is not None
+        kept = kept[name]
+    assert kept is not None
+    assert kept["3"] == record
+
+
+def test_after_an_end_that_is_not_understood_the_next_attempt_waits_as_after_any():
+    status = status_in(attempt=AttemptInfo(id=1)).to_document()
+    status["currentState"]["currentStateSummary"] = "ScheduledToRestart"
+    ended = {"currentStateSummary": "DriverInOrbit", "lastTransitionTime": NOW.isoformat()}
+    status["previousAttemptSummary"] = {"stateTransitionHistory": {"0": status["currentState"], "1": ended}}
+    resource = parse_application(application_document(status=status, restart={"restartBackoffMillis": 5000}))
+    decision = decide(resource, Observed(), Settings(), NOW + seconds(1))
+    assert (decision.reason, decision.requeue_after) == (reasons.RESTART_BACKOFF, seconds(4))
+
+
 @pytest.mark.parametrize("counter", [2**70, "3", 1.5])
 def test_a_counter_that_is_none_is_named(counter):
     document = foreign(currentAttemptSummary={"attemptInfo": {"restartCounter": counter}})

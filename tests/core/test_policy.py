@@ -263,9 +263,10 @@ def test_there_is_no_backoff_without_an_attempt_before():
     assert policy.backoff(RestartConfig(), status_at(S.SUBMITTED)) == seconds(0)
 
 
-def test_there_is_no_backoff_when_nothing_is_known_of_the_attempt_before():
+def test_where_nothing_is_known_of_the_attempt_before_the_backoff_is_that_of_any():
     status = status_at(S.SUBMITTED, previous=AttemptSummary())
-    assert policy.backoff(RestartConfig(), status) == seconds(0)
+    config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
+    assert policy.backoff(config, status) == seconds(1)
 
 
 def test_the_last_stop_is_that_of_the_current_attempt():

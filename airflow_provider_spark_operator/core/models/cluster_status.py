@@ -1,11 +1,13 @@
 """The status of a SparkCluster: where it is and how it came there, in the Apache operator's layout."""
 
 from enum import StrEnum
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
-from airflow_provider_spark_operator.core.models.status import Time
+from airflow_provider_spark_operator.core.models.status import ForeignRecord, Time
 
 
 class ClusterState(StrEnum):
@@ -40,18 +42,23 @@ class ClusterStateRecord(Model):
     reason: str | None = None
 
 
+PastClusterRecord: TypeAlias = Annotated[
+    ClusterStateRecord | SkipJsonSchema[ForeignRecord], Field(union_mode="left_to_right")
+]
+
+
 class ClusterAttemptSummary(Model):
     """An attempt's counters, and its history where that is kept apart."""
 
     attempt_info: ClusterAttemptInfo = Field(default_factory=ClusterAttemptInfo)
-    state_transition_history: dict[str, ClusterStateRecord] | None = None
+    state_transition_history: dict[str, PastClusterRecord] | None = None
 
 
 class ClusterStatus(Model):
     """`status` of a SparkCluster; `state_transition_history` is keyed by decimal numbers that only grow."""
 
     current_state: ClusterStateRecord
-    state_transition_history: dict[str, ClusterStateRecord] = Field(default_factory=dict)
+    state_transition_history: dict[str, PastClusterRecord] = Field(default_factory=dict)
     current_attempt_summary: ClusterAttemptSummary = Field(default_factory=ClusterAttemptSummary)
     previous_attempt_summary: ClusterAttemptSummary | None = None
 

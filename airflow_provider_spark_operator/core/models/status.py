@@ -4,9 +4,10 @@ The layout is the Apache operator's, so that either controller can take over fro
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -39,11 +40,19 @@ class StateRecord(Model):
     last_observed_driver_status: JsonObject | None = None
 
 
+class ForeignRecord(Model):
+    """An entry of a history that says nothing here: its word is a newer version's, or its time is none; kept as it is."""
+
+
+# Only the present state has to be understood; what is past is kept for those who do.
+PastRecord: TypeAlias = Annotated[StateRecord | SkipJsonSchema[ForeignRecord], Field(union_mode="left_to_right")]
+
+
 class AttemptSummary(Model):
     """An attempt's counters; of an attempt that has ended also its history, where that is trimmed."""
 
     attempt_info: AttemptInfo = Field(default_factory=AttemptInfo)
-    state_transition_history: dict[str, StateRecord] | None = None
+    state_transition_history: dict[str, PastRecord] | None = None
 
 
 class ApplicationStatus(Model):
@@ -53,7 +62,7 @@ class ApplicationStatus(Model):
     """
 
     current_state: StateRecord
-    state_transition_history: dict[str, StateRecord] = Field(default_factory=dict)
+    state_transition_history: dict[str, PastRecord] = Field(default_factory=dict)
     current_attempt_summary: AttemptSummary = Field(default_factory=AttemptSummary)
     previous_attempt_summary: AttemptSummary | None = None
 
