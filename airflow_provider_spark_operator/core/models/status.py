@@ -41,7 +41,7 @@ class StateRecord(Model):
 
 
 class ForeignRecord(Model):
-    """An entry of a history that says nothing here: its word is a newer version's, or its time is none; kept as it is."""
+    """An entry of a history that is not understood: its word is a newer version's, or its time is none. It is kept."""
 
 
 # Only the present state has to be understood; what is past is kept for those who do.
