@@ -11,11 +11,10 @@ from typing import Any
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.resource import Resource
-from airflow_provider_spark_operator.core.names import GROUP
+from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.crds.schema import Schema, at, structural_schema
 
 _STORED_VERSION = "v1"
-_SERVED_VERSIONS = (_STORED_VERSION, "v1beta1", "v1alpha1")
 
 # The Apache operator's definition fills these in, and no others.
 _DEFAULTS = {
@@ -77,7 +76,7 @@ def _definition(kind: str, short_name: str, schema: Schema, columns: Sequence[Sc
                 "singular": singular,
                 "shortNames": [short_name],
             },
-            "versions": [_version(name, schema, columns) for name in _SERVED_VERSIONS],
+            "versions": [_version(name, schema, columns) for name in VERSIONS],
         },
     }
 

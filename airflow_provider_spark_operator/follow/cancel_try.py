@@ -5,6 +5,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.versions import served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 
@@ -25,11 +26,12 @@ async def cancel_try(
         client: For the cluster.
         stamp: The try.
         namespace: None for the client's default.
-        resource: The kind.
+        resource: The kind; a version that the cluster does not serve stands for one that it does.
 
     Raises:
         KubeError: The API refused, or could not be reached.
     """
+    resource = await served_version(client, resource)
     place = namespace or client.default_namespace
     found = await client.list(resource, place, label_selector=stamp.selector)
     outcomes = {}

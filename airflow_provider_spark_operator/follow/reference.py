@@ -27,6 +27,9 @@ class ApplicationReference:
 
 
 def resource_of(api_version: str) -> ResourceType:
-    """The SparkApplication's kind in the version that an `apiVersion` names; v1 where it names none."""
-    version = api_version.partition("/")[2]
-    return replace(SPARK_APPLICATIONS, version=version) if version else SPARK_APPLICATIONS
+    """The SparkApplication's kind in the group and version that an `apiVersion` names; v1 where it names none.
+
+    Whether a cluster serves it so is another question: see `follow.versions`.
+    """
+    group, _, version = api_version.partition("/")
+    return replace(SPARK_APPLICATIONS, group=group, version=version) if version else SPARK_APPLICATIONS

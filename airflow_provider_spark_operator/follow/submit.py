@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTak
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
 from airflow_provider_spark_operator.follow.standing import Standing, standing
+from airflow_provider_spark_operator.follow.versions import served_version, tell_substitution
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import (
@@ -72,7 +73,7 @@ async def submit(
 
     Args:
         client: For the cluster.
-        document: A SparkApplication. Without a name it gets the stamp's default name.
+        document: A SparkApplication, in any version. Without a name it gets the stamp's default name.
         namespace: Where; None for the document's own, else the client's default.
         stamp: Whose it is. None for nobody's: it is created, never adopted.
         deletion_seconds: How long to wait for the deletion of an old one of the same name.
@@ -81,9 +82,11 @@ async def submit(
         InvalidResource: The document is no valid application; nothing was sent.
         NameTaken: The name belongs to an application that is not this task's.
         DeletionStuck: The old one of that name does not go away.
+        KindNotServed: The cluster serves no SparkApplication in a version with the same fields.
         KubeError: The API refused, or could not be reached.
     """
-    resource, body = _prepared(client, document, namespace, stamp)
+    body = _prepared(client, document, namespace, stamp)
+    resource = await _in_served_version(client, body)
     if stamp is None:
         return await _create_unowned(client, resource, body)
     problem: KubeError | None = None
@@ -125,8 +128,8 @@ async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp
 
 def _prepared(
     client: KubeClient, document: Mapping[str, Any], namespace: str | None, stamp: TaskStamp | None
-) -> tuple[ResourceType, JsonObject]:
-    """The kind and the complete document to send.
+) -> JsonObject:
+    """The complete document to send.
 
     Raises:
         InvalidResource: It is not valid.
@@ -151,7 +154,21 @@ def _prepared(
         raise InvalidResource(problems)
     metadata["namespace"] = namespace or metadata.get("namespace") or client.default_namespace
     body.pop("status", None)
-    return resource_of(body["apiVersion"]), body
+    return body
+
+
+async def _in_served_version(client: KubeClient, body: JsonObject) -> ResourceType:
+    """Turn the document into a version that the cluster serves; the kind in that version.
+
+    Raises:
+        KindNotServed: There is none.
+        KubeError: The API could not be asked.
+    """
+    wanted = resource_of(body["apiVersion"])
+    chosen = await served_version(client, wanted)
+    tell_substitution(wanted, chosen, logger)
+    body["apiVersion"] = chosen.api_version
+    return chosen
 
 
 async def _applications_of(

@@ -3,15 +3,16 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.patience import Patience
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.versions import ServedVersions
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -37,6 +38,7 @@ CONCURRENT_READS = 16
 _PASSING = (Unreachable, ServerError, TooManyRequests, Gone)
 
 _Scope: TypeAlias = tuple[ResourceType, str]
+_Answer = TypeVar("_Answer")
 
 
 class WatchHub:
@@ -56,6 +58,7 @@ class WatchHub:
         self._streams: dict[_Scope, _Stream] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._reading = asyncio.Semaphore(CONCURRENT_READS)
+        self._versions = ServedVersions(client)
 
     async def follow(self, reference: ApplicationReference) -> AsyncGenerator[JsonObject, None]:
         """The application as it is now, then after each change; quick changes may be drawn together.
@@ -102,13 +105,30 @@ class WatchHub:
         Raises:
             KubeError: The API refuses to show it, or was unreachable for longer than the patience.
         """
+
+        async def get() -> JsonObject | None:
+            async with self._reading:
+                try:
+                    return await self.client.get(resource, name, namespace)
+                except NotFound:
+                    return None
+
+        return await self._patiently(get)
+
+    async def served(self, wanted: ResourceType) -> ResourceType:
+        """The kind in a version that the cluster serves. An outage is borne as in `follow`.
+
+        Raises:
+            KindNotServed: There is no such version.
+            KubeError: The API was unreachable for longer than the patience.
+        """
+        return await self._patiently(lambda: self._versions.choose(wanted))
+
+    async def _patiently(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         patience, backoff = Patience(self._patience), Backoff()
         while True:
             try:
-                async with self._reading:
-                    return await self.client.get(resource, name, namespace)
-            except NotFound:
-                return None
+                return await ask()
             except _PASSING as error:
                 patience.failed(error)
                 await asyncio.sleep(backoff.next())

@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
 
+from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.kube.transport import Call, JsonObject, Transport
@@ -206,6 +207,23 @@ class KubeClient:
         }
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **_without_none(options)}
         return await self._transport.request(Call("delete", "DELETE", resource, namespace, name, body=body))
+
+    async def serves(self, resource: ResourceType) -> bool:
+        """Whether the API serves the kind, in that very version."""
+        served = await self._discover(resource, f"/apis/{resource.api_version}")
+        return any(item.get("name") == resource.plural for item in served.get("resources") or ())
+
+    async def versions(self, resource: ResourceType) -> tuple[str, ...]:
+        """The versions in which the API serves kinds of this group; which kinds, `serves` tells of each."""
+        served = await self._discover(resource, f"/apis/{resource.group}")
+        return tuple(str(item["version"]) for item in served.get("versions") or ())
+
+    async def _discover(self, resource: ResourceType, address: str) -> JsonObject:
+        """What the API says of itself at `address`; nothing where it knows no such group or version."""
+        try:
+            return await self._transport.request(Call("get", "GET", resource, None, address=address))
+        except NotFound:
+            return {}
 
     async def watch(
         self,

@@ -65,6 +65,8 @@ class Call:
     parameters: Mapping[str, str] = field(default_factory=dict)
     body: object = None
     content_type: str = "application/json"
+    address: str | None = None
+    """The URL path, where it is not the resource's own."""
 
     @property
     def path(self) -> str:
@@ -76,7 +78,7 @@ class Call:
         for part in (self.namespace, self.name):
             if part is not None and (part in {"", ".", ".."} or set(part) & set("/%?#")):
                 raise self.failed(400, {"reason": "BadRequest", "message": f"{part!r} is no valid name"})
-        return self.resource.path(self.namespace, self.name, self.subresource)
+        return self.address or self.resource.path(self.namespace, self.name, self.subresource)
 
     def failed(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> KubeError:
         """The error for the API's answer to this call."""

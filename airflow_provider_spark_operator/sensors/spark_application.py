@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, conf
 from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException
 
+from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -34,13 +35,13 @@ class SparkApplicationSensor(BaseSensorOperator):
         namespace: None for the connection's.
         expects: A state word, or several of which one is enough.
         kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
-        api_version: Of the resource.
+        api_version: Of the resource; where the cluster does not serve it, another one that it serves.
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
         **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
             an application that does not exist yet; one that exists is watched. `mode` has no effect.
 
     Raises:
-        ValueError: `expects` is empty, or holds a word that is no state.
+        ValueError: `expects` is empty, or holds a word that is no state; `api_version` is none that is known.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -62,7 +63,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         self.namespace = namespace
         self.expects = _states(expects)
         self.kubernetes_conn_id = kubernetes_conn_id
-        self.api_version = api_version
+        self.api_version = _known(api_version)
         self.deferrable = deferrable
 
     def execute(self, context: "Context") -> str:  # noqa: ARG002 - Airflow's signature
@@ -123,6 +124,13 @@ class SparkApplicationSensor(BaseSensorOperator):
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise
+
+
+def _known(api_version: str) -> str:
+    known = [f"{GROUP}/{version}" for version in VERSIONS]
+    if api_version not in known:
+        raise ValueError(f"api_version must be one of {', '.join(known)}, not {api_version!r}")
+    return api_version
 
 
 def _states(expects: str | Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,7 @@ class SparkApplicationTrigger(BaseTrigger):
         reference = self._reference()
         try:
             async with asyncio.timeout(_seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
+                reference = await self._served_reference(hub)
                 return await wait_for_end(hub, reference, logger, with_driver_log=self.driver_log)
         except ApplicationDeleted as error:
             return self._event(EventKind.DELETED, str(error))
@@ -157,7 +159,7 @@ class SparkApplicationTrigger(BaseTrigger):
         reference = self._reference()
         try:
             async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access) as hub:
-                ended = await ending_by_now(hub, reference)
+                ended = await ending_by_now(hub, await self._served_reference(hub))
         except (KubeError, ConfigurationError, TimeoutError) as error:
             logger.warning("%s cannot be looked at once more: %s", reference, error or "the API does not answer")
             ended = None
@@ -179,7 +181,7 @@ class SparkApplicationTrigger(BaseTrigger):
                 return
             access = await self._access()
             async with shared_hub(access) as hub:
-                outcome = await cancel(hub.client, reference, stamp)
+                outcome = await cancel(hub.client, await self._served_reference(hub), stamp)
         except Exception as error:
             # Nobody waits for this task any more: what is not logged here is lost.
             logger.warning("%s is left running, as the task's end could not be dealt with: %s", reference, error)
@@ -195,6 +197,11 @@ class SparkApplicationTrigger(BaseTrigger):
         from airflow_provider_spark_operator.follow.reference import ApplicationReference
 
         return ApplicationReference(self.namespace, self.name, self.uid, resource_of(self.api_version))
+
+    async def _served_reference(self, hub: "WatchHub") -> "ApplicationReference":
+        """The application in a version that the cluster serves: its definition may have been replaced meanwhile."""
+        reference = self._reference()
+        return replace(reference, resource=await hub.served(reference.resource))
 
 
 class SparkApplicationStateTrigger(BaseTrigger):
@@ -277,10 +284,14 @@ class SparkApplicationStateTrigger(BaseTrigger):
     async def _appearance(self, hub: "WatchHub") -> "ApplicationReference":
         from airflow_provider_spark_operator.follow.cancel_try import resource_of
         from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.follow.versions import tell_substitution
 
-        resource, namespace = resource_of(self.api_version), self.namespace or hub.client.default_namespace
+        wanted, namespace = resource_of(self.api_version), self.namespace or hub.client.default_namespace
         said = False
         while True:
+            resource = await hub.served(wanted)
+            if not said:
+                tell_substitution(wanted, resource, logger)
             found = await hub.read(resource, self.name, namespace)
             if found is not None:
                 return ApplicationReference.of(found, resource)

@@ -10,7 +10,9 @@ import pytest
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.cli.process import ended, line_of, running
+from tests.definitions import definitions_serving
 from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, serving
 
 
@@ -48,16 +50,30 @@ async def test_it_works_from_its_ready_line_until_a_signal(
     assert {"application": f"{NAMESPACE}/pi", "level": "info"}.items() <= entries[0].items()
 
 
-async def test_definitions_that_are_not_installed_are_missed_in_one_sentence(tmp_path: Path) -> None:
-    async with serving() as kubeconfig:
+@pytest.mark.parametrize(
+    ("definitions", "problem"),
+    [
+        ([], "does not know SparkApplication of spark.apache.org"),
+        (definitions_serving("v1beta1"), "serves SparkApplication of spark.apache.org as v1beta1 only, not as v1"),
+    ],
+    ids=["none", "of an earlier operator"],
+)
+async def test_definitions_that_it_cannot_work_with_are_told_in_one_sentence(
+    tmp_path: Path, definitions: list[dict[str, object]], problem: str
+) -> None:
+    async with (
+        serving() as kubeconfig,
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
+    ):
+        for definition in definitions:
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         async with running("reconcile", "--kubeconfig", str(path), home=tmp_path) as process:
-            exit_code, _, log = await ended(process)
-    assert exit_code == ExitCode.API_FAILED
-    line = log.splitlines()[-1]  # that there are no clusters either is a warning
-    assert line.startswith("spark-operator: error: cannot list sparkapplications.spark.apache.org in namespace jobs")
-    assert "is the definition of sparkapplications.spark.apache.org installed" in line
+            exit_code, out, log = await ended(process)
+    assert (exit_code, out) == (ExitCode.API_FAILED, "")
+    assert log.startswith(f"spark-operator: error: {client.server} {problem}: install the CustomResourceDefinitions ")
+    assert log.count("\n") == 1
 
 
 @pytest.mark.parametrize("flag", ["--health-port", "--metrics-port"])

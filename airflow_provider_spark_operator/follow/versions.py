@@ -1,0 +1,144 @@
+"""In which version a cluster serves a kind; a document, or what was stored of an earlier time, may name another."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
+from airflow_provider_spark_operator.kube.resources import ResourceType
+
+logger = logging.getLogger(__name__)
+
+# A definition that is installed or replaced meanwhile is known after that time.
+FRESH_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class _Group:
+    """An API group.
+
+    Attributes:
+        versions: Those whose documents differ in nothing but their apiVersion, the newest first.
+        cure: How its definitions get into a cluster.
+    """
+
+    versions: tuple[str, ...] = ()
+    cure: str = "install its CustomResourceDefinition"
+
+
+_GROUPS: Mapping[str, _Group] = {
+    GROUP: _Group(
+        VERSIONS,
+        "install the CustomResourceDefinitions with `spark-operator crds | kubectl apply --server-side -f -`, "
+        "or those of the Apache operator's chart",
+    )
+}
+
+
+class KindNotServed(KubeError):
+    """The cluster does not serve the kind in any version that would do.
+
+    Attributes:
+        versions: Those in which it serves the kind; empty where the kind is unknown there.
+    """
+
+    def __init__(self, server: str, wanted: ResourceType, versions: Sequence[str]) -> None:
+        known = f"serves {wanted.kind} of {wanted.group} as {', '.join(versions)} only, not as {wanted.version}"
+        unknown = f"does not know {wanted.kind} of {wanted.group}"
+        super().__init__(404, "NotServed", f"{server} {known if versions else unknown}", "get", wanted.qualified_name)
+        self.versions = tuple(versions)
+        self._cure = _GROUPS.get(wanted.group, _Group()).cure
+
+    @property
+    def advice(self) -> str:
+        """How to have it served."""
+        return self._cure
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.advice}"
+
+
+class ServedVersions:
+    """The versions that one cluster serves, asked for once and again when the answer is old.
+
+    Args:
+        client: For the cluster.
+        fresh_seconds: How long an answer counts.
+    """
+
+    def __init__(self, client: KubeClient, *, fresh_seconds: float = FRESH_SECONDS) -> None:
+        self._client = client
+        self._fresh_seconds = fresh_seconds
+        self._answers: dict[ResourceType, tuple[float, ResourceType]] = {}
+        self._asking = asyncio.Lock()
+
+    async def choose(self, wanted: ResourceType) -> ResourceType:
+        """As `served_version`, of which it remembers the answer."""
+        async with self._asking:  # a thousand that begin at once ask once
+            until, chosen = self._answers.get(wanted, (0.0, wanted))
+            if time.monotonic() >= until:
+                chosen = await served_version(self._client, wanted)
+                self._answers[wanted] = time.monotonic() + self._fresh_seconds, chosen
+            return chosen
+
+
+async def served_version(client: KubeClient, wanted: ResourceType) -> ResourceType:
+    """The kind in the version it is wanted in if the cluster serves that, else in the newest with the same fields.
+
+    Where the API does not tell what it serves (discovery is everybody's right unless it was taken away), the
+    version stays as it is.
+
+    Raises:
+        KindNotServed: There is no such version.
+        KubeError: The API could not be asked.
+    """
+    try:
+        served = await _served_versions(client, wanted)
+    except Forbidden as error:
+        logger.debug("the version stays %s: %s", wanted.version, error)
+        return wanted
+    if wanted.version in served:
+        return wanted
+    alike = _GROUPS.get(wanted.group, _Group()).versions
+    for version in alike if wanted.version in alike else ():
+        if version in served:
+            return replace(wanted, version=version)
+    raise KindNotServed(client.server, wanted, served)
+
+
+async def require_version(client: KubeClient, wanted: ResourceType) -> None:
+    """Check that the cluster serves the kind in that very version, as far as it tells.
+
+    Raises:
+        KindNotServed: It does not.
+        KubeError: The API could not be asked.
+    """
+    try:
+        served = await _served_versions(client, wanted)
+    except Forbidden:
+        return
+    if wanted.version not in served:
+        raise KindNotServed(client.server, wanted, served)
+
+
+def tell_substitution(wanted: ResourceType, chosen: ResourceType, log: logging.Logger) -> None:
+    """Say in the log which version is used, if it is not the one that was wanted."""
+    if chosen != wanted:
+        log.info(
+            "apiVersion %s of %s is not served by this cluster: used %s",
+            wanted.api_version,
+            wanted.kind,
+            chosen.api_version,
+        )
+
+
+async def _served_versions(client: KubeClient, wanted: ResourceType) -> list[str]:
+    """The versions in which the kind is served; of many, the wanted one alone, as that saves requests."""
+    if await client.serves(wanted):
+        return [wanted.version]
+    offered = await client.versions(wanted)
+    return [version for version in offered if await client.serves(replace(wanted, version=version))]

@@ -1,0 +1,180 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome
+from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+from airflow_provider_spark_operator.follow.reference import resource_of
+from airflow_provider_spark_operator.follow.submit import acknowledge, submit
+from airflow_provider_spark_operator.follow.versions import (
+    KindNotServed,
+    ServedVersions,
+    require_version,
+    served_version,
+)
+from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import Unreachable
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+)
+from tests.definitions import definitions_serving
+from tests.follow.applications import SUCCEEDED, document, move, stamp
+from tests.kube.scripted import answer, client_of, hang_up, refuse, scripted_api
+
+DISCOVERY_FORBIDDEN = 'forbidden: User "airflow" cannot get path "/apis/spark.apache.org/v1"'
+
+
+@pytest.fixture
+async def bare(access: ClusterAccess) -> AsyncIterator[KubeClient]:
+    """A cluster with a namespace and no definitions."""
+    async with await open_client(access) as client:
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "jobs"}}, None)
+        yield client
+
+
+async def install(client: KubeClient, *versions: str, **which: tuple[str, ...]) -> None:
+    for definition in definitions_serving(*versions, **which):
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+
+
+def in_version(version: str, name: str = "pi") -> dict[str, object]:
+    return {**document(name), "apiVersion": f"spark.apache.org/{version}"}
+
+
+@pytest.mark.parametrize(
+    ("served", "wanted", "used"),
+    [
+        (("v1", "v1beta1", "v1alpha1"), "v1alpha1", "v1alpha1"),
+        (("v1", "v1beta1"), "v1beta1", "v1beta1"),
+        (("v1", "v1beta1"), "v1alpha1", "v1"),
+        (("v1",), "v1beta1", "v1"),
+        (("v1beta1", "v1alpha1"), "v1", "v1beta1"),
+        (("v1alpha1",), "v1", "v1alpha1"),
+        (("v2", "v1beta1"), "v1", "v1beta1"),
+    ],
+)
+async def test_a_served_version_is_kept_and_another_turned_into_the_newest_with_its_fields(
+    bare: KubeClient, served: tuple[str, ...], wanted: str, used: str
+) -> None:
+    await install(bare, *served)
+    chosen = await served_version(bare, replace(SPARK_APPLICATIONS, version=wanted))
+    assert chosen == replace(SPARK_APPLICATIONS, version=used)
+
+
+async def test_what_counts_is_the_kind_and_not_another_of_its_group(bare: KubeClient) -> None:
+    await install(bare, "v1", kinds=("SparkCluster",))
+    await install(bare, "v1beta1", kinds=("SparkApplication",))
+    assert (await served_version(bare, SPARK_APPLICATIONS)).version == "v1beta1"
+    assert await served_version(bare, SPARK_CLUSTERS) == SPARK_CLUSTERS
+
+
+async def test_a_missing_definition_is_told_with_the_ways_to_install_it(bare: KubeClient) -> None:
+    with pytest.raises(KindNotServed) as caught:
+        await served_version(bare, SPARK_APPLICATIONS)
+    assert str(caught.value) == (
+        f"{bare.server} does not know SparkApplication of spark.apache.org: install the CustomResourceDefinitions "
+        "with `spark-operator crds | kubectl apply --server-side -f -`, or those of the Apache operator's chart"
+    )
+
+
+async def test_fields_of_an_unknown_version_are_not_guessed(bare: KubeClient) -> None:
+    await install(bare, "v2")
+    with pytest.raises(KindNotServed, match=r"serves SparkApplication of spark\.apache\.org as v2 only, not as v1: "):
+        await served_version(bare, SPARK_APPLICATIONS)
+
+
+async def test_another_group_has_no_other_versions_to_turn_to(bare: KubeClient) -> None:
+    await install(bare, "v1")
+    with pytest.raises(KindNotServed, match=r"does not know SparkApplication of example\.org: install its Custom"):
+        await served_version(bare, resource_of("example.org/v1beta2"))
+
+
+async def test_who_needs_one_version_gets_no_other(bare: KubeClient) -> None:
+    await install(bare, "v1beta1")
+    await require_version(bare, resource_of("spark.apache.org/v1beta1"))
+    with pytest.raises(KindNotServed, match="as v1beta1 only, not as v1: install"):
+        await require_version(bare, SPARK_APPLICATIONS)
+
+
+async def test_a_cluster_that_keeps_its_versions_secret_is_asked_for_the_documents_own() -> None:
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(refuse(403, DISCOVERY_FORBIDDEN), refuse(403, DISCOVERY_FORBIDDEN))
+        assert await served_version(client, SPARK_APPLICATIONS) == SPARK_APPLICATIONS
+        await require_version(client, SPARK_APPLICATIONS)
+
+
+async def test_a_version_that_is_served_costs_one_request_however_many_ask() -> None:
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(answer({"resources": [{"name": "sparkapplications"}, {"name": "sparkapplications/status"}]}))
+        versions = ServedVersions(client)
+        chosen = await asyncio.gather(*(versions.choose(SPARK_APPLICATIONS) for _ in range(100)))
+        assert set(chosen) == {SPARK_APPLICATIONS}
+        assert [request.path for request in api.requests] == ["/apis/spark.apache.org/v1"]
+
+
+async def test_an_old_answer_is_asked_for_again(bare: KubeClient) -> None:
+    versions = ServedVersions(bare, fresh_seconds=0.0)
+    await install(bare, "v1beta1")
+    assert (await versions.choose(SPARK_APPLICATIONS)).version == "v1beta1"
+    (definition,) = definitions_serving("v1", "v1beta1", kinds=("SparkApplication",))
+    await bare.patch(CUSTOM_RESOURCE_DEFINITIONS, definition["metadata"]["name"], None, {"spec": definition["spec"]})
+    assert await versions.choose(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
+
+
+async def test_a_hub_bears_an_api_that_is_away_for_a_while() -> None:
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(*[hang_up()] * 4, answer({"resources": [{"name": "sparkapplications"}]}))
+        assert await WatchHub(client).served(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
+
+
+async def test_a_hub_does_not_bear_it_without_end() -> None:
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(*[hang_up()] * 50)
+        with pytest.raises(Unreachable):
+            await WatchHub(client, patience=0.0).served(SPARK_APPLICATIONS)
+
+
+@pytest.mark.parametrize(("served", "written"), [("v1", "v1alpha1"), ("v1beta1", "v1"), ("v1alpha1", "v1beta1")])
+async def test_an_application_is_submitted_adopted_and_cancelled_in_the_version_that_is_served(
+    bare: KubeClient, caplog: pytest.LogCaptureFixture, served: str, written: str
+) -> None:
+    await install(bare, served)
+    with caplog.at_level(logging.INFO):
+        first = await submit(bare, in_version(written), "jobs", stamp(1))
+    assert first.resource["apiVersion"] == first.reference.resource.api_version == f"spark.apache.org/{served}"
+    assert (
+        f"apiVersion spark.apache.org/{written} of SparkApplication is not served by this cluster: "
+        f"used spark.apache.org/{served}"
+    ) in caplog.messages
+    second = await submit(bare, in_version(written), "jobs", stamp(2))
+    assert second.adopted
+    outcomes = await cancel_try(bare, stamp(2), "jobs", resource_of(f"spark.apache.org/{written}"))
+    assert outcomes == {second.reference: CancelOutcome.DELETED}
+
+
+async def test_a_result_is_taken_in_the_version_that_is_served(bare: KubeClient) -> None:
+    await install(bare, "v1beta1")
+    first = await submit(bare, in_version("v1"), "jobs", stamp(1))
+    await move(bare, first.reference, *SUCCEEDED)
+    assert await acknowledge(bare, first.reference, stamp(1))
+    assert not (await submit(bare, in_version("v1alpha1"), "jobs", stamp(2))).adopted
+
+
+async def test_a_served_version_is_not_worth_a_word(bare: KubeClient, caplog: pytest.LogCaptureFixture) -> None:
+    await install(bare, "v1")
+    with caplog.at_level(logging.INFO):
+        await submit(bare, in_version("v1"), "jobs")
+    assert caplog.messages == []
+
+
+async def test_without_definitions_nothing_is_submitted(bare: KubeClient) -> None:
+    with pytest.raises(KindNotServed, match="does not know SparkApplication"):
+        await submit(bare, in_version("v1"), "jobs")
