@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.cluster_transitions import initial_cluster_status, move_cluster
+from airflow_provider_spark_operator.core.cluster_transitions import given_up, initial_cluster_status, move_cluster
 from airflow_provider_spark_operator.core.decision import (
     AddFinalizer,
     Created,
@@ -120,8 +120,7 @@ def _create(seen: _Situation) -> ClusterDecision:
 
 def _give_up(seen: _Situation) -> ClusterDecision:
     cause = seen.status.current_state.message or "its objects could not be created."
-    message = f"The cluster cannot run; delete it, mend the cause, and create it again: {cause}"
-    return seen.move(_State.FAILED, reasons.CLUSTER_FAILED, message)
+    return seen.move(_State.FAILED, reasons.CLUSTER_FAILED, given_up(cause))
 
 
 def _edited(seen: _Situation) -> ClusterDecision | None:

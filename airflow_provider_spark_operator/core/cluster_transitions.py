@@ -55,3 +55,8 @@ def move_cluster(
     record = ClusterStateRecord(current_state_summary=to, last_transition_time=now, message=message, reason=reason)
     history = {**status.state_transition_history, next_key(status.state_transition_history): record}
     return status.model_copy(update={"current_state": record, "state_transition_history": history})
+
+
+def given_up(cause: str) -> str:
+    """The sentence with which a cluster fails for good."""
+    return f"The cluster cannot run; delete it, mend the cause, and create it again: {cause}"

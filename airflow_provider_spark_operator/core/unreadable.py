@@ -1,9 +1,11 @@
-"""An application that cannot be read: what its status can still say to those who wait for it."""
+"""Resources that cannot be read: what their status can still say to those who wait for them."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
 from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.cluster_transitions import given_up, initial_cluster_status, move_cluster
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.models.reading import read
 from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
@@ -41,3 +43,22 @@ def refusal(document: Mapping[str, object], sentence: str, now: datetime) -> App
     refused = move(status, ApplicationState.SCHEDULING_FAILURE, now, sentence, reason=reasons.SPEC_UNBUILDABLE)
     released = "There is nothing to release: no driver was created."
     return move(refused, ApplicationState.RESOURCE_RELEASED, now, released, reason=reasons.RESOURCES_RELEASED)
+
+
+class _ClusterFrame(Resource):
+    """A cluster without a look at its spec."""
+
+    status: ClusterStatus | None = None
+
+
+def cluster_refusal(document: Mapping[str, object], sentence: str, now: datetime) -> ClusterStatus | None:
+    """The same for a cluster, of which nothing exists yet: it fails as one whose objects cannot be built."""
+    try:
+        frame = read(_ClusterFrame, document)
+    except InvalidResource:
+        return None
+    status = frame.status or initial_cluster_status(frame.creation_timestamp or now)
+    if frame.deletion_timestamp or status.current_state.current_state_summary is not ClusterState.SUBMITTED:
+        return None
+    refused = move_cluster(status, ClusterState.SCHEDULING_FAILURE, now, sentence, reasons.SPEC_UNBUILDABLE)
+    return move_cluster(refused, ClusterState.FAILED, now, given_up(sentence), reasons.CLUSTER_FAILED)

@@ -10,16 +10,18 @@ from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFi
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
 from airflow_provider_spark_operator.core.models.cluster_status import CLUSTER_FAILURE, ClusterStatus
-from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER, LABEL_CLUSTER_NAME
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.unreadable import cluster_refusal
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import Conflict
-from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
+from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid
+from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, STATEFUL_SETS
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.cluster_apply import apply_cluster
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening, invalid
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.observe import owner_uids
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
 
@@ -126,14 +128,35 @@ class ClusterReconciler:
         self._recorder.record(Happening(resource, kind, decision.reason, decision.message, identity, self._now()))
 
     async def _set_aside(self, resource: JsonObject, problems: InvalidResource) -> None:
-        """Tell what is wrong with a resource that cannot be read, and let it go when it is deleted."""
+        """Tell what is wrong with a resource that cannot be read, fail it, and let it go when it is deleted.
+
+        Raises:
+            KubeError: the API failed; the look is to be repeated.
+        """
         happening = invalid(resource, problems, self._now())
         self._metrics.count_error(SPARK_CLUSTERS.kind, happening.reason)
-        logger.error("cannot be read, left alone until it is changed: %s", happening.message, extra=_key(resource))
+        logger.error("cannot be read: %s", happening.message, extra=_key(resource))
         if self._clusters.holds(resource):
             await self._clusters.remove_finalizer(resource)
             return
         self._recorder.record(happening)
+        try:
+            await self._refuse(resource, happening.message)
+        except (BadRequest, Invalid) as error:
+            # The definition does not take the resource any more, or its name was never one for a cluster.
+            logger.warning("nor can its status be written: %s", error, extra=_key(resource))
+
+    async def _refuse(self, resource: JsonObject, sentence: str) -> None:
+        """Fail a cluster that cannot be read and of which nothing exists, so that nobody waits for it in vain."""
+        status = cluster_refusal(resource, sentence, self._now())
+        patch = None if status is None else status_patch(resource, status.to_document())
+        if patch is None:
+            return
+        # A creation that broke off before it came into the status may have left StatefulSets, whose pods run.
+        key, uid = key_of(resource), resource["metadata"]["uid"]
+        sets = await self._client.list(STATEFUL_SETS, key.namespace, label_selector=f"{LABEL_CLUSTER_NAME}={key.name}")
+        if not any(uid in owner_uids(each) for each in sets.items):
+            await self._clusters.patch(resource, patch, subresource="status")
 
 
 def _version_of(resource: JsonObject) -> tuple[object, object]:

@@ -4,12 +4,14 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.core.transitions import in_order
-from airflow_provider_spark_operator.core.unreadable import refusal
+from airflow_provider_spark_operator.core.unreadable import cluster_refusal, refusal
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, verdict
 from tests.builders import NOW, application_document, seconds, status_at
+from tests.core.cluster_resources.clusters import cluster_document
 
 S = ApplicationState
 SENTENCE = "spec.jars: must be a string, not a number: put it in quotes"
@@ -68,3 +70,59 @@ def test_one_that_is_being_deleted_is_left_alone() -> None:
 def test_a_status_that_cannot_be_read_is_not_written_over() -> None:
     foreign = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}}
     assert refusal(unreadable(status=foreign), SENTENCE, LATER) is None
+
+
+# --- clusters ---
+
+WANTED = "spec.runtimeVersions: is required"
+
+
+def unreadable_cluster(**metadata: Any) -> dict[str, Any]:
+    document = cluster_document()
+    del document["spec"]["runtimeVersions"]
+    document["metadata"] |= {"creationTimestamp": NOW.isoformat(), **metadata}
+    return document
+
+
+def test_an_unreadable_cluster_fails_at_once_and_says_why() -> None:
+    status = cluster_refusal(unreadable_cluster(), WANTED, LATER)
+    assert status is not None
+    submitted, failure, failed = status.state_transition_history.values()
+    assert isinstance(submitted, ClusterStateRecord)
+    assert isinstance(failure, ClusterStateRecord)
+    assert (submitted.current_state_summary, submitted.last_transition_time) == (ClusterState.SUBMITTED, NOW)
+    assert (failure.message, failure.reason) == (WANTED, reasons.SPEC_UNBUILDABLE)
+    assert failed == status.current_state
+    assert (status.current_state.current_state_summary, status.current_state.reason) == (
+        ClusterState.FAILED,
+        reasons.CLUSTER_FAILED,
+    )
+    assert status.current_state.last_transition_time == LATER
+    assert (status.current_state.message or "").endswith(f"create it again: {WANTED}")
+
+
+def test_an_unreadable_cluster_without_a_time_of_creation_was_submitted_now() -> None:
+    status = cluster_refusal(unreadable_cluster(creationTimestamp=None), WANTED, LATER)
+    assert status is not None
+    submitted = status.state_transition_history["0"]
+    assert isinstance(submitted, ClusterStateRecord)
+    assert submitted.last_transition_time == LATER
+
+
+@pytest.mark.parametrize("state", ClusterState)
+def test_only_a_cluster_that_has_not_begun_is_refused(state: ClusterState) -> None:
+    current = {"currentStateSummary": state, "lastTransitionTime": NOW.isoformat()}
+    document = unreadable_cluster() | {"status": {"currentState": current}}
+    assert (cluster_refusal(document, WANTED, LATER) is not None) is (state is ClusterState.SUBMITTED)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        unreadable_cluster(deletionTimestamp=NOW.isoformat()),
+        unreadable_cluster() | {"status": {"currentState": {"currentStateSummary": "Orbiting"}}},
+    ],
+    ids=["deleted", "with a status that cannot be read"],
+)
+def test_a_cluster_that_is_somebody_elses_business_is_left_alone(document: dict[str, Any]) -> None:
+    assert cluster_refusal(document, WANTED, LATER) is None

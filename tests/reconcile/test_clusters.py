@@ -7,6 +7,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import PatchType
 from airflow_provider_spark_operator.kube.errors import (
     Conflict,
@@ -24,6 +25,7 @@ from airflow_provider_spark_operator.kube.resources import (
     NETWORK_POLICIES,
     POD_DISRUPTION_BUDGETS,
     SERVICES,
+    SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
     STATEFUL_SETS,
     ResourceType,
@@ -328,6 +330,60 @@ async def test_a_cluster_that_cannot_be_read_is_told_and_can_be_deleted(stage: S
         await until_told(stage, "InvalidResource")
         await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
         await until_gone(stage)
+
+
+async def require_nothing_of_clusters(stage: Stage) -> None:
+    """Make the API accept clusters that this controller cannot read."""
+    path = "/schema/openAPIV3Schema/properties/spec/required"
+    patch = [{"op": "remove", "path": f"/spec/versions/{each}{path}"} for each in range(3)]
+    name = "sparkclusters.spark.apache.org"
+    await stage.client.patch(CUSTOM_RESOURCE_DEFINITIONS, name, None, patch, patch_type=PatchType.JSON)
+
+
+def unreadable() -> JsonObject:
+    document = cluster()
+    del document["spec"]["runtimeVersions"]
+    return document
+
+
+async def test_who_waits_for_a_cluster_that_cannot_be_read_learns_why(stage: Stage) -> None:
+    await require_nothing_of_clusters(stage)
+    async with controlling(stage.client, stage.namespace):
+        await submit(stage, unreadable())
+        failed = await until_state(stage, State.FAILED)
+        assert states(failed) == ["Submitted", "SchedulingFailure", "Failed"]
+        assert "spec.runtimeVersions: is required" in failed["status"]["currentState"]["message"]
+        await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
+        await until_gone(stage)
+
+
+async def test_a_cluster_that_cannot_be_read_any_more_but_runs_is_left_alone(stage: Stage) -> None:
+    async with controlling(stage.client, stage.namespace):
+        await submit(stage, cluster())
+        await until_state(stage, State.RUNNING_HEALTHY)
+    await require_nothing_of_clusters(stage)
+    without = {"spec": {"runtimeVersions": None}}
+    await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, without)
+    await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, {"status": None}, subresource="status")
+    async with controlling(stage.client, stage.namespace):
+        await until_told(stage, "InvalidResource")
+        await stage.client.create(SPARK_APPLICATIONS, application("other"), stage.namespace)
+        await stage.until_state(ApplicationState.DRIVER_REQUESTED, name="other")
+    assert state_of(await get(stage)) is None
+
+
+async def test_a_status_that_cannot_be_written_either_stops_nothing(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    await require_nothing_of_clusters(stage)
+    async with controlling(refusing(stage, 1, fault(Invalid, 422)), stage.namespace):
+        await submit(stage, unreadable())
+
+        async def given_up() -> bool:
+            return "nor can its status be written" in caplog.text
+
+        await stage.until_true(given_up)
+    assert state_of(await get(stage)) is None
 
 
 async def test_applications_run_where_clusters_are_not_defined(stage: Stage) -> None:
