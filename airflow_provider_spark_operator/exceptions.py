@@ -5,6 +5,9 @@ What no retry can mend (a document that is no application, a connection that con
 Airflow's own `AirflowFailException` instead.
 """
 
+from collections.abc import Sequence
+from datetime import timedelta
+
 from airflow.sdk.exceptions import AirflowException
 
 
@@ -14,12 +17,28 @@ class SparkApplicationError(AirflowException):
     Attributes:
         state: The state word that decided (`Failed`, `DriverEvicted`); None where none was seen.
         reason: The constant of `core.reasons` behind it; None where there is no verdict.
+        retry_worthy: False where the same application would surely fail the same way again.
+        retry_delay: How long the application's own restartConfig has it wait before it is tried again; None
+            where it does not say.
+        out_of_memory: Which of `driver` and `executor` was killed for want of memory, as far as it was seen.
     """
 
-    def __init__(self, message: str, *, state: str | None = None, reason: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        state: str | None = None,
+        reason: str | None = None,
+        retry_worthy: bool = True,
+        retry_delay: timedelta | None = None,
+        out_of_memory: Sequence[str] = (),
+    ) -> None:
         super().__init__(message)
         self.state = state
         self.reason = reason
+        self.retry_worthy = retry_worthy
+        self.retry_delay = retry_delay
+        self.out_of_memory = tuple(out_of_memory)
 
 
 class SparkApplicationFailed(SparkApplicationError):
@@ -52,14 +71,31 @@ _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
 
 
 def failure(
-    kind: str | None, sentence: str, *, state: str | None = None, reason: str | None = None
+    kind: str | None,
+    sentence: str,
+    *,
+    state: str | None = None,
+    reason: str | None = None,
+    retry_worthy: bool = True,
+    retry_delay: timedelta | None = None,
+    out_of_memory: Sequence[str] = (),
 ) -> SparkApplicationError:
     """The exception for a failed verdict.
 
     Args:
         kind: A word of `core.verdict.FailureKind`; unknown or None counts as the application's own failure.
         sentence: What happened, with the application's name, state, reason and exit code.
-        state: See `SparkApplicationError`.
-        reason: See `SparkApplicationError`.
+        state: See `SparkApplicationError`, as for all that follow.
+        reason: As there.
+        retry_worthy: As there.
+        retry_delay: As there.
+        out_of_memory: As there.
     """
-    return _BY_FAILURE_KIND.get(kind or "", SparkApplicationFailed)(sentence, state=state, reason=reason)
+    return _BY_FAILURE_KIND.get(kind or "", SparkApplicationFailed)(
+        sentence,
+        state=state,
+        reason=reason,
+        retry_worthy=retry_worthy,
+        retry_delay=retry_delay,
+        out_of_memory=out_of_memory,
+    )

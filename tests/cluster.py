@@ -71,11 +71,18 @@ class Application:
         self.driver = f"{self.name}-{self.uid[:8]}-driver"
         self.log = cluster.logs.setdefault((self.namespace, self.driver), Log())
 
-    def enter(self, *states: str, message: str | None = None, driver: dict[str, Any] | None = None) -> None:
+    def enter(
+        self,
+        *states: str,
+        message: str | None = None,
+        driver: dict[str, Any] | None = None,
+        reason: str | None = None,
+    ) -> None:
         """Move through states, as an operator writes them."""
         for state in states:
             entry = {"currentStateSummary": state, "lastTransitionTime": datetime.now(UTC).isoformat()}
             entry |= {"message": message} if message else {}
+            entry |= {"reason": reason} if reason else {}
             entry |= {"lastObservedDriverStatus": driver} if driver else {}
             self._cluster.store.update(
                 self._cluster.kind,
@@ -94,15 +101,27 @@ class Application:
                 driver["metadata"]["name"], driver["metadata"]["uid"],
             )  # fmt: skip
 
-    def end_driver(self, exit_code: int) -> dict[str, Any]:
+    def end_driver(self, exit_code: int, reason: str | None = None) -> dict[str, Any]:
         """Let the driver's container end; the pod's status."""
-        word = "Error" if exit_code else "Completed"
-        phase = "Failed" if exit_code else "Succeeded"
-        status = {"phase": phase, "containerStatuses": [_container(container(exit_code=exit_code, reason=word))]}
-        self._cluster.store.update(
-            PODS, self.namespace, self.driver, lambda old: old | {"status": status}, subresource="status"
-        )
+        word = reason or ("Error" if exit_code else "Completed")
+        status = self._end_pod(self.driver, container(exit_code=exit_code, reason=word))
         self.log.end()
+        return status
+
+    def end_executor(self, number: int, *, exit_code: int, reason: str) -> None:
+        """Let an executor's container end, with one line in its log."""
+        name = f"{self.name}-{self.uid[:8]}-exec-{number}"
+        log = self._cluster.logs.setdefault((self.namespace, name), Log())
+        log.write(f"executor {number} ends")
+        log.end()
+        self._end_pod(name, container("spark-kubernetes-executor", exit_code=exit_code, reason=reason))
+
+    def _end_pod(self, name: str, ended: dict[str, Any]) -> dict[str, Any]:
+        failed = ended["state"]["terminated"]["exitCode"]
+        status = {"phase": "Failed" if failed else "Succeeded", "containerStatuses": [_container(ended)]}
+        self._cluster.store.update(
+            PODS, self.namespace, name, lambda old: old | {"status": status}, subresource="status"
+        )
         return status
 
     def delete_driver(self) -> None:
@@ -173,12 +192,16 @@ async def stay_submitted(application: Application) -> None:
 class Cluster:
     """The API server, and the applications in it.
 
+    Args:
+        definitions: The CustomResourceDefinitions in it; this package's, unless others are given.
+
     Attributes:
         script: What new applications do; a test may change it at any time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, definitions: list[dict[str, Any]] | None = None) -> None:
         self.script: Script = succeed
+        self._definitions = definitions or custom_resource_definitions()
         self.store = Store()
         self.logs: dict[tuple[str, str], Log] = {}
         self._kinds = KindRegistry(self.store)
@@ -188,7 +211,7 @@ class Cluster:
 
     @property
     def kind(self) -> Any:
-        return self._kinds.find(GROUP, "v1", "sparkapplications").kind
+        return next(one.kind for one in self._kinds if (one.group, one.kind.plural) == (GROUP, "sparkapplications"))
 
     @property
     def kubeconfig(self) -> dict[str, Any]:
@@ -286,7 +309,7 @@ class Cluster:
         for name in ("default", NAMESPACE):
             document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self.store.create(NAMESPACES, None, document)
-        for definition in custom_resource_definitions():
+        for definition in self._definitions:
             self.store.create(CUSTOM_RESOURCE_DEFINITIONS, None, definition)
         self._acting = asyncio.create_task(self._act())
         return await self._server.start()

@@ -1,7 +1,6 @@
 """Run a Spark application on Kubernetes, as a SparkApplication resource that an operator in the cluster drives."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,26 +22,29 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import requests
+from airflow_provider_spark_operator.operators import restarts as restarting
+from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application, with_restarts
 from airflow_provider_spark_operator.operators.kill import Engagement, cancellation_sentence
 from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
-from airflow_provider_spark_operator.operators.parameters import Parameters, is_template
+from airflow_provider_spark_operator.operators.parameters import Parameters
 from airflow_provider_spark_operator.operators.preparation import Sender, prepared
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
 if TYPE_CHECKING:
+    import os
+
     import jinja2
     from airflow.sdk import Context
 
-    from airflow_provider_spark_operator.follow.reference import ApplicationReference
     from airflow_provider_spark_operator.follow.submit import Submission
     from airflow_provider_spark_operator.operators.document import JsonObject, Model
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 
 # The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
 _DEFERRAL_SLACK = timedelta(seconds=60)
-# A request that is under way when the time is over takes effect all the same: only afterwards can it be undone.
-_SUBMISSION_GRACE_SECONDS = 10.0
 
 
 class SparkApplicationOperator(BaseOperator):
@@ -84,6 +86,9 @@ class SparkApplicationOperator(BaseOperator):
         wait_for_completion: False ends the task as soon as the application is submitted.
         delete_on_kill: Delete the application when the task is killed or its time is over.
         get_logs: Show the driver's log in the task's log while it runs.
+        restarts: Who tries the application again: `cluster`, the operator there, by the application's restartConfig;
+            `airflow`, the task: where the document is given as an object, its restartConfig becomes the task's
+            `retries`, `retry_delay` and (unless one is given) `retry_policy`, and is switched off in the cluster.
         **kwargs: Airflow's own arguments for every task.
 
     Raises:
@@ -136,10 +141,12 @@ class SparkApplicationOperator(BaseOperator):
         wait_for_completion: bool = True,
         delete_on_kill: bool = True,
         get_logs: bool = True,
+        restarts: str = restarting.CLUSTER,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.application = _checked(application)
+        super().__init__(**with_restarts(restarts, application, kwargs))
+        self.restarts = restarts
+        self.application = checked_application(application)
         self.py_file = py_file
         self.py_files = py_files
         self.main_class = main_class
@@ -167,8 +174,8 @@ class SparkApplicationOperator(BaseOperator):
         problems = self._parameters().problems(alone=application is None)
         if problems:
             raise ValueError("; ".join(problems))
-        _check_unless_template(name, documents.name_problem)
-        _check_unless_template(namespace, documents.namespace_problem)
+        check_unless_template(name, documents.name_problem)
+        check_unless_template(namespace, documents.namespace_problem)
         self._engagement: Engagement | None = None
         self._unreadable: AirflowFailException | None = None
 
@@ -201,12 +208,12 @@ class SparkApplicationOperator(BaseOperator):
         document = self._document()
         engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
-            document = prepared(document, self._parameters(), self._sender(document, engagement))
+            document = self._tried(prepared(document, self._parameters(), self._sender(document, engagement)), context)
             with LoopThread() as loop:
                 submission = self._submit(loop, engagement, document)
                 self._push(context, namespace=submission.reference.namespace, uid=submission.reference.uid)
                 if not self.wait_for_completion:
-                    self._acknowledge(loop, engagement, submission.reference)
+                    requests.acknowledge(loop, engagement, submission.reference, self.log)
                     return submission.reference.name
                 trigger = self._trigger(submission, engagement, deadline)
                 if self.deferrable:
@@ -249,6 +256,22 @@ class SparkApplicationOperator(BaseOperator):
         document = documents.blank() if self.application is None else documents.parse(self.application)
         return documents.overlay(document, name=self.name, namespace=self.namespace)
 
+    def _tried(self, document: "JsonObject", context: "Context") -> "JsonObject":
+        """The application as this try runs it: with what earlier tries have taught, and restarted by one side only."""
+        if self.restarts == restarting.AIRFLOW:
+            document = restarting.without_restarts(document)
+        warning = restarting.product_warning(document, self.retries or 0)
+        if warning:
+            self.log.warning("%s", warning)
+        if not isinstance(self.retry_policy, SparkRetryPolicy):
+            return document
+        conf = document["spec"].get("sparkConf") or {}
+        grown = self.retry_policy.grown(conf, context)
+        if not grown:
+            return document
+        self.log.info("an earlier try ran out of memory: %s", ", ".join(f"{key}={grown[key]}" for key in sorted(grown)))
+        return document | {"spec": document["spec"] | {"sparkConf": conf | grown}}
+
     def _parameters(self) -> Parameters:
         return Parameters(**{name: getattr(self, name) for name in PARAMETERS})
 
@@ -288,24 +311,7 @@ class SparkApplicationOperator(BaseOperator):
         return self._engagement
 
     def _submit(self, loop: LoopThread, engagement: Engagement, document: "JsonObject") -> "Submission":
-        from airflow_provider_spark_operator.core.problems import InvalidResource
-        from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
-        from airflow_provider_spark_operator.follow.submit import submit
-        from airflow_provider_spark_operator.kube.connection import open_client
-        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-
-        async def send() -> "Submission":
-            async with await open_client(engagement.access) as client:
-                return await submit(client, document, engagement.namespace, engagement.stamp)
-
-        try:
-            submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
-        except InvalidResource as error:
-            raise AirflowFailException(f"the application is not valid: {error}") from error
-        except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
-            raise SparkApplicationError(f"the application was not submitted: {error}") from error
-        done = "taken over from an earlier try" if submission.adopted else "submitted"
-        self.log.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
+        submission = requests.submit(loop, engagement, document, self.log)
         if engagement.stop_requested:  # the signal came before there was anything to delete
             self.on_kill()
         return submission
@@ -346,27 +352,27 @@ class SparkApplicationOperator(BaseOperator):
             seconds_per_state=dict(event.seconds_per_state),
         )
         if event.outcome != "Succeeded":
-            raise failure(event.failure_kind, event.sentence, state=event.state, reason=event.reason)
+            raise self._failure(event)
         self.log.info("%s", event.sentence)
         reference = ApplicationReference(event.namespace, event.name, event.uid, engagement.resource)
         with LoopThread() as loop:
-            self._acknowledge(loop, engagement, reference)
+            requests.acknowledge(loop, engagement, reference, self.log)
         return event.name
 
-    def _acknowledge(self, loop: LoopThread, engagement: Engagement, reference: "ApplicationReference") -> None:
-        """Have the success count once: a task that is cleared later runs anew instead of finding it."""
-        from airflow_provider_spark_operator.follow.submit import acknowledge
-        from airflow_provider_spark_operator.kube.connection import open_client
-        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-
-        async def send() -> bool:
-            async with await open_client(engagement.access) as client:
-                return await acknowledge(client, reference, engagement.stamp)
-
+    def _failure(self, event: ApplicationEvent) -> SparkApplicationError:
         try:
-            loop.run(send())
-        except (ConfigurationError, KubeError) as error:
-            self.log.warning("the success is not marked as taken; the task, if cleared, would find it: %s", error)
+            delay = restarting.backoff(self._document(), event.failure_kind)
+        except AirflowFailException:  # its file is gone meanwhile: the task's own delay counts
+            delay = None
+        return failure(
+            event.failure_kind,
+            event.sentence,
+            state=event.state,
+            reason=event.reason,
+            retry_worthy=event.retry_worthy,
+            retry_delay=delay,
+            out_of_memory=event.out_of_memory,
+        )
 
     def _timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
         """Cancel, since nobody waits any more, and say so."""
@@ -384,28 +390,3 @@ class SparkApplicationOperator(BaseOperator):
         if self.do_xcom_push:
             for key, value in values.items():
                 context["ti"].xcom_push(key=key, value=value)
-
-
-def _checked(application: Any) -> Any:
-    """`application` as Airflow can store and render it; a wrong type is refused while the DAG is parsed.
-
-    Raises:
-        TypeError: It can be no application.
-    """
-    if documents.is_model(application):
-        return application.to_document()
-    if isinstance(application, os.PathLike):
-        return os.fspath(application)
-    if application is None or isinstance(application, (str, Mapping, XComArg)):
-        return application
-    raise TypeError(
-        "application must be an object (dict), a model, YAML text or the path of a file, "
-        f"not {type(application).__name__}"
-    )
-
-
-def _check_unless_template(value: object, problem_of: Callable[[object], str | None]) -> None:
-    if isinstance(value, str) and not is_template(value):
-        problem = problem_of(value)
-        if problem:
-            raise ValueError(problem)

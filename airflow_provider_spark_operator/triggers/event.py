@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 FORMAT_VERSION = 1
+_TUPLES = ("log_lines", "out_of_memory")
 
 
 class EventKind(StrEnum):
@@ -40,6 +41,8 @@ class ApplicationEvent:
         log_lines: The driver's last lines, bounded.
         api_version: Of the resource.
         seconds_per_state: How long the application was in each state, in the order it went through them.
+        retry_worthy: False where the same application would surely fail the same way again.
+        out_of_memory: Which of `driver` and `executor` was killed for want of memory.
     """
 
     kind: EventKind
@@ -56,10 +59,13 @@ class ApplicationEvent:
     log_lines: tuple[str, ...] = ()
     api_version: str = "spark.apache.org/v1"
     seconds_per_state: Mapping[str, float] = field(default_factory=dict)
+    retry_worthy: bool = True
+    out_of_memory: tuple[str, ...] = ()
 
     def to_payload(self) -> dict[str, Any]:
         """JSON values, for `TriggerEvent`."""
-        return asdict(self) | {"version": FORMAT_VERSION, "kind": self.kind.value, "log_lines": [*self.log_lines]}
+        lists = {name: [*getattr(self, name)] for name in _TUPLES}
+        return asdict(self) | {"version": FORMAT_VERSION, "kind": self.kind.value} | lists
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> "ApplicationEvent":
@@ -71,8 +77,7 @@ class ApplicationEvent:
         known = {one.name for one in fields(cls)}
         values = {key: value for key, value in (payload or {}).items() if key in known}
         try:
-            return cls(
-                **values | {"kind": EventKind(values["kind"]), "log_lines": tuple(values.get("log_lines") or ())}
-            )
+            tuples = {name: tuple(values.get(name) or ()) for name in _TUPLES}
+            return cls(**values | {"kind": EventKind(values["kind"])} | tuples)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the trigger's event cannot be read: {sorted(payload or {})}") from error

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.last_lines import LastLines
 from airflow_provider_spark_operator.follow.logs import follow_driver_log
 from airflow_provider_spark_operator.follow.pods import (
@@ -91,6 +92,15 @@ class Narrator:
         """Tell the end of a driver's log that was not streamed."""
         for line in lines:
             self._log.info("driver | %s", line)
+
+    def tell_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
+        """Tell what the cluster still knows of a failure: its warnings, and the executors that failed."""
+        for event in events:
+            self._log.warning("event | %s", event)
+        for executor in executors:
+            self._log.warning("%s: executor %s ended with %s", self._reference, executor.pod, executor.how)
+            for line in executor.log_lines:
+                self._log.warning("%s | %s", executor.pod, line)
 
     async def finish(self) -> None:
         """Give the driver's last lines the time to arrive: its container has ended."""

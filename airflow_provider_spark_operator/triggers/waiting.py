@@ -1,5 +1,6 @@
 """Wait for an application and make of it the event that its task gets: the part that needs the cluster."""
 
+import asyncio
 import dataclasses
 import logging
 from collections.abc import Collection
@@ -7,10 +8,13 @@ from contextlib import aclosing
 
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
+from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
+from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.await_end import Ending, judge
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd, executor_ends
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -33,19 +37,17 @@ async def wait_for_end(
         KubeError: It cannot be followed any longer.
     """
     async with Narrator(hub.client, reference, log, with_driver_log=with_driver_log) as narrator:
-        evidence: tuple[int, Evidence] | None = None  # of the latest attempt that has ended
+        known: _AttemptEnd | None = None  # of the latest attempt that has ended
         async with aclosing(hub.follow(reference)) as contents:
             async for resource in contents:
                 seen = progress(resource)
                 await narrator.tell(seen, resource)
                 # The operator deletes the driver and its log right after the end: now or never.
-                known = evidence is not None and evidence[0] == seen.attempt
-                if seen.phase in (Phase.STOPPING, Phase.ENDED) and not known:
-                    await narrator.finish()
-                    evidence = seen.attempt, await _evidence(hub, narrator, reference, seen)
+                if seen.phase in (Phase.STOPPING, Phase.ENDED) and (known is None or known.attempt != seen.attempt):
+                    known = await _attempt_end(hub, narrator, reference, seen)
                 ending = judge(resource)
-                if ending is not None and evidence is not None:
-                    return _event(ending, evidence[1])
+                if ending is not None and known is not None:
+                    return _event(ending, known.evidence, known.executors)
     raise ApplicationDeleted(reference)
 
 
@@ -93,6 +95,32 @@ async def wait_for_state(
     raise ApplicationDeleted(reference)
 
 
+@dataclasses.dataclass(frozen=True)
+class _AttemptEnd:
+    """What was seen at the end of one attempt."""
+
+    attempt: int
+    evidence: Evidence
+    executors: tuple[ExecutorEnd, ...]
+
+
+async def _attempt_end(
+    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress
+) -> _AttemptEnd:
+    stop = last_stop(seen.history)
+    failed = stop is None or stop.state != ApplicationState.SUCCEEDED
+    # A driver that has failed takes its executors along: they are looked at while its last lines arrive.
+    looking = asyncio.create_task(executor_ends(hub.client, reference)) if failed else None
+    try:
+        await narrator.finish()
+        evidence = await _evidence(hub, narrator, reference, seen)
+    finally:
+        executors = await looking if looking is not None else ()
+    if failed:
+        narrator.tell_failure(evidence.events, executors)
+    return _AttemptEnd(seen.attempt, evidence, executors)
+
+
 async def _evidence(hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress) -> Evidence:
     found = await gather_evidence(hub.client, reference, seen)
     if not found.log_lines and narrator.last_lines:
@@ -102,9 +130,11 @@ async def _evidence(hub: WatchHub, narrator: Narrator, reference: ApplicationRef
     return found
 
 
-def _event(ending: Ending, evidence: Evidence) -> ApplicationEvent:
+def _event(ending: Ending, evidence: Evidence, executors: Collection[ExecutorEnd] = ()) -> ApplicationEvent:
     verdict, seen, reference = ending.verdict, ending.progress, evidence.reference
     failed = verdict.outcome is Outcome.FAILED
+    starved = ["driver"] if verdict.reason == OUT_OF_MEMORY else []
+    starved += ["executor"] if failed and any(one.out_of_memory for one in executors) else []
     return ApplicationEvent(
         kind=EventKind.ENDED,
         namespace=reference.namespace,
@@ -120,6 +150,8 @@ def _event(ending: Ending, evidence: Evidence) -> ApplicationEvent:
         attempts=seen.attempt + 1,
         log_lines=evidence.log_lines,
         seconds_per_state=seconds_per_state(seen),
+        retry_worthy=verdict.retry_worthy,
+        out_of_memory=tuple(starved),
     )
 
 

@@ -1,0 +1,86 @@
+"""What can still be seen of executors that failed: why they ended, and the last they said."""
+
+import logging
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_spark_operator.core.pods import Container, containers, exit_words, status_of
+from airflow_provider_spark_operator.follow.last_lines import LastLines
+from airflow_provider_spark_operator.follow.pods import executor_pods
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+logger = logging.getLogger(__name__)
+
+# Executors fail alike; the first few say it.
+_READ = 3
+_REQUESTED_LINES = 200
+_REQUESTED_BYTES = 1024 * 1024
+# A driver that ends well stops its executors by a signal.
+_STOPPED = frozenset({0, 143})
+
+
+@dataclass(frozen=True)
+class ExecutorEnd:
+    """How one executor ended.
+
+    Attributes:
+        pod: Its pod's name.
+        how: `exit code 137 (OOMKilled)`.
+        out_of_memory: It was killed for want of memory.
+        log_lines: Its last log lines; none where the log could not be read, or others were read instead.
+    """
+
+    pod: str
+    how: str
+    out_of_memory: bool
+    log_lines: tuple[str, ...] = ()
+
+
+async def executor_ends(client: KubeClient, reference: ApplicationReference) -> tuple[ExecutorEnd, ...]:
+    """The executors of the present driver that have failed, those out of memory first, the first few with their logs.
+
+    Spark itself deletes the pods of executors that have ended, unless it is told not to: often there are none.
+    Never raises, since it serves to explain another failure.
+    """
+    try:
+        pods = await executor_pods(client, reference)
+    except KubeError as error:
+        logger.debug("no executors: %s", error)
+        return ()
+    failed = [(pod, container) for pod in pods if (container := _failed_container(pod)) is not None]
+    failed.sort(key=lambda one: (one[1].reason != "OOMKilled", one[0]["metadata"]["name"]))
+    ends = []
+    for number, (pod, container) in enumerate(failed):
+        lines = await _last_lines(client, pod, container.name) if number < _READ else ()
+        out_of_memory = container.reason == "OOMKilled"
+        ends.append(ExecutorEnd(pod["metadata"]["name"], exit_words(container), out_of_memory, lines))
+    return tuple(ends)
+
+
+def _failed_container(pod: Mapping[str, Any]) -> Container | None:
+    ended = (one for one in containers(status_of(pod)) if one.exit_code is not None)
+    return next((one for one in ended if one.exit_code not in _STOPPED), None)
+
+
+async def _last_lines(client: KubeClient, pod: JsonObject, container: str) -> tuple[str, ...]:
+    last = LastLines()
+    metadata = pod["metadata"]
+    stream = client.logs(
+        metadata["namespace"],
+        metadata["name"],
+        container=container,
+        tail_lines=_REQUESTED_LINES,
+        limit_bytes=_REQUESTED_BYTES,
+    )
+    try:
+        async with aclosing(stream) as lines:
+            async for line in lines:
+                last.add(line)
+    except KubeError as error:
+        logger.debug("no log of %s: %s", metadata["name"], error)
+    return last.kept

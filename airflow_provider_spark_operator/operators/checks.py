@@ -1,0 +1,57 @@
+"""What an operator checks of its arguments while the DAG is parsed: cheap, and only what cannot be right."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from airflow.sdk import XComArg
+
+from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import restarts as restarting
+from airflow_provider_spark_operator.operators.parameters import is_template
+
+
+def checked_application(application: Any) -> Any:
+    """`application` as Airflow can store and render it; a wrong type is refused while the DAG is parsed.
+
+    Raises:
+        TypeError: It can be no application.
+    """
+    if documents.is_model(application):
+        return application.to_document()
+    if isinstance(application, os.PathLike):
+        return os.fspath(application)
+    if application is None or isinstance(application, (str, Mapping, XComArg)):
+        return application
+    raise TypeError(
+        "application must be an object (dict), a model, YAML text or the path of a file, "
+        f"not {type(application).__name__}"
+    )
+
+
+def check_unless_template(value: object, problem_of: Callable[[object], str | None]) -> None:
+    """Refuse `value` if it has a problem already now.
+
+    Raises:
+        ValueError: It has.
+    """
+    problem = problem_of(value) if isinstance(value, str) and not is_template(value) else None
+    if problem:
+        raise ValueError(problem)
+
+
+def with_restarts(restarts: str, application: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The task's own arguments, with the application's restartConfig in them where Airflow stands for it.
+
+    Raises:
+        ValueError: `restarts` is no word for it, or the restartConfig cannot be stood for.
+    """
+    if restarts not in (restarting.CLUSTER, restarting.AIRFLOW):
+        raise ValueError(f"restarts must be {restarting.CLUSTER!r} or {restarting.AIRFLOW!r}, not {restarts!r}")
+    if restarts == restarting.CLUSTER:
+        return arguments
+    document = application.to_document() if documents.is_model(application) else application
+    mapped = restarting.mapped_arguments(restarting.restart_config(document))
+    if arguments.get("retry_policy") is not None:
+        mapped.pop("retry_policy", None)
+    return arguments | mapped

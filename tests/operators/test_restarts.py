@@ -1,0 +1,147 @@
+"""One side tries an application again: the operator in the cluster, or Airflow."""
+
+import copy
+from datetime import timedelta
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, SparkSchedulingFailed
+from airflow_provider_spark_operator.operators.restarts import backoff
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from tests.cluster import fail, succeed
+from tests.operators.tasks import DOCUMENT, operator
+from tests.task import TaskInstance, run
+
+
+def restarting(**config):
+    document = copy.deepcopy(DOCUMENT)
+    document["spec"]["applicationTolerations"] = {"restartConfig": config, "ttlAfterStopMillis": 5}
+    return document
+
+
+ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}
+
+
+def test_airflow_stands_for_the_restarts_of_the_cluster():
+    task = operator(application=restarting(**ON_FAILURE), restarts="airflow")
+    assert (task.retries, task.retry_delay) == (2, timedelta(seconds=5))
+    assert task.retry_policy.application_failures
+
+
+def test_what_is_left_out_has_the_clusters_default():
+    task = operator(application=restarting(restartPolicy="OnInfrastructureFailure"), restarts="airflow")
+    assert (task.retries, task.retry_delay) == (3, timedelta(seconds=30))
+    assert not task.retry_policy.application_failures
+
+
+def test_a_policy_that_is_given_stays():
+    policy = SparkRetryPolicy(memory_growth=2)
+    assert (
+        operator(application=restarting(**ON_FAILURE), restarts="airflow", retry_policy=policy).retry_policy is policy
+    )
+
+
+@pytest.mark.parametrize("application", [DOCUMENT, restarting(restartPolicy="Never"), "app.yaml"])
+def test_without_restarts_the_tasks_own_retries_count(application):
+    task = operator(application=application, restarts="airflow", retries=7)
+    assert (task.retries, task.retry_policy) == (7, None)
+
+
+def test_the_mapped_retries_go_over_the_dags_defaults():
+    with DAG("defaults", schedule=None, default_args={"retries": 9}):
+        assert operator(application=restarting(**ON_FAILURE), restarts="airflow").retries == 2
+
+
+@pytest.mark.parametrize(
+    ("restarts", "policy", "message"),
+    [
+        ("both", "OnFailure", "restarts must be 'cluster' or 'airflow', not 'both'"),
+        ("airflow", "Always", "cannot stand for restartPolicy Always"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_while_the_dag_is_parsed(restarts, policy, message):
+    with pytest.raises(ValueError, match=message):
+        operator(application=restarting(restartPolicy=policy), restarts=restarts)
+
+
+def test_the_cluster_is_told_not_to_restart_what_airflow_retries(cluster):
+    cluster.script = succeed
+    run(operator(False, application=restarting(**ON_FAILURE), restarts="airflow"), TaskInstance())
+    tolerations = cluster.application()["spec"]["applicationTolerations"]
+    assert tolerations["restartConfig"]["restartPolicy"] == "Never"
+    assert tolerations["ttlAfterStopMillis"] == 5
+
+
+def test_restarts_on_both_sides_are_counted_in_a_warning(cluster, capsys):
+    run(operator(False, application=restarting(**ON_FAILURE), retries=4), TaskInstance())
+    told = capsys.readouterr().out
+    assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in told
+    assert cluster.application()["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "OnFailure"
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "delay"),
+    [
+        ({"restartBackoffMillis": 5000}, "application", timedelta(seconds=5)),
+        ({"restartBackoffMillis": 5000, "restartBackoffMillisForFailure": 1}, "application", timedelta(milliseconds=1)),
+        (
+            {"restartBackoffMillisForSchedulingFailure": 9, "restartBackoffMillis": 5},
+            "scheduling",
+            timedelta(0, 0, 9000),
+        ),
+        ({"restartBackoffMillis": "5s"}, "application", None),
+        ({}, "infrastructure", None),
+    ],
+)
+def test_the_backoff_is_that_of_the_failures_kind(config, kind, delay):
+    assert backoff(restarting(**config), kind) == delay
+
+
+def test_a_failure_carries_its_backoff(cluster):
+    cluster.script = fail
+    document = restarting(restartPolicy="Never", restartBackoffMillis=5000)
+    with pytest.raises(SparkApplicationFailed) as caught:
+        run(operator(application=document), TaskInstance())
+    assert caught.value.retry_delay == timedelta(seconds=5)
+    assert caught.value.retry_worthy
+
+
+def test_a_failure_that_would_come_again_says_so(cluster):
+    async def refuse(application):
+        application.enter("Submitted")
+        application.enter("SchedulingFailure", message="no image", reason="SpecUnbuildable")
+        application.enter("ResourceReleased")
+
+    cluster.script = refuse
+    with pytest.raises(SparkSchedulingFailed) as caught:
+        run(operator(), TaskInstance())
+    assert not caught.value.retry_worthy
+
+
+class Store(dict):
+    def set(self, key, value):
+        self[key] = value
+
+
+async def starve(application):
+    application.enter("Submitted", "DriverRequested")
+    application.start_driver(executors=1)
+    application.enter("DriverStarted", "DriverReady", "RunningHealthy")
+    application.end_executor(0, exit_code=137, reason="OOMKilled")
+    application.enter("Failed", message="the driver failed", driver=application.end_driver(1))
+    application.enter("TerminatedWithoutReleaseResources")
+
+
+def test_the_next_try_has_the_memory_that_the_first_one_lacked(cluster, caplog):
+    cluster.script = starve
+    policy, context, first = SparkRetryPolicy(memory_growth=2), {"task_state_store": Store()}, TaskInstance()
+    with pytest.raises(SparkApplicationFailed) as caught:
+        run(operator(retry_policy=policy), first)
+    assert caught.value.out_of_memory == ("executor",)
+    assert "ended with exit code 137 (OOMKilled)" in caplog.text
+    policy.evaluate(caught.value, 1, 3, context)
+
+    cluster.script = succeed
+    operator(False, retry_policy=policy).execute(context | {"ti": first.next_try()})
+    assert cluster.application()["spec"]["sparkConf"]["spark.executor.memory"] == "2048m"

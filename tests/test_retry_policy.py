@@ -1,0 +1,132 @@
+"""Which failures are tried again, how soon, and with how much memory."""
+
+from datetime import timedelta
+
+import pytest
+from airflow.sdk import RetryAction
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationFailed,
+    SparkInfrastructureFailed,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
+BACKOFF = timedelta(seconds=7)
+
+
+class Store(dict):
+    """The task state store: what it keeps outlives a try."""
+
+    def set(self, key, value):
+        self[key] = value
+
+
+@pytest.fixture
+def context():
+    return {"task_state_store": Store()}
+
+
+def decide(error, context=None, **policy):
+    return SparkRetryPolicy(**policy).evaluate(error, 1, 3, context)
+
+
+@pytest.mark.parametrize("kind", [SparkInfrastructureFailed, SparkSchedulingFailed])
+def test_what_failed_beneath_the_application_is_tried_again_after_its_backoff(kind):
+    decision = decide(kind("gone", reason="DriverEvicted", retry_delay=BACKOFF))
+    assert (decision.action, decision.retry_delay) == (RetryAction.RETRY, BACKOFF)
+
+
+def test_without_a_backoff_the_tasks_own_delay_counts():
+    assert decide(SparkInfrastructureFailed("gone", reason="DriverLost")).retry_delay is None
+
+
+def test_the_applications_own_failure_is_final():
+    decision = decide(SparkApplicationFailed("exit code 3", reason="DriverFailed"))
+    assert decision.action is RetryAction.FAIL
+    assert decision.reason == "the application itself failed, not what it runs on"
+
+
+def test_the_applications_own_failure_is_tried_again_where_asked_for():
+    error = SparkApplicationFailed("exit code 3", reason="DriverFailed", retry_delay=BACKOFF)
+    assert decide(error, application_failures=True).action is RetryAction.RETRY
+
+
+def test_what_would_surely_fail_again_is_not_tried_again():
+    error = SparkSchedulingFailed("no image", reason="SpecUnbuildable", retry_worthy=False)
+    decision = decide(error, application_failures=True)
+    assert (decision.action, decision.reason) == (
+        RetryAction.FAIL,
+        "the same application would fail the same way again (SpecUnbuildable)",
+    )
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("x"), SparkApplicationError("the API is down"), SparkApplicationDeleted("deleted")]
+)
+def test_what_is_no_verdict_is_left_to_the_task(error):
+    assert decide(error).action is RetryAction.DEFAULT
+
+
+def out_of_memory(*roles):
+    return SparkApplicationFailed("OOM", reason="OOMKilled", retry_worthy=False, out_of_memory=roles)
+
+
+def test_a_lack_of_memory_is_final_unless_it_may_grow(context):
+    assert decide(out_of_memory("driver"), context).action is RetryAction.FAIL
+    assert context["task_state_store"] == {}
+
+
+def test_memory_grows_with_every_try_that_lacked_it(context):
+    policy = SparkRetryPolicy(memory_growth=1.5)
+    conf = {"spark.driver.memory": "2g", "spark.executor.memory": "1g", "spark.executor.memoryOverhead": "512"}
+    assert policy.grown(conf, context) == {}
+    assert policy.evaluate(out_of_memory("driver"), 1, 3, context).action is RetryAction.RETRY
+    assert policy.grown(conf, context) == {"spark.driver.memory": "3072m"}
+    policy.evaluate(out_of_memory("driver", "executor"), 2, 3, context)
+    assert policy.grown(conf, context) == {
+        "spark.driver.memory": "4608m",
+        "spark.executor.memory": "1536m",
+        "spark.executor.memoryOverhead": "768m",
+    }
+
+
+def test_memory_grows_from_sparks_own_default(context):
+    policy = SparkRetryPolicy(memory_growth=2)
+    policy.evaluate(out_of_memory("driver"), 1, 3, context)
+    assert policy.grown({}, context) == {"spark.driver.memory": "2048m"}
+
+
+def test_memory_grows_to_its_limit_and_never_shrinks(context):
+    policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
+    policy.evaluate(out_of_memory("driver"), 1, 3, context)
+    assert policy.grown({"spark.driver.memory": "4g"}, context) == {"spark.driver.memory": "6144m"}
+    assert policy.grown({"spark.driver.memory": "8g"}, context) == {"spark.driver.memory": "8192m"}
+
+
+def test_an_executors_lack_of_memory_beneath_another_failure_counts(context):
+    error = SparkInfrastructureFailed("lost", reason="DriverLost", out_of_memory=("executor",))
+    policy = SparkRetryPolicy(memory_growth=2)
+    assert policy.evaluate(error, 1, 3, context).action is RetryAction.RETRY
+    assert set(policy.grown({}, context)) == {"spark.executor.memory"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"memory_growth": 1}, "memory_growth must be over 1, not 1"),
+        ({"memory_limit": "lots"}, "memory_limit must be a size with its unit, such as 32g, not 'lots'"),
+    ],
+)
+def test_a_policy_that_cannot_be_meant_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        SparkRetryPolicy(**arguments)
+
+
+@pytest.mark.parametrize("size", ["", "abc", "1.5g"])
+def test_memory_that_cannot_be_read_is_left_as_it_is(context, size):
+    policy = SparkRetryPolicy(memory_growth=2)
+    policy.evaluate(out_of_memory("driver"), 1, 3, context)
+    assert policy.grown({"spark.driver.memory": size}, context) == {}
