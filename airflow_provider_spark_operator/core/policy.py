@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.models.application import (
     RestartPolicy,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.base import INT64_MAX
+from airflow_provider_spark_operator.core.models.base import INT64_MAX, LONGEST_MILLIS
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
 from airflow_provider_spark_operator.core.states import (
     FAILURE,
@@ -33,7 +33,6 @@ from airflow_provider_spark_operator.core.transitions import in_order, latest
 _State = ApplicationState
 _ZERO: Final = timedelta(0)
 _SHORTEST_LOOK: Final = timedelta(seconds=1)
-_LONGEST_MILLIS: Final = 100 * 365 * 24 * 3600 * 1000  # longer would overflow a timedelta, and means never
 
 _RESTARTED: Final[Mapping[RestartPolicy, frozenset[ApplicationState]]] = {
     RestartPolicy.ALWAYS: STOPPING,
@@ -56,7 +55,7 @@ TIMED_OUT: Final[Mapping[ApplicationState, ApplicationState]] = {
 
 def duration(millis: int) -> timedelta:
     """`millis` as a duration between 0 and a hundred years."""
-    return timedelta(milliseconds=min(max(millis, 0), _LONGEST_MILLIS))
+    return timedelta(milliseconds=min(max(millis, 0), LONGEST_MILLIS))
 
 
 def elapsed(since: datetime, now: datetime) -> timedelta:

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Absent, Created, Observed, Present, Settings, Unconfirmed
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.models.base import INT64_MAX
+from airflow_provider_spark_operator.core.models.base import INT64_MAX, LONGEST_MILLIS
 from airflow_provider_spark_operator.core.models.parse import parse_application, validate_document
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -67,10 +67,38 @@ def test_an_absurd_timeout_never_ends_anything(state, millis):
     assert decision.reason == reasons.NOTHING_DUE
 
 
+def test_a_duration_that_cannot_be_meant_is_named():
+    paths = [problem.path for problem in validate_document(application_document(tolerations=all_durations(10**18)))]
+    prefix = "spec.applicationTolerations"
+    named = [
+        f"{prefix}.{part}.{name}" if part else f"{prefix}.{name}" for part in DURATIONS for name in DURATIONS[part]
+    ]
+    assert sorted(paths) == sorted(named)
+
+
+@pytest.mark.parametrize("millis", [LONGEST_MILLIS, 0, -1, -INT64_MAX - 1])
+def test_a_duration_that_is_long_or_off_is_no_problem(millis):
+    assert validate_document(application_document(tolerations=all_durations(millis))) == []
+
+
+def test_the_message_about_a_duration_says_how_long_one_may_be():
+    (problem,) = validate_document(application_document(tolerations={"ttlAfterStopMillis": 10**18}))
+    assert str(problem) == (
+        "spec.applicationTolerations.ttlAfterStopMillis: is 1000000000000000000, more than a hundred years: "
+        "give a duration in milliseconds, at most 3153600000000"
+    )
+
+
+def test_client_mode_is_named_before_anything_is_submitted():
+    (problem,) = validate_document(application_document(deploymentMode="ClientMode"))
+    assert str(problem) == "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode"
+
+
 @pytest.mark.parametrize(
     ("config", "path"),
     [
         ({"minExecutors": 3, "maxExecutors": 2}, "minExecutors"),
+        ({"initExecutors": 3, "maxExecutors": 2}, "initExecutors"),
         ({"initExecutors": -1}, "initExecutors"),
         ({"minExecutors": -1}, "minExecutors"),
         ({"maxExecutors": -1}, "maxExecutors"),
@@ -122,6 +150,17 @@ def test_a_name_that_no_child_can_have_is_named(name):
     assert [problem.path for problem in validate_document(application_document(name=name))] == ["metadata.name"]
     with pytest.raises(DriverBuildError, match=r"^metadata\.name"):
         build_attempt(application(name=name, conf={"spark.kubernetes.container.image": "spark"}), 0, "operator")
+
+
+@pytest.mark.parametrize("identifier", ["x" * 53, "My.App"])
+def test_an_id_that_no_child_can_be_named_after_is_named(identifier):
+    (problem,) = validate_document(application_document(conf={"spark.app.id": identifier}))
+    assert problem.path == "spec.sparkConf['spark.app.id']"
+    assert repr(identifier) in problem.message
+
+
+def test_an_id_that_children_can_be_named_after_is_no_problem():
+    assert validate_document(application_document(conf={"spark.app.id": "mine"})) == []
 
 
 # --- a status that somebody else has written ---

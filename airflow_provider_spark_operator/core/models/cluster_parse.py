@@ -60,9 +60,12 @@ def _instance_problems(spec: SparkClusterSpec) -> list[Problem]:
         "maxWorkers": instances.max_workers,
     }
     problems = negative_counts(_INSTANCES, counts)
-    if 0 < instances.max_workers < instances.min_workers:
-        message = f"is {instances.min_workers}, more than maxWorkers ({instances.max_workers})"
-        problems.append(Problem(f"{_INSTANCES}.minWorkers", message))
+    # Where both bounds are the same there is no autoscaler, and any number may be the first.
+    bounded = ("initWorkers",) if instances.min_workers < instances.max_workers else ("minWorkers",)
+    for name in bounded:
+        if 0 < instances.max_workers < counts[name]:
+            message = f"is {counts[name]}, more than maxWorkers ({instances.max_workers})"
+            problems.append(Problem(f"{_INSTANCES}.{name}", message))
     if instances.min_workers == 0 < instances.max_workers:
         message = (
             f"is 0, less than maxWorkers ({instances.max_workers}), but no autoscaler can go down to no worker: "

@@ -2,14 +2,25 @@
 
 from collections.abc import Mapping
 
+from pydantic.alias_generators import to_camel
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER
-from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
+from airflow_provider_spark_operator.core.driver.naming import attempt_naming
+from airflow_provider_spark_operator.core.models.application import (
+    ApplicationTolerations,
+    DeploymentMode,
+    SparkApplication,
+    SparkApplicationSpec,
+)
+from airflow_provider_spark_operator.core.models.base import LONGEST_MILLIS, Model
 from airflow_provider_spark_operator.core.models.json_values import json_problems
 from airflow_provider_spark_operator.core.models.reading import (
     Identity,
     identity_problems,
     named,
     negative_counts,
+    path_of,
     read,
 )
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
@@ -38,8 +49,9 @@ def parse_application(document: Mapping[str, object]) -> SparkApplication:
 def validate_document(document: object) -> list[Problem]:
     """Everything that is wrong with `document` as a SparkApplication to be submitted; empty if nothing is.
 
-    Beyond types: apiVersion and kind, the name (children are named after it), and that there is
-    exactly one thing to run. What JSON cannot say is told first, and alone.
+    Beyond types: apiVersion and kind, the name (children are named after it), that there is exactly one
+    thing to run, and that in cluster mode; numbers of executors and durations that can be meant. What JSON
+    cannot say is told first, and alone.
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkApplication must be an object, not {named(document)}")]
@@ -51,7 +63,31 @@ def validate_document(document: object) -> list[Problem]:
     except InvalidResource as error:
         return problems + list(error.problems)
     spec = application.spec
-    return [*problems, *_main_resource_problems(spec), *_instance_problems(spec), *_route_problems(spec)]
+    return [
+        *problems,
+        *_deployment_problems(spec),
+        *_application_id_problems(application),
+        *_main_resource_problems(spec),
+        *_duration_problems(spec.application_tolerations),
+        *_instance_problems(spec),
+        *_route_problems(spec),
+    ]
+
+
+def _deployment_problems(spec: SparkApplicationSpec) -> list[Problem]:
+    if spec.deployment_mode is DeploymentMode.CLUSTER_MODE:
+        return []
+    return [Problem("spec.deploymentMode", f"{spec.deployment_mode} cannot be run by an operator: use ClusterMode")]
+
+
+def _application_id_problems(application: SparkApplication) -> list[Problem]:
+    if not application.spec.spark_conf.get("spark.app.id"):
+        return []
+    try:
+        attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
+    except DriverBuildError as error:
+        return [Problem(path_of(("spec", "sparkConf", error.field)), error.sentence)]
+    return []
 
 
 def _main_resource_problems(spec: SparkApplicationSpec) -> list[Problem]:
@@ -85,6 +121,23 @@ def _route_problems(spec: SparkApplicationSpec) -> list[Problem]:
     return [Problem(field, "is required: a route without it leads nowhere") for field in missing]
 
 
+def _duration_problems(tolerations: ApplicationTolerations) -> list[Problem]:
+    parts: dict[str, Model] = {
+        "": tolerations,
+        ".applicationTimeoutConfig": tolerations.application_timeout_config,
+        ".restartConfig": tolerations.restart_config,
+    }
+    return [
+        Problem(
+            f"spec.applicationTolerations{path}.{to_camel(name)}",
+            f"is {millis}, more than a hundred years: give a duration in milliseconds, at most {LONGEST_MILLIS}",
+        )
+        for path, part in parts.items()
+        for name in type(part).model_fields
+        if "millis" in name and isinstance(millis := getattr(part, name), int) and millis > LONGEST_MILLIS
+    ]
+
+
 def _instance_problems(spec: SparkApplicationSpec) -> list[Problem]:
     instances = spec.application_tolerations.instance_config
     path = "spec.applicationTolerations.instanceConfig"
@@ -94,7 +147,8 @@ def _instance_problems(spec: SparkApplicationSpec) -> list[Problem]:
         "maxExecutors": instances.max_executors,
     }
     problems = negative_counts(path, counts)
-    if 0 < instances.max_executors < instances.min_executors:
-        message = f"is {instances.min_executors}, more than maxExecutors ({instances.max_executors})"
-        problems.append(Problem(f"{path}.minExecutors", message))
+    for name in ("initExecutors", "minExecutors"):
+        if 0 < instances.max_executors < counts[name]:
+            message = f"is {counts[name]}, more than maxExecutors ({instances.max_executors})"
+            problems.append(Problem(f"{path}.{name}", message))
     return problems

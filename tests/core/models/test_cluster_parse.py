@@ -65,6 +65,7 @@ def test_what_is_missing_is_named(remove, path):
         ({"name": "a.b"}, "metadata.name: 'a.b' cannot name the cluster's services"),
         ({"init": -1}, f"{INSTANCES}.initWorkers: must not be negative, but is -1"),
         ({"minimum": 5, "maximum": 3}, f"{INSTANCES}.minWorkers: is 5, more than maxWorkers (3)"),
+        ({"init": 4, "minimum": 1, "maximum": 3}, f"{INSTANCES}.initWorkers: is 4, more than maxWorkers (3)"),
         ({"minimum": 0, "maximum": 2}, f"{INSTANCES}.minWorkers: is 0, less than maxWorkers (2)"),
         ({"init": "2"}, f"{INSTANCES}.initWorkers: must be a whole number, not a string"),
         ({"conf": {"spark.x": 1}}, "spec.sparkConf['spark.x']: must be a string, not a number: put it in quotes"),
@@ -95,6 +96,10 @@ def test_names_that_children_can_bear_are_good(name):
 @pytest.mark.parametrize(("minimum", "maximum"), [(0, 0), (3, 0), (3, 3), (1, 9)])
 def test_bounds_that_an_autoscaler_can_keep_or_that_need_none_are_good(minimum, maximum):
     assert problems(minimum=minimum, maximum=maximum) == []
+
+
+def test_without_an_autoscaler_any_number_of_workers_is_good():
+    assert problems(init=4, minimum=2, maximum=2) == []
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3])
