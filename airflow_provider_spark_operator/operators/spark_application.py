@@ -336,7 +336,7 @@ class SparkApplicationOperator(BaseOperator):
 
     def _conclude(self, context: "Context", engagement: Engagement, event: ApplicationEvent) -> str:
         """Make of the event the task's end: its XComs, and its name or an exception."""
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 
         if event.kind is EventKind.TIMED_OUT:
             raise self._timed_out(engagement, event.sentence)
@@ -354,7 +354,7 @@ class SparkApplicationOperator(BaseOperator):
         if event.outcome != "Succeeded":
             raise self._failure(event)
         self.log.info("%s", event.sentence)
-        reference = ApplicationReference(event.namespace, event.name, event.uid, engagement.resource)
+        reference = ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version))
         with LoopThread() as loop:
             requests.acknowledge(loop, engagement, reference, self.log)
         return event.name
