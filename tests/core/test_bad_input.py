@@ -70,9 +70,8 @@ def test_an_absurd_timeout_never_ends_anything(state, millis):
 def test_a_duration_that_cannot_be_meant_is_named():
     paths = [problem.path for problem in validate_document(application_document(tolerations=all_durations(10**18)))]
     prefix = "spec.applicationTolerations"
-    named = [
-        f"{prefix}.{part}.{name}" if part else f"{prefix}.{name}" for part in DURATIONS for name in DURATIONS[part]
-    ]
+    parts = {part: f"{prefix}.{part}" if part else prefix for part in DURATIONS}
+    named = [f"{parts[part]}.{name}" for part, names in DURATIONS.items() for name in names]
     assert sorted(paths) == sorted(named)
 
 

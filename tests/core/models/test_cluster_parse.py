@@ -77,6 +77,7 @@ def test_what_is_missing_is_named(remove, path):
         "name with a dot",
         "negative workers",
         "more at least than at most",
+        "more at first than at most",
         "autoscaling down to none",
         "quoted number",
         "number in the configuration",
