@@ -58,10 +58,10 @@ def main(command: Sequence[str]) -> int:
 def kill_session(leader: int) -> None:
     """Kill the processes of a session: what an owner does where the guard was killed and could not."""
     for _ in range(_KILL_ROUNDS):
-        members = [pid for pid, _, session in _processes() if session == leader]
-        for pid in members:
+        living = [pid for pid, _, session in processes() if session == leader]
+        for pid in living:
             _send(pid, signal.SIGKILL)
-        if not members:
+        if not living:
             return
 
 
@@ -101,10 +101,10 @@ def _kill_all(child: int, status: int | None) -> int:
     """
     beyond_reach: set[int] = set()  # processes of another user, such as sudo's
     while True:
-        members = _members(child) - beyond_reach
+        living = _members(child) - beyond_reach
         if status is None:
-            members.add(child)
-        beyond_reach |= {member for member in members if not _send(member, signal.SIGKILL)}
+            living.add(child)
+        beyond_reach |= {member for member in living if not _send(member, signal.SIGKILL)}
         status = _reap().get(child, status)
         if status is not None and not _members(child) - beyond_reach:
             return status
@@ -112,22 +112,32 @@ def _kill_all(child: int, status: int | None) -> int:
 
 
 def _members(child: int) -> set[int]:
-    """The living descendants of this process, and the processes of the child's session."""
+    return members(os.getpid(), child, list(processes()))
+
+
+def members(guard: int, leader: int, table: Sequence[tuple[int, int, int]]) -> set[int]:
+    """The processes of a container: the descendants of its guard, and the session of its first process.
+
+    Args:
+        guard: the guard's id; it is none of them.
+        leader: the first process's id.
+        table: what `processes` yields.
+    """
     children: dict[int, list[int]] = {}
-    members: set[int] = set()
-    for pid, parent, session in _processes():
+    found: set[int] = set()
+    for pid, parent, session in table:
         children.setdefault(parent, []).append(pid)
-        if session == child:
-            members.add(pid)
-    ancestors = [os.getpid(), *members]
+        if session == leader:
+            found.add(pid)
+    ancestors = [guard, *found]
     while ancestors:
-        found = children.pop(ancestors.pop(), [])
-        members.update(found)
-        ancestors += found
-    return members
+        offspring = children.pop(ancestors.pop(), [])
+        found.update(offspring)
+        ancestors += offspring
+    return found
 
 
-def _processes() -> Iterator[tuple[int, int, int]]:
+def processes() -> Iterator[tuple[int, int, int]]:
     """All processes that are no zombies: id, parent's id, session's id."""
     if not (_PROC / "self" / "stat").exists():
         yield from _processes_by_ps()

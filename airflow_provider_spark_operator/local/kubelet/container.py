@@ -7,12 +7,13 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.kubelet.container_log import ContainerLog, LogQuery
-from airflow_provider_spark_operator.local.kubelet.images import ImageMissing
+from airflow_provider_spark_operator.local.kubelet.images import ImageMissing, InvalidImage
 from airflow_provider_spark_operator.local.kubelet.java import JavaMissing
 from airflow_provider_spark_operator.local.kubelet.launch import Launch, prepare_launch
 from airflow_provider_spark_operator.local.kubelet.node import Node
 from airflow_provider_spark_operator.local.kubelet.process import ContainerProcess, Exit, StartError
 from airflow_provider_spark_operator.local.kubelet.references import MissingReference
+from airflow_provider_spark_operator.local.kubelet.restored import begin_anew
 from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
 from airflow_provider_spark_operator.local.kubelet.software import SparkMissing
 from airflow_provider_spark_operator.local.kubelet.states import ContainerRecord, Running, Terminated, Waiting
@@ -26,6 +27,7 @@ _GOOD_RUN_SECONDS = 600.0
 _MESSAGE_BYTES = 4096
 _MESSAGE_LOG_LINES = 80
 _MESSAGE_LOG_BYTES = 2048
+_KILLED_CODE = 128 + 9
 
 
 class Container:
@@ -49,10 +51,17 @@ class Container:
         self._process: ContainerProcess | None = None
         self._ending = False
         self._killed = False
+        self._out_of_memory = False
 
     async def run(self, sandbox: Sandbox) -> None:
         """Run the container until it has ended for good, or the pod is to end."""
         backoff = 0.0
+        ended: Terminated | None
+        if isinstance(self.record.state, Terminated):  # in an earlier life of the node
+            if not self._starts_again(self.record.state):
+                self.begun.set()
+                return
+            begin_anew(self.record)
         while not self._ended(sandbox):
             ended = await self._run_once(sandbox)
             if ended is None or self._ended(sandbox) or not self._starts_again(ended):
@@ -78,6 +87,16 @@ class Container:
         self._ending = self._killed = True
         if self._process:
             self._process.kill()
+
+    def find_log(self, folder: Path) -> None:
+        """Take over the log that the last run left in an earlier life of the node."""
+        path = self._log_path(folder)
+        if path.exists():
+            self.log = ContainerLog(path, clock=self._node.clock)
+            self.log.close()
+
+    def _log_path(self, folder: Path) -> Path:
+        return folder / self.record.name / f"{self.record.restarts}.log"
 
     def _ended(self, sandbox: Sandbox) -> bool:
         return self._ending or sandbox.stopping.is_set()
@@ -113,6 +132,8 @@ class Container:
         if ended.log_failure:
             sandbox.evict(ended.log_failure)
         message = await self._last_words(sandbox, ended)
+        if self._out_of_memory:
+            return self._terminated(sandbox, _KILLED_CODE, "OOMKilled", started, message)
         reason = "Error" if ended.code else "Completed"
         return self._terminated(sandbox, ended.code, reason, started, message)
 
@@ -122,6 +143,9 @@ class Container:
         while not self._ended(sandbox):
             try:
                 return await prepare_launch(self._node, sandbox, self._spec)
+            except InvalidImage as error:
+                self._wait(sandbox, "InvalidImageName", str(error))
+                self._event(sandbox, "InspectFailed", str(error))
             except ImageMissing as error:
                 self._await_image(sandbox, str(error))
             except MissingReference as error:
@@ -134,6 +158,11 @@ class Container:
     def _await_image(self, sandbox: Sandbox, message: str) -> None:
         image = self._spec.get("image")
         known = self.record.state
+        if self._spec.get("imagePullPolicy") == "Never":
+            refusal = f'Container image "{image}" is not present with pull policy of Never: {message}'
+            self._wait(sandbox, "ErrImageNeverPull", refusal)
+            self._event(sandbox, "ErrImageNeverPull", refusal)
+            return
         if isinstance(known, Waiting) and known.reason in ("ErrImagePull", "ImagePullBackOff"):
             self._wait(sandbox, "ImagePullBackOff", f'Back-off pulling image "{image}": {message}')
             return
@@ -149,11 +178,12 @@ class Container:
     async def _executed(self, sandbox: Sandbox, launch: Launch) -> Exit:
         """Start the command and wait for its end; raises StartError and OSError (its log cannot be made)."""
         log = ContainerLog(
-            sandbox.logs / self.record.name / f"{self.record.restarts}.log",
+            self._log_path(sandbox.logs),
             max_file_bytes=self._node.max_log_bytes,
             clock=self._node.clock,
         )
         self.previous_log, self.log = self.log, log
+        self._out_of_memory = False
         try:
             process = await ContainerProcess.start(launch.command, launch.environment, launch.directory, log)
             self._process = process
@@ -161,15 +191,23 @@ class Container:
             self.record.state = Running(self._node.clock())
             self.begun.set()
             sandbox.publish()
+            self._event(sandbox, "Created", f"Created container: {self.record.name}")
             self._event(sandbox, "Started", f"Started container {self.record.name}")
             if self._killed:
                 process.kill()
             elif self._ending:
                 process.terminate()
-            return await process.wait()
+            limits, limit = self._node.memory, launch.memory_limit
+            with limits.enforced(process.guard_pid, process.pid, limit, self._run_out_of_memory):
+                return await process.wait()
         finally:
             self._process = None
             log.close()
+
+    def _run_out_of_memory(self) -> None:
+        self._out_of_memory = True
+        if self._process:
+            self._process.kill()
 
     def _terminated(self, sandbox: Sandbox, code: int, reason: str, started: datetime, message: str) -> Terminated:
         finished = self._node.clock()

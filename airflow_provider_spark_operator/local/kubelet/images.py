@@ -1,6 +1,7 @@
 """Which images the local cluster can run, and by which runtime of this machine."""
 
 import fnmatch
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,6 +40,16 @@ DEFAULT_IMAGES: tuple[ImageRule, ...] = (
 )
 
 
+# As the reference of a distribution has it: [registry[:port]/]path[:tag][@digest].
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_REGISTRY = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::\d+)?"
+_REFERENCE = re.compile(rf"(?:{_REGISTRY}/)?{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[a-z0-9+._-]+:[0-9a-f]+)?")
+
+
+class InvalidImage(Exception):
+    """The name of an image is none."""
+
+
 class ImageMissing(Exception):
     """There is no runtime for an image; the message says what there is."""
 
@@ -47,8 +58,11 @@ def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runti
     """The runtime for an image; the first rule that matches decides.
 
     Raises:
+        InvalidImage: it is no image's name.
         ImageMissing: no rule matches.
     """
+    if not _REFERENCE.fullmatch(image):
+        raise InvalidImage(f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}"')
     name = _repository(image)
     for rule in rules:
         patterns = {rule.pattern, rule.pattern.removeprefix("*/")}

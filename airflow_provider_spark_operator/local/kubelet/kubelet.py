@@ -16,7 +16,8 @@ from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
 from airflow_provider_spark_operator.local.kubelet.container_log import MAX_FILE_BYTES, LogQuery
 from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule
 from airflow_provider_spark_operator.local.kubelet.logs import log_start, read_log
-from airflow_provider_spark_operator.local.kubelet.node import NODE_NAME, Node, node_document
+from airflow_provider_spark_operator.local.kubelet.memory import MemoryLimits
+from airflow_provider_spark_operator.local.kubelet.node import MAX_PODS, NODE_NAME, Node, node_document
 from airflow_provider_spark_operator.local.kubelet.pod import PodWorker
 from airflow_provider_spark_operator.local.kubelet.recorder import EventRecorder
 from airflow_provider_spark_operator.local.kubelet.software import SparkSoftware
@@ -39,6 +40,7 @@ class Kubelet:
         api: how containers reach the API server.
         images: which images can be run, and by what.
         max_log_bytes: the size at which a container's log file is put aside; two are kept.
+        max_pods: how many pods are on the node at a time; further ones wait.
         clock: the present time.
     """
 
@@ -50,11 +52,14 @@ class Kubelet:
         *,
         images: Sequence[ImageRule] = DEFAULT_IMAGES,
         max_log_bytes: int = MAX_FILE_BYTES,
+        max_pods: int = MAX_PODS,
         clock: Callable[[], datetime] = _utc_now,
     ) -> None:
         recorder = EventRecorder(store, NODE_NAME, clock)
         software = SparkSoftware(home / "cache")
-        self._node = Node(store, home, api, images, software, recorder, clock, max_log_bytes)
+        places, memory = asyncio.Semaphore(max_pods), MemoryLimits()
+        self._node = Node(store, home, api, images, software, recorder, clock, max_log_bytes, places, memory)
+        self._max_pods = max_pods
         self._store = store
         self._clock = clock
         self._workers: dict[str, PodWorker] = {}
@@ -69,12 +74,15 @@ class Kubelet:
         shutil.rmtree(self._node.home / "pods", ignore_errors=True)
         self._node.home.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(ApiStatusError):
-            self._store.create(NODES, None, node_document(self._clock()))
+            self._store.create(NODES, None, node_document(self._clock(), self._max_pods))
+        memory = asyncio.create_task(self._node.memory.run(), name="memory limits")
         try:
             while True:
                 await self._follow()
         finally:
             await self._stop()
+            memory.cancel()
+            await asyncio.wait({memory})
 
     async def read(
         self,

@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.local.kubelet.images import Runtime, runtim
 from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
 from airflow_provider_spark_operator.local.kubelet.node import Node
 from airflow_provider_spark_operator.local.kubelet.process import StartError
+from airflow_provider_spark_operator.local.kubelet.quantities import parse_quantity
 from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
 from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
 from airflow_provider_spark_operator.local.kubelet.spark import (
@@ -40,11 +41,13 @@ class Launch:
         command: the program and its arguments.
         environment: its whole environment.
         directory: where it starts.
+        memory_limit: the bytes that it may use; None for all there are.
     """
 
     command: list[str]
     environment: dict[str, str]
     directory: Path
+    memory_limit: int | None = None
 
 
 async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Launch:
@@ -60,7 +63,7 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
         MissingReference: something that the container refers to is not there.
         JavaMissing: Spark is to run and there is no Java.
         SparkMissing: Spark is to run and is not installed.
-        StartError: there is nothing to run.
+        StartError: there is nothing to run, or the memory's limit is no quantity.
         OSError: a folder or file cannot be written.
     """
     runtime = runtime_of(str(spec.get("image")), node.images)
@@ -80,7 +83,7 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
             arguments = spark_command(spark, arguments, environment, place, node.api)
     if not command and not arguments:
         raise StartError("no command specified")
-    return Launch([*command, *arguments], environment, _directory(spec, paths, folder))
+    return Launch([*command, *arguments], environment, _directory(spec, paths, folder), _memory_limit(spec))
 
 
 def _paths(
@@ -99,6 +102,16 @@ def _paths(
         given |= {IMAGE_HOME: spark.home, WORK_FOLDER: folder / "work"}
     mounts = mounted_folders(spec, sandbox.volumes, lambda text: expanded(text, variables))
     return PathMap(given).extended(mounts)
+
+
+def _memory_limit(spec: JsonObject) -> int | None:
+    limit = ((spec.get("resources") or {}).get("limits") or {}).get("memory")
+    if limit is None:
+        return None
+    try:
+        return int(parse_quantity(limit)) or None
+    except ValueError as error:
+        raise StartError(f"resources.limits.memory: {error}") from error
 
 
 def _directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:

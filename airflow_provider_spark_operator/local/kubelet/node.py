@@ -1,5 +1,6 @@
 """The one node of the local cluster: its object, and what its pods share."""
 
+import asyncio
 import os
 import platform
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from airflow_provider_spark_operator.local.api.documents import JsonObject, time
 from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
 from airflow_provider_spark_operator.local.kubelet.images import ImageRule
+from airflow_provider_spark_operator.local.kubelet.memory import MemoryLimits
 from airflow_provider_spark_operator.local.kubelet.pod_status import ADDRESS
 from airflow_provider_spark_operator.local.kubelet.recorder import EventRecorder
 from airflow_provider_spark_operator.local.kubelet.software import SparkSoftware
@@ -18,7 +20,8 @@ from airflow_provider_spark_operator.local.kubelet.software import SparkSoftware
 NODE_NAME = "local"
 SCHEDULER_NAME = "default-scheduler"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-_MAX_PODS = "1000"
+MAX_PODS = 1000
+NO_PLACE = "0/1 nodes are available: 1 Too many pods."
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Node:
         recorder: writes events.
         clock: the present time.
         max_log_bytes: the size at which a container's log file is put aside.
+        places: one for each pod that may be on the node at a time.
+        memory: ends containers that use too much of it.
     """
 
     store: Store
@@ -44,6 +49,8 @@ class Node:
     recorder: EventRecorder
     clock: Callable[[], datetime]
     max_log_bytes: int
+    places: asyncio.Semaphore
+    memory: MemoryLimits
 
     def pod_folder(self, uid: str) -> Path:
         """The folder of a pod's volumes and scratch files; goes with the pod's end."""
@@ -70,9 +77,9 @@ def node_labels() -> dict[str, str]:
     }
 
 
-def node_document(now: datetime) -> JsonObject:
-    """The Node object."""
-    capacity = {"cpu": str(os.cpu_count() or 1), "memory": f"{_memory_bytes() // 1024}Ki", "pods": _MAX_PODS}
+def node_document(now: datetime, max_pods: int) -> JsonObject:
+    """The Node object, of a node that takes so many pods at a time."""
+    capacity = {"cpu": str(os.cpu_count() or 1), "memory": f"{_memory_bytes() // 1024}Ki", "pods": str(max_pods)}
     ready = {
         "type": "Ready",
         "status": "True",

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.kinds import PODS
@@ -10,6 +11,7 @@ from airflow_provider_spark_operator.local.api.status import ApiStatusError
 from airflow_provider_spark_operator.local.kubelet.container import Container
 from airflow_provider_spark_operator.local.kubelet.container_log import ContainerLog
 from airflow_provider_spark_operator.local.kubelet.node import (
+    NO_PLACE,
     NODE_NAME,
     SCHEDULER_NAME,
     Node,
@@ -26,6 +28,7 @@ from airflow_provider_spark_operator.local.kubelet.pod_status import (
     unschedulable_condition,
 )
 from airflow_provider_spark_operator.local.kubelet.references import MissingReference, References
+from airflow_provider_spark_operator.local.kubelet.restored import begin_anew, give_up, has_begun, restore
 from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
 from airflow_provider_spark_operator.local.kubelet.states import ContainerRecord, Waiting
 from airflow_provider_spark_operator.local.kubelet.volumes import (
@@ -39,6 +42,7 @@ _LOG = logging.getLogger(__name__)
 _FIRST_RETRY = 0.05
 _LAST_RETRY = 1.0
 _TELL_AFTER = 0.5
+_DEADLINE = Eviction("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
 
 class PodWorker:
@@ -65,9 +69,13 @@ class PodWorker:
         self._deletion = asyncio.Event()
         self._gone = asyncio.Event()
         self._eviction: Eviction | None = None
+        self._has_place = False
+        self._volumes_made = False
         self._kill_timer: asyncio.TimerHandle | None = None
+        self._deadline: asyncio.TimerHandle | None = None
         self._root = node.pod_folder(self.uid)
         self._logs = node.log_folder(self.namespace, self.name, self.uid)
+        self._restore()
 
     async def run(self) -> None:
         """Live the pod's life, and delete the pod's object where that was asked for; ends when it is gone."""
@@ -80,8 +88,11 @@ class PodWorker:
         finally:
             for container in self._containers:
                 container.kill()
-            if self._kill_timer:
-                self._kill_timer.cancel()
+            for timer in (self._kill_timer, self._deadline):
+                if timer:
+                    timer.cancel()
+            if self._has_place:
+                self._node.places.release()
             remove_folder(self._root)
         await self._deletion.wait()
         self._let_go()
@@ -93,6 +104,7 @@ class PodWorker:
         metadata = pod["metadata"]
         if pod["spec"].get("nodeName"):
             self._bound.set()
+        self._set_deadline()
         if "deletionTimestamp" in metadata:
             self._deletion.set()
             self._end(float(metadata.get("deletionGracePeriodSeconds") or 0))
@@ -140,8 +152,25 @@ class PodWorker:
             self._event("FailedScheduling", refusal, component=SCHEDULER_NAME)
             await self._ending.wait()
             return False
+        if not await self._found_place():
+            return False
         self._bind()
         return not self._ending.is_set()
+
+    async def _found_place(self) -> bool:
+        """Wait for one of the node's places, if all are taken; False if the pod ends without one."""
+        places = self._node.places
+        if places.locked():
+            self._write_condition(unschedulable_condition(NO_PLACE, self._node.clock()))
+            self._event("FailedScheduling", NO_PLACE, component=SCHEDULER_NAME)
+        acquiring = asyncio.ensure_future(places.acquire())
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait({acquiring, ending}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ending.cancel()
+            self._has_place = acquiring.done() or not acquiring.cancel()
+        return self._has_place
 
     def _bind(self) -> None:
         def bound(pod: JsonObject) -> JsonObject:
@@ -160,6 +189,11 @@ class PodWorker:
     async def _live(self) -> None:
         """Run the init containers one after the other, then the containers; sidecars beside both."""
         self._publish()
+        self._set_deadline()
+        if self._lost():
+            return
+        for container in self._init:  # after a restart of the node they are all run again
+            begin_anew(container.record)
         sandbox = await self._sandbox()
         if sandbox is None:
             return
@@ -224,6 +258,8 @@ class PodWorker:
             except OSError as error:
                 self._run_out_of_disk(f"cannot write {error.filename or self._root}: {error.strerror or error}")
             else:
+                self._volumes_made = True
+                self._publish()
                 return sandbox
             await sandbox.pause(retry)
             waited += retry
@@ -266,13 +302,46 @@ class PodWorker:
         message = f"The node was low on resource: ephemeral-storage. {message}."
         self._evict(Eviction("Evicted", message))
 
-    def _evict(self, eviction: Eviction) -> None:
-        """End the pod because the node cannot go on with it."""
+    def _evict(self, eviction: Eviction, grace: float = 0.0) -> None:
+        """End the pod because the node cannot, or is not to, go on with it."""
         if self._eviction is None:
             self._eviction = eviction
             self._event(eviction.reason, eviction.message)
-            self._end(0.0)
+            self._end(grace)
             self._publish()
+
+    def _set_deadline(self) -> None:
+        """End the pod when it has been active for as long as it may."""
+        seconds = self._pod["spec"].get("activeDeadlineSeconds")
+        started = (self._pod.get("status") or {}).get("startTime")
+        if seconds is None or started is None or self._ending.is_set():
+            return
+        if self._deadline:
+            self._deadline.cancel()
+        left = seconds - (self._node.clock() - datetime.fromisoformat(started)).total_seconds()
+        self._deadline = asyncio.get_running_loop().call_later(max(left, 0), self._exceed_deadline)
+
+    def _exceed_deadline(self) -> None:
+        self._evict(_DEADLINE, float(self._pod["spec"].get("terminationGracePeriodSeconds") or 0))
+
+    def _restore(self) -> None:
+        """Take over what an earlier life of the node has written of the pod."""
+        status, now = self._pod.get("status") or {}, self._node.clock()
+        known = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+        by_name = {str(item["name"]): item for item in known}
+        for container in self._containers:
+            if container.record.name in by_name:
+                restore(container.record, by_name[container.record.name], now)
+                container.find_log(self._logs)
+
+    def _lost(self) -> bool:
+        """Whether the pod ends because its containers went down with the node, and are not started again."""
+        if self._policy != "Never" or not any(has_begun(container.record) for container in self._main):
+            return False
+        for container in self._containers:
+            give_up(container.record, self._node.clock())
+        self._publish()
+        return True
 
     def _let_go(self) -> None:
         """Delete the pod's object, whose containers have ended."""
@@ -284,12 +353,15 @@ class PodWorker:
             self._gone.set()
 
     def _publish(self) -> None:
-        """Write the pod's status."""
+        """Write the pod's status; a node that stops leaves it as it is, as one does that crashes."""
+        if self._gone.is_set():
+            return
         records = [container.record for container in self._init]
         main = [container.record for container in self._main]
 
         def with_status(pod: JsonObject) -> JsonObject:
-            return pod | {"status": pod_status(pod, records, main, self._node.clock(), self._eviction)}
+            now, made = self._node.clock(), self._volumes_made
+            return pod | {"status": pod_status(pod, records, main, now, self._eviction, volumes_made=made)}
 
         self._write_status(with_status)
 

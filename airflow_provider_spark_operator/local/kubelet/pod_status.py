@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
 from airflow_provider_spark_operator.local.kubelet.states import ContainerRecord, Terminated, Waiting
@@ -62,6 +63,8 @@ def pod_status(
     containers: Sequence[ContainerRecord],
     now: datetime,
     eviction: Eviction | None = None,
+    *,
+    volumes_made: bool = True,
 ) -> JsonObject:
     """The status of a pod that is bound to this node.
 
@@ -71,20 +74,22 @@ def pod_status(
         containers: its containers.
         now: the present time.
         eviction: why the node ended it, where it did.
+        volumes_made: whether its containers could be started, as far as its volumes are concerned.
     """
     previous: JsonObject = pod.get("status") or {}
     policy = str(pod["spec"].get("restartPolicy") or "Always")
     phase = FAILED if eviction else pod_phase(policy, init, containers)
+    conditions = _conditions(phase, init, containers, now, volumes_made=volumes_made)
     status: JsonObject = {
         **previous,
         "phase": phase,
-        "conditions": _conditions(previous.get("conditions") or [], phase, init, containers, now),
+        "conditions": merged_conditions(previous.get("conditions") or [], conditions),
         "hostIP": ADDRESS,
         "hostIPs": [{"ip": ADDRESS}],
         "podIP": ADDRESS,
         "podIPs": [{"ip": ADDRESS}],
         "startTime": previous.get("startTime") or timestamp(now),
-        "containerStatuses": [_container_status(record) for record in containers],
+        "containerStatuses": [_container_status(record) for record in sorted(containers, key=attrgetter("name"))],
     }
     if init:
         status["initContainerStatuses"] = [_init_status(record) for record in init]
@@ -116,22 +121,23 @@ def merged_conditions(present: Sequence[JsonObject], new: Sequence[JsonObject]) 
 
 
 def _conditions(
-    present: Sequence[JsonObject],
     phase: str,
     init: Sequence[ContainerRecord],
     containers: Sequence[ContainerRecord],
     now: datetime,
+    *,
+    volumes_made: bool,
 ) -> list[JsonObject]:
     ended = {SUCCEEDED: "PodCompleted", FAILED: "PodFailed"}.get(phase)
     readiness = _readiness(ended, init, containers)
     new = {
-        "PodReadyToStartContainers": {"status": "False"} if ended else {},
+        "PodReadyToStartContainers": {"status": "False"} if ended or not volumes_made else {},
         "Initialized": _initialization(phase, init),
         "Ready": readiness,
         "ContainersReady": readiness,
         "PodScheduled": {},
     }
-    return merged_conditions(present, [_condition(name, change, now) for name, change in new.items()])
+    return [_condition(name, change, now) for name, change in new.items()]
 
 
 def _initialization(phase: str, init: Sequence[ContainerRecord]) -> JsonObject:

@@ -48,6 +48,7 @@ class ContainerProcess:
         orders: asyncio.StreamWriter,
     ) -> None:
         self.pid = pid
+        self.guard_pid = process.pid
         self._process = process
         self._reports = reports
         self._orders = orders

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.local.api.status import ApiStatusError
 from airflow_provider_spark_operator.local.api.store import Store
 
 _KEPT = 1000
+_WARNINGS = ("Failed", "BackOff", "Evicted", "NodeFailure", "InspectFailed", "ErrImage", "DeadlineExceeded")
 
 
 class EventRecorder:
@@ -87,7 +88,7 @@ class EventRecorder:
             "involvedObject": involved,
             "reason": reason,
             "message": message,
-            "type": "Warning" if reason.startswith(("Failed", "BackOff", "Evicted", "NodeFailure")) else "Normal",
+            "type": "Warning" if reason.startswith(_WARNINGS) else "Normal",
             "source": {"component": component, "host": self._host},
             "firstTimestamp": now,
             "lastTimestamp": now,

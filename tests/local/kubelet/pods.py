@@ -37,15 +37,16 @@ def pod(*containers: Json, name: str = "it", **spec: Any) -> Json:
 
 
 class RunningNode:
-    """A store and a kubelet that runs its pods."""
+    """A store, a new one by default, and a kubelet that runs its pods."""
 
-    def __init__(self, home: Path, **options: Any) -> None:
+    def __init__(self, home: Path, store: Store | None = None, **options: Any) -> None:
         home.mkdir(exist_ok=True)
         ca_file = home / "ca.crt"
         ca_file.write_text("certificate")
         self.home = home
-        self.store = Store()
-        self.store.create(NAMESPACES, None, {"metadata": {"name": "default"}})
+        self.store = store or Store()
+        if store is None:
+            self.store.create(NAMESPACES, None, {"metadata": {"name": "default"}})
         access = ApiAccess("https://127.0.0.1:6443", ca_file, "secret-token")
         self.kubelet = Kubelet(self.store, home, access, **options)
         self._task: asyncio.Task[None] | None = None

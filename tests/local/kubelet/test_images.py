@@ -3,6 +3,7 @@ import pytest
 from airflow_provider_spark_operator.local.kubelet.images import (
     ImageMissing,
     ImageRule,
+    InvalidImage,
     Runtime,
     runtime_of,
 )
@@ -28,9 +29,17 @@ def test_one_image_runs_commands_as_they_are() -> None:
     assert runtime_of("local/process:latest") is Runtime.PROCESS
 
 
-@pytest.mark.parametrize("image", ["busybox", "example/sparkle:1", "spark-operator", "None", ""])
+@pytest.mark.parametrize("image", ["busybox", "example/sparkle:1", "spark-operator"])
 def test_other_images_have_no_runtime(image: str) -> None:
     with pytest.raises(ImageMissing, match="no runtime for the image"):
+        runtime_of(image)
+
+
+@pytest.mark.parametrize(
+    "image", ["", "None", "Not An Image", "spark:", "spark@sha256", "../spark", "spark/../x", "spark:a b"]
+)
+def test_what_is_no_name_of_an_image_is_said_to_be_none(image: str) -> None:
+    with pytest.raises(InvalidImage, match="couldn't parse image name"):
         runtime_of(image)
 
 

@@ -213,6 +213,32 @@ async def test_a_node_selector_that_does_not_match_leaves_the_pod_unscheduled(no
     await eventually(lambda: not node.exists())
 
 
+async def test_more_pods_than_the_node_takes_wait_for_a_place(tmp_path: Path) -> None:
+    async with RunningNode(tmp_path / "home", max_pods=1) as node:
+        node.create(pod(shell("sleep 600"), name="first"))
+        await eventually(lambda: node.phase("first") == "Running")
+        node.create(pod(shell("true"), name="second"))
+        node.create(pod(shell("true"), name="deleted"))
+        await eventually(lambda: node.condition("PodScheduled", "deleted").get("reason") == "Unschedulable")
+        assert node.condition("PodScheduled", "second")["message"].endswith("Too many pods.")
+
+        node.store.delete(PODS, "default", "deleted")
+        node.store.delete(PODS, "default", "first", grace_seconds=0)
+
+        assert (await node.ended("second"))["phase"] == "Succeeded"
+        await eventually(lambda: not node.exists("deleted"))
+
+
+async def test_a_pod_whose_deadline_is_brought_forward_ends_then(node: RunningNode) -> None:
+    node.create(pod(shell("sleep 600"), activeDeadlineSeconds=600, terminationGracePeriodSeconds=1))
+    await eventually(lambda: node.phase() == "Running")
+
+    node.store.update(PODS, "default", "it", lambda it: it | {"spec": it["spec"] | {"activeDeadlineSeconds": 1}})
+
+    status = await node.ended()
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
+
+
 async def test_init_containers_run_first_and_one_after_the_other(node: RunningNode) -> None:
     mounts = [{"name": "s", "mountPath": "/s"}]
     init = [shell(f"echo {word} >> /s/x", name=word, volumeMounts=mounts) for word in ("one", "two")]
