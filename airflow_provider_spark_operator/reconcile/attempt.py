@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict,
 from airflow_provider_spark_operator.kube.resources import PODS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.files import read_templates
-from airflow_provider_spark_operator.reconcile.observe import driver_of, owner_uids
+from airflow_provider_spark_operator.reconcile.observe import owner_uids
 from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ async def create_attempt(
     application: SparkApplication,
     attempt_id: int,
     operator_name: str,
-    known_pods: Iterable[JsonObject] = (),
+    drivers: Iterable[JsonObject] = (),
 ) -> Creation:
     """Create whatever of an attempt does not exist yet: config maps, driver pod, then what the driver owns.
 
@@ -57,8 +57,9 @@ async def create_attempt(
         application: the resource as it is now.
         attempt_id: the number of the attempt.
         operator_name: the value of the label by which the controller knows its own.
-        known_pods: those that carry the application's name. A driver of this attempt among them that bears another
-            name than the resource leads to now is deleted first: the application was edited after an earlier pass.
+        drivers: the application's driver pods that exist, by a live read. One that bears another name than the
+            resource leads to now is deleted first: it is of an earlier attempt that was not seen to its end, or
+            the application was edited after an earlier pass.
 
     Raises:
         NotYet: an object of an earlier attempt or pass is still going.
@@ -78,8 +79,7 @@ async def create_attempt(
         )
     family = _Family(client, application, operator_name, resources)
     name = resources.pod["metadata"]["name"]
-    others = (pod for pod in known_pods if pod["metadata"]["name"] != name)
-    return await _carry_out(family, driver_of(application, attempt_id, others))
+    return await _carry_out(family, next((pod for pod in drivers if pod["metadata"]["name"] != name), None))
 
 
 async def delete_attempt(
@@ -119,7 +119,7 @@ async def _carry_out(family: "_Family", outdated: JsonObject | None) -> Creation
 async def _replace(client: KubeClient, outdated: JsonObject) -> Never:
     if "deletionTimestamp" not in outdated["metadata"]:
         await _delete(client, outdated, propagation="Foreground")
-    raise NotYet(f"{_named(outdated)} was created before the application was edited, and is not gone yet")
+    raise NotYet(f"{_named(outdated)} is of an earlier attempt or version of the application, and is not gone yet")
 
 
 async def _create(client: KubeClient, family: "_Family", resources: AttemptResources) -> None:

@@ -46,6 +46,7 @@ from airflow_provider_spark_operator.reconcile.observe import (
     current_attempt,
     driver_of,
     driver_selector,
+    drivers_of,
     executors_of,
     observe,
     owner_uids,
@@ -188,11 +189,14 @@ class Reconciler:
         return replace(observed, driver=Present(driver), executors=executors_of(driver, pods))
 
     async def _find_driver(self, application: SparkApplication, attempt_id: int) -> JsonObject | None:
+        return driver_of(application, attempt_id, await self._list_drivers(application))
+
+    async def _list_drivers(self, application: SparkApplication) -> list[JsonObject]:
         selector = driver_selector(self._settings.operator_name, application.name)
         listed = await self._client.list(PODS, application.namespace, label_selector=selector)
         for pod in listed.items:
             self._caches.pods.put_answer(pod)
-        return driver_of(application, attempt_id, listed.items)
+        return drivers_of(application, listed.items)
 
     async def _create_attempt(self, attempt_id: int, current: _Pass, observed: Observed) -> Observed:
         # What is decided on an old state could create the driver of an attempt that has long ended.
@@ -200,9 +204,9 @@ class Reconciler:
             live = await self._applications.read_again(key_of(current.resource))
             if live is None or _state_of(live) != _state_of(current.resource):
                 raise _Outdated
-        pods = self._caches.pods.belonging_to(key_of(current.resource))
+        drivers = await self._list_drivers(current.application)
         creation = await create_attempt(
-            self._client, current.application, attempt_id, self._settings.operator_name, pods
+            self._client, current.application, attempt_id, self._settings.operator_name, drivers
         )
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)

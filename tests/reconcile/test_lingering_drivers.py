@@ -1,0 +1,97 @@
+"""Drivers of which the cache knows nothing: no second one is ever created beside them."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import move_to_next_attempt
+from airflow_provider_spark_operator.kube.client import KubeClient, ObjectList, WatchEvent
+from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.observe import pod_selector
+from tests import builders
+from tests.reconcile.stage import QUICK, Stage, application, controlling
+
+State = ApplicationState
+EVERY_POD = pod_selector(QUICK.decisions.operator_name)
+
+
+class BlindClient:
+    """A client whose watch of pods shows none, as one that lags behind; whatever else is asked for is answered."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self.beside: list[list[str]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def list(self, resource: ResourceType, namespace: str | None = None, **options: Any) -> ObjectList:
+        listed = await self._client.list(resource, namespace, **options)
+        return replace(listed, items=[]) if _is_the_watchs(resource, options) else listed
+
+    async def watch(
+        self, resource: ResourceType, namespace: str | None = None, **options: Any
+    ) -> AsyncGenerator[WatchEvent, None]:
+        if _is_the_watchs(resource, options):
+            await asyncio.Event().wait()
+        async for event in self._client.watch(resource, namespace, **options):
+            yield event
+
+    async def create(self, resource: ResourceType, document: JsonObject, namespace: str | None) -> JsonObject:
+        if resource == PODS:
+            there = await self._client.list(PODS, namespace)
+            self.beside.append([pod["metadata"]["name"] for pod in there.items])
+        return await self._client.create(resource, document, namespace)
+
+
+def _is_the_watchs(resource: ResourceType, options: dict[str, Any]) -> bool:
+    return resource == PODS and options.get("label_selector") == EVERY_POD
+
+
+async def until_there(stage: Stage, name: str) -> None:
+    async def there() -> bool:
+        return await stage.names(PODS) == [name]
+
+    await stage.until_true(there)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [{"spark.kubernetes.driver.pod.name": "another"}, {"spark.app.id": "another"}],
+    ids=["pod name", "application id"],
+)
+async def test_a_driver_that_was_created_before_an_edit_is_replaced_though_the_cache_lacks_it(
+    stage: Stage, edit: dict[str, str]
+) -> None:
+    async with controlling(stage.client, stage.namespace):
+        await stage.submit(application())
+        await stage.until_state(State.DRIVER_REQUESTED)
+    # As if the controller had been killed before it wrote the status, and the resource edited since.
+    await stage.patch({"status": None}, subresource="status")
+    await stage.patch({"spec": {"sparkConf": edit}})
+    blind = BlindClient(stage.client)
+    async with controlling(blind, stage.namespace):  # type: ignore[arg-type]
+        await until_there(stage, "another-driver" if "spark.app.id" in edit else "another")
+    assert blind.beside == [[]]
+
+
+async def test_a_driver_of_an_attempt_that_was_not_seen_to_its_end_is_deleted_before_the_next_is_created(
+    stage: Stage,
+) -> None:
+    async with controlling(stage.client, stage.namespace):
+        await stage.submit(application(restart={"restartBackoffMillis": 0}))
+        await stage.until_state(State.DRIVER_REQUESTED)
+    # As the Apache operator leaves it that did not see the driver in its own cache.
+    failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
+    again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), builders.NOW, "", trim=True)
+    await stage.patch({"status": again.to_document()}, subresource="status")
+    blind = BlindClient(stage.client)
+    async with controlling(blind, stage.namespace):  # type: ignore[arg-type]
+        await until_there(stage, "pi-1-driver")
+    assert blind.beside == [[]]
