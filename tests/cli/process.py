@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,14 +11,17 @@ DEADLINE = 90
 
 
 @asynccontextmanager
-async def running(*words: str, home: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def running(
+    *words: str, home: Path, variables: Mapping[str, str] | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """`spark-operator` with these words; killed at the end if it still runs.
 
     Args:
         words: after the program's name.
         home: the user's home folder, and that for temporary files.
+        variables: of the environment, beside what this process has.
     """
-    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(variables or {})}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "airflow_provider_spark_operator.cli", *words),

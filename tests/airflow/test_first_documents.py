@@ -1,0 +1,51 @@
+"""A document in v1alpha1, as the Apache operator's documentation first had it, through a DAG that Airflow runs."""
+
+import json
+import logging
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+from tests.cluster import Cluster
+from tests.definitions import definitions_serving
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.usefixtures("airflow_database"),
+    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
+]
+
+DOCUMENT = Path(__file__).parents[1] / "golden" / "apache_operator" / "documents" / "pi-v1alpha1.yaml"
+DAG_FILE = f"""
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("DAG_ID", schedule=None) as dag:
+    SparkApplicationOperator(task_id="pi", application={str(DOCUMENT)!r}, kubernetes_conn_id="spark", deferrable=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("served", "told"),
+    [
+        (("v1", "v1beta1", "v1alpha1"), False),
+        (("v1",), True),
+        (("v1", "v1beta1"), True),
+    ],
+    ids=["where it is served", "where v1 alone is", "where v1 and v1beta1 are"],
+)
+def test_it_runs_as_it_is_written(monkeypatch, dags_folder, caplog, served, told):
+    dag_id = f"first_documents_{'_'.join(served)}"
+    path = dags_folder / f"{dag_id}.py"
+    path.write_text(DAG_FILE.replace("DAG_ID", dag_id))
+    with Cluster(definitions_serving(*served)).running() as cluster, caplog.at_level(logging.INFO):
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        dag_run = run_path(str(path))["dag"].test()
+        (application,) = cluster.applications()
+    assert dag_run.state == "success"
+    assert application["metadata"]["name"] == "pi"
+    assert application["spec"]["runtimeVersions"] == {"scalaVersion": "2.13", "sparkVersion": "4.0.0-preview2"}
+    sentence = "apiVersion spark.apache.org/v1alpha1 of SparkApplication is not served by this cluster: used "
+    assert any(message.startswith(sentence) for message in caplog.messages) == told
