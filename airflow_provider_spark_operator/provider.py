@@ -4,10 +4,30 @@ from typing import TypedDict
 
 _PACKAGE = "airflow_provider_spark_operator"
 _DISTRIBUTION = "airflow-provider-spark-operator"
+_LINKS = ("SparkUILink", "SparkHistoryServerLink", "DriverLogLink")
 _INTEGRATION = "Apache Spark on Kubernetes"
 
 Modules = TypedDict("Modules", {"integration-name": str, "python-modules": list[str]})
 Integration = TypedDict("Integration", {"integration-name": str, "external-doc-url": str, "tags": list[str]})
+
+
+class ConfigOption(TypedDict):
+    """One option of Airflow's configuration, as its own `config.yml` describes one."""
+
+    description: str
+    version_added: str
+    type: str
+    example: str | None
+    default: str
+
+
+class ConfigSection(TypedDict):
+    """A section of Airflow's configuration."""
+
+    description: str
+    options: dict[str, ConfigOption]
+
+
 ProviderInfo = TypedDict(
     "ProviderInfo",
     {
@@ -19,6 +39,8 @@ ProviderInfo = TypedDict(
         "sensors": list[Modules],
         "hooks": list[Modules],
         "triggers": list[Modules],
+        "extra-links": list[str],
+        "config": dict[str, ConfigSection],
     },
 )
 
@@ -43,6 +65,45 @@ def get_provider_info() -> ProviderInfo:
         "sensors": [_modules("sensors.spark_application")],
         "hooks": [_modules("hooks.spark")],
         "triggers": [_modules("triggers.spark_application")],
+        "extra-links": [f"{_PACKAGE}.links.spark_application.{name}" for name in _LINKS],
+        "config": {"spark_operator": {"description": "Spark applications on Kubernetes.", "options": _options()}},
+    }
+
+
+def _options() -> dict[str, ConfigOption]:
+    fields = "{namespace}, {name}, {uid}, {application_id} and {driver_pod} stand for the application's."
+    return {
+        "ui_url": _option(
+            f"Where the Spark UI of a running application is; empty: where its own ingress or route leads. {fields}",
+            "https://spark.example.com/{namespace}/{application_id}/",
+        ),
+        "history_server_url": _option(
+            f"Where the History Server shows an application; empty for no link. {fields}",
+            "https://history.example.com/history/{application_id}/",
+        ),
+        "driver_log_url": _option(
+            f"Where the log of an application's driver is kept; empty for no link. {fields}",
+            "https://logs.example.com/search?namespace={namespace}&pod={driver_pod}",
+        ),
+        "driver_log_streams": _option(
+            "How many drivers' logs one triggerer, or worker process, shows at a time while they are written; "
+            "of the others the last lines are shown at the end.",
+            default="200",
+            kind="integer",
+        ),
+        "driver_log_bytes": _option(
+            "How much of a driver's log is shown in its task's log.", default=str(4 * 1024 * 1024), kind="integer"
+        ),
+    }
+
+
+def _option(description: str, example: str | None = None, *, default: str = "", kind: str = "string") -> ConfigOption:
+    return {
+        "description": description,
+        "version_added": "0.1.0",
+        "type": kind,
+        "example": example,
+        "default": default,
     }
 
 

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from airflow_provider_spark_operator.operators.kill import Engagement
     from airflow_provider_spark_operator.triggers.loop import LoopThread
 
+logger = logging.getLogger(__name__)
+
 # A request that is under way when the time is over takes effect all the same: only afterwards can it be undone.
 _SUBMISSION_GRACE_SECONDS = 10.0
 
 
-def submit(loop: "LoopThread", engagement: "Engagement", document: "JsonObject", log: logging.Logger) -> "Submission":
+def submit(loop: "LoopThread", engagement: "Engagement", document: "JsonObject") -> "Submission":
     """Create the application, or take over the one that an earlier try left.
 
     Raises:
@@ -42,13 +44,11 @@ def submit(loop: "LoopThread", engagement: "Engagement", document: "JsonObject",
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
         raise SparkApplicationError(f"the application was not submitted: {error}") from error
     done = "taken over from an earlier try" if submission.adopted else "submitted"
-    log.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
+    logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
     return submission
 
 
-def acknowledge(
-    loop: "LoopThread", engagement: "Engagement", reference: "ApplicationReference", log: logging.Logger
-) -> None:
+def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "ApplicationReference") -> None:
     """Have the success count once: a task that is cleared later runs anew instead of finding it."""
     from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
     from airflow_provider_spark_operator.kube.connection import open_client
@@ -61,4 +61,4 @@ def acknowledge(
     try:
         loop.run(send())
     except (ConfigurationError, KubeError) as error:
-        log.warning("the success is not marked as taken; the task, if cleared, would find it: %s", error)
+        logger.warning("the success is not marked as taken; the task, if cleared, would find it: %s", error)

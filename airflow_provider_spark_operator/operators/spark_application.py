@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperator, XComArg, conf
+from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
 from airflow.sdk.exceptions import (
     AirflowFailException,
     AirflowNotFoundException,
@@ -15,21 +15,24 @@ from airflow.sdk.exceptions import (
 )
 
 from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
     SparkApplicationError,
     SparkApplicationTimedOut,
-    failure,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.links.spark_application import (
+    DriverLogLink,
+    LinkTarget,
+    SparkHistoryServerLink,
+    SparkUILink,
+)
 from airflow_provider_spark_operator.operators import document as documents
-from airflow_provider_spark_operator.operators import requests
+from airflow_provider_spark_operator.operators import requests, results, tries
 from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application, with_restarts
 from airflow_provider_spark_operator.operators.kill import Engagement, cancellation_sentence
 from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
 from airflow_provider_spark_operator.operators.parameters import Parameters
 from airflow_provider_spark_operator.operators.preparation import Sender, prepared
-from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -89,6 +92,10 @@ class SparkApplicationOperator(BaseOperator):
         restarts: Who tries the application again: `cluster`, the operator there, by the application's restartConfig;
             `airflow`, the task: where the document is given as an object, its restartConfig becomes the task's
             `retries`, `retry_delay` and (unless one is given) `retry_policy`, and is switched off in the cluster.
+        openlineage_inject_parent_job_info: Name the task as the job's parent in its Spark properties; the
+            default is `[openlineage] spark_inject_parent_job_info`.
+        openlineage_inject_transport_info: Put Airflow's OpenLineage transport into the Spark properties, its key
+            in clear; the default is `[openlineage] spark_inject_transport_info`.
         **kwargs: Airflow's own arguments for every task.
 
     Raises:
@@ -111,6 +118,7 @@ class SparkApplicationOperator(BaseOperator):
     }
     # Airflow would take every string inside the document that ends in .yaml for a file: see `render_template`.
     template_ext: Sequence[str] = ()
+    operator_extra_links: Sequence[BaseOperatorLink] = (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
     ui_color = "#fbe2d3"
 
     def __init__(
@@ -142,10 +150,18 @@ class SparkApplicationOperator(BaseOperator):
         delete_on_kill: bool = True,
         get_logs: bool = True,
         restarts: str = restarting.CLUSTER,
+        openlineage_inject_parent_job_info: bool = conf.getboolean(
+            "openlineage", "spark_inject_parent_job_info", fallback=False
+        ),
+        openlineage_inject_transport_info: bool = conf.getboolean(
+            "openlineage", "spark_inject_transport_info", fallback=False
+        ),
         **kwargs: Any,
     ) -> None:
         super().__init__(**with_restarts(restarts, application, kwargs))
         self.restarts = restarts
+        self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
+        self.openlineage_inject_transport_info = openlineage_inject_transport_info
         self.application = checked_application(application)
         self.py_file = py_file
         self.py_files = py_files
@@ -176,6 +192,7 @@ class SparkApplicationOperator(BaseOperator):
             raise ValueError("; ".join(problems))
         check_unless_template(name, documents.name_problem)
         check_unless_template(namespace, documents.namespace_problem)
+        self.link_target: LinkTarget | None = None
         self._engagement: Engagement | None = None
         self._unreadable: AirflowFailException | None = None
 
@@ -208,13 +225,15 @@ class SparkApplicationOperator(BaseOperator):
         document = self._document()
         engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
-            document = self._tried(prepared(document, self._parameters(), self._sender(document, engagement)), context)
+            document = self._submitted(document, engagement, context)
             with LoopThread() as loop:
                 submission = self._submit(loop, engagement, document)
-                self._push(context, namespace=submission.reference.namespace, uid=submission.reference.uid)
+                reference = submission.reference
+                self.link_target = results.link_target(document, reference.namespace, reference.name, reference.uid)
+                self._push(context, namespace=reference.namespace, uid=reference.uid)
                 if not self.wait_for_completion:
-                    requests.acknowledge(loop, engagement, submission.reference, self.log)
-                    return submission.reference.name
+                    requests.acknowledge(loop, engagement, reference)
+                    return reference.name
                 trigger = self._trigger(submission, engagement, deadline)
                 if self.deferrable:
                     timeout = self.execution_timeout + _DEFERRAL_SLACK if self.execution_timeout else None
@@ -256,21 +275,21 @@ class SparkApplicationOperator(BaseOperator):
         document = documents.blank() if self.application is None else documents.parse(self.application)
         return documents.overlay(document, name=self.name, namespace=self.namespace)
 
-    def _tried(self, document: "JsonObject", context: "Context") -> "JsonObject":
-        """The application as this try runs it: with what earlier tries have taught, and restarted by one side only."""
-        if self.restarts == restarting.AIRFLOW:
-            document = restarting.without_restarts(document)
-        warning = restarting.product_warning(document, self.retries or 0)
-        if warning:
-            self.log.warning("%s", warning)
-        if not isinstance(self.retry_policy, SparkRetryPolicy):
-            return document
-        conf = document["spec"].get("sparkConf") or {}
-        grown = self.retry_policy.grown(conf, context)
-        if not grown:
-            return document
-        self.log.info("an earlier try ran out of memory: %s", ", ".join(f"{key}={grown[key]}" for key in sorted(grown)))
-        return document | {"spec": document["spec"] | {"sparkConf": conf | grown}}
+    def _submitted(self, document: "JsonObject", engagement: Engagement, context: "Context") -> "JsonObject":
+        """The application as this try submits it.
+
+        Raises:
+            AirflowException: A parameter or a file is wrong, or a file could not be uploaded.
+        """
+        document = prepared(document, self._parameters(), self._sender(document, engagement))
+        document = tries.restarted_by_one(document, self.restarts, self.retries or 0)
+        document = tries.with_grown_memory(document, self.retry_policy, context)
+        return tries.with_lineage(
+            document,
+            context,
+            parent=self.openlineage_inject_parent_job_info,
+            transport=self.openlineage_inject_transport_info,
+        )
 
     def _parameters(self) -> Parameters:
         return Parameters(**{name: getattr(self, name) for name in PARAMETERS})
@@ -285,12 +304,16 @@ class SparkApplicationOperator(BaseOperator):
             download_from=self.download_from,
         )
 
-    def _engage_unknown(self, context: "Context") -> Engagement:
-        """Engage where no event tells what was submitted: what the document says, if it can still be read."""
+    def _known_document(self) -> "JsonObject":
+        """The document, as far as it can be read when the task resumes: its file may be gone by then."""
         try:
-            document = self._document()
+            return self._document()
         except AirflowFailException:
-            return self._engage(context, self.namespace, None)
+            return {"metadata": {"namespace": self.namespace}}
+
+    def _engage_unknown(self, context: "Context") -> Engagement:
+        """Engage where no event tells what was submitted."""
+        document = self._known_document()
         return self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
 
     def _engage(self, context: "Context", namespace: str | None, api_version: object) -> Engagement:
@@ -311,7 +334,7 @@ class SparkApplicationOperator(BaseOperator):
         return self._engagement
 
     def _submit(self, loop: LoopThread, engagement: Engagement, document: "JsonObject") -> "Submission":
-        submission = requests.submit(loop, engagement, document, self.log)
+        submission = requests.submit(loop, engagement, document)
         if engagement.stop_requested:  # the signal came before there was anything to delete
             self.on_kill()
         return submission
@@ -340,39 +363,19 @@ class SparkApplicationOperator(BaseOperator):
 
         if event.kind is EventKind.TIMED_OUT:
             raise self._timed_out(engagement, event.sentence)
-        if event.kind is EventKind.DELETED:
-            raise SparkApplicationDeleted(event.sentence)
-        if event.kind is not EventKind.ENDED:
-            raise SparkApplicationError(f"{event.sentence}; it may still run, and a retry takes it over")
-        self._push(
-            context,
-            application_id=event.application_id,
-            state=event.state,
-            attempts=event.attempts,
-            seconds_per_state=dict(event.seconds_per_state),
-        )
-        if event.outcome != "Succeeded":
-            raise self._failure(event)
+        document = self._known_document()
+        self.link_target = results.link_target(document, event.namespace, event.name, event.uid, event.application_id)
+        if event.kind is EventKind.ENDED:
+            self._push(context, **results.xcoms_of(event))
+        error = results.error_of(event, restarting.backoff(document, event.failure_kind))
+        if error is not None:
+            raise error
+        results.tell_assets(context, self.outlets, event)
         self.log.info("%s", event.sentence)
         reference = ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version))
         with LoopThread() as loop:
-            requests.acknowledge(loop, engagement, reference, self.log)
+            requests.acknowledge(loop, engagement, reference)
         return event.name
-
-    def _failure(self, event: ApplicationEvent) -> SparkApplicationError:
-        try:
-            delay = restarting.backoff(self._document(), event.failure_kind)
-        except AirflowFailException:  # its file is gone meanwhile: the task's own delay counts
-            delay = None
-        return failure(
-            event.failure_kind,
-            event.sentence,
-            state=event.state,
-            reason=event.reason,
-            retry_worthy=event.retry_worthy,
-            retry_delay=delay,
-            out_of_memory=event.out_of_memory,
-        )
 
     def _timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
         """Cancel, since nobody waits any more, and say so."""

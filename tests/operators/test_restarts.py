@@ -73,10 +73,9 @@ def test_the_cluster_is_told_not_to_restart_what_airflow_retries(cluster):
     assert tolerations["ttlAfterStopMillis"] == 5
 
 
-def test_restarts_on_both_sides_are_counted_in_a_warning(cluster, capsys):
+def test_restarts_on_both_sides_are_counted_in_a_warning(cluster, caplog):
     run(operator(False, application=restarting(**ON_FAILURE), retries=4), TaskInstance())
-    told = capsys.readouterr().out
-    assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in told
+    assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in caplog.text
     assert cluster.application()["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "OnFailure"
 
 

@@ -213,13 +213,13 @@ def test_a_task_resumes_without_its_applications_file(cluster, tmp_path):
     assert annotations["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
 
 
-def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_path, capsys):
+def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_path, caplog):
     task_instance = TaskInstance()
     event = fire(stored(defer(operator(), task_instance).trigger))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     assert operator().resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
-    assert "the success is not marked as taken" in capsys.readouterr().out
+    assert "the success is not marked as taken" in caplog.text
 
 
 def test_a_trigger_that_failed_leaves_the_application_to_a_retry(cluster):

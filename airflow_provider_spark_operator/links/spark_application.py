@@ -1,0 +1,111 @@
+"""Links to an application's UI, its history and its driver's log.
+
+Where they lead, the section `[spark_operator]` of Airflow's configuration says, with the application's
+`{namespace}`, `{name}`, `{uid}`, `{application_id}` and `{driver_pod}` in it. Spark's UI may also be found by the
+ingress or the route that the application itself asks for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+from airflow.sdk import BaseOperatorLink, conf
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+    from airflow.sdk.types import TaskInstanceKey
+
+SECTION = "spark_operator"
+
+
+@dataclass(frozen=True)
+class LinkTarget:
+    """The application that a task's links lead to.
+
+    Attributes:
+        namespace: Of the application.
+        name: Of the application.
+        uid: Of the application.
+        application_id: Spark's own id of the latest attempt.
+        driver_pod: The driver pod of that attempt.
+        own_ui: The URL that the application's own ingress or route gives to its UI; empty for none.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    application_id: str
+    driver_pod: str
+    own_ui: str = ""
+
+
+class Linked(Protocol):
+    """An operator that knows its application, once it has submitted it."""
+
+    link_target: LinkTarget | None
+
+
+class SparkUILink(BaseOperatorLink):
+    """To the UI of the running application."""
+
+    name = "Spark UI"
+
+    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
+        """The URL; empty where none is known."""
+        target = operator.link_target if _is_linked(operator) else None
+        return (_configured("ui_url", target) or target.own_ui) if target else ""
+
+
+class SparkHistoryServerLink(BaseOperatorLink):
+    """To what the application's History Server keeps of it."""
+
+    name = "Spark History Server"
+
+    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
+        """The URL; empty where none is known."""
+        target = operator.link_target if _is_linked(operator) else None
+        return _configured("history_server_url", target) if target else ""
+
+
+class DriverLogLink(BaseOperatorLink):
+    """To the driver's log where the cluster keeps its logs."""
+
+    name = "Driver log"
+
+    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
+        """The URL; empty where none is known."""
+        target = operator.link_target if _is_linked(operator) else None
+        return _configured("driver_log_url", target) if target else ""
+
+
+def own_ui(document: Mapping[str, Any]) -> str:
+    """The URL of the first host that the application's own ingress or HTTP route names; empty where none does."""
+    spec = document.get("spec")
+    for ingress in _entries(spec, "driverServiceIngressList"):
+        details = ingress.get("ingressSpec")
+        secured = any(True for _ in _entries(details, "tls"))
+        for rule in _entries(details, "rules"):
+            if isinstance(rule.get("host"), str):
+                return f"{'https' if secured else 'http'}://{rule['host']}/"
+    for route in _entries(spec, "driverHttpRouteList"):
+        details = route.get("httpRouteSpec")
+        names = details.get("hostnames") if isinstance(details, Mapping) else None
+        if isinstance(names, list) and names:
+            return f"http://{names[0]}/"
+    return ""
+
+
+def _is_linked(operator: object) -> TypeGuard[Linked]:
+    return hasattr(operator, "link_target")
+
+
+def _configured(key: str, target: LinkTarget) -> str:
+    template = conf.get(SECTION, key, fallback="") or ""
+    for field, value in asdict(target).items():
+        template = template.replace(f"{{{field}}}", value)
+    return template
+
+
+def _entries(holder: object, key: str) -> list[Mapping[str, Any]]:
+    value = holder.get(key) if isinstance(holder, Mapping) else None
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

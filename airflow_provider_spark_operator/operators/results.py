@@ -1,0 +1,83 @@
+"""What an application's end means for its task: the exception, the XComs, the extras of asset events, the links."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_spark_operator.core.names import application_id
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    failure,
+)
+from airflow_provider_spark_operator.links.spark_application import LinkTarget, own_ui
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> SparkApplicationError | None:
+    """What the task raises for this event; None where the application has succeeded.
+
+    Args:
+        event: Of any kind but TIMED_OUT, which needs something done first.
+        retry_delay: What the application asks to wait before it is tried again.
+    """
+    if event.kind is EventKind.DELETED:
+        return SparkApplicationDeleted(event.sentence)
+    if event.kind is not EventKind.ENDED:
+        return SparkApplicationError(f"{event.sentence}; it may still run, and a retry takes it over")
+    if event.outcome == "Succeeded":
+        return None
+    return failure(
+        event.failure_kind,
+        event.sentence,
+        state=event.state,
+        reason=event.reason,
+        retry_worthy=event.retry_worthy,
+        retry_delay=retry_delay,
+        out_of_memory=event.out_of_memory,
+    )
+
+
+def xcoms_of(event: ApplicationEvent) -> dict[str, Any]:
+    """The XComs that only the end makes known."""
+    return {
+        "application_id": event.application_id,
+        "state": event.state,
+        "attempts": event.attempts,
+        "seconds_per_state": dict(event.seconds_per_state),
+    }
+
+
+def tell_assets(context: "Context", outlets: Iterable[object], event: ApplicationEvent) -> None:
+    """Note on the events of the task's assets which application has made them."""
+    from airflow.sdk import Asset
+
+    for outlet in outlets:
+        if isinstance(outlet, Asset):
+            context["outlet_events"][outlet].extra.update(
+                spark_application=f"{event.namespace}/{event.name}",
+                spark_application_id=event.application_id,
+                spark_application_uid=event.uid,
+            )
+
+
+def link_target(
+    document: Mapping[str, Any], namespace: str, name: str, uid: str, spark_id: str | None = None
+) -> LinkTarget:
+    """Where the task's links lead.
+
+    Args:
+        document: The application.
+        namespace: Of the application, which the document need not tell; so for `name` and `uid`.
+        name: See `namespace`.
+        uid: See `namespace`.
+        spark_id: Spark's id of the latest attempt; None for that of the first.
+    """
+    spec = document.get("spec")
+    conf = spec.get("sparkConf") if isinstance(spec, Mapping) else None
+    fixed = conf.get("spark.app.id") if isinstance(conf, Mapping) else None
+    known = spark_id or str(fixed or application_id(namespace, name, 0))
+    return LinkTarget(namespace, name, uid, known, f"{known}-driver", own_ui(document))

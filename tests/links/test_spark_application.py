@@ -1,0 +1,95 @@
+"""Where the links on a task's page lead."""
+
+import pytest
+
+from airflow_provider_spark_operator.links.spark_application import (
+    DriverLogLink,
+    SparkHistoryServerLink,
+    SparkUILink,
+    own_ui,
+)
+from tests.cluster import run_on, succeed
+from tests.operators.tasks import DOCUMENT, operator
+from tests.task import TaskInstance, defer, fire, run, stored
+
+INGRESS = {
+    "serviceMetadata": {"name": "ui"},
+    "serviceSpec": {"ports": [{"port": 4040}]},
+    "ingressMetadata": {"name": "ui"},
+    "ingressSpec": {"tls": [{"hosts": ["pi.example.com"]}], "rules": [{"host": "pi.example.com"}]},
+}
+
+
+@pytest.fixture
+def configured(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__UI_URL", "https://ui.example.com/{namespace}/{name}/{uid}")
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__HISTORY_SERVER_URL", "https://history.example.com/{application_id}/")
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}&q={x}")
+
+
+def links(task, task_instance):
+    found = (
+        one.get_link(task, ti_key=task_instance) for one in (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
+    )
+    return tuple(found)
+
+
+def test_the_links_are_there_while_the_application_runs(cluster, configured):
+    cluster.script = run_on
+    task, task_instance = operator(), TaskInstance()
+    assert links(task, task_instance) == ("", "", "")
+    defer(task, task_instance)
+    uid = cluster.application()["metadata"]["uid"]
+    assert links(task, task_instance) == (
+        f"https://ui.example.com/jobs/pi/{uid}",
+        "https://history.example.com/pi-0/",
+        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+    )
+
+
+def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster, configured):
+    cluster.script = succeed
+    task_instance = TaskInstance()
+    event = fire(stored(defer(operator(), task_instance).trigger))
+    resumed = operator()
+    resumed.resume_execution("execute_complete", {"event": event}, {"ti": task_instance})
+    assert links(resumed, task_instance)[1:] == (
+        "https://history.example.com/pi-0/",
+        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+    )
+
+
+def test_without_configuration_the_applications_own_ingress_is_its_ui(cluster):
+    document = DOCUMENT | {"spec": DOCUMENT["spec"] | {"driverServiceIngressList": [INGRESS]}}
+    task, task_instance = operator(False, application=document), TaskInstance()
+    run(task, task_instance)
+    assert links(task, task_instance) == ("https://pi.example.com/", "", "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "url"),
+    [
+        ({"driverHttpRouteList": [{"httpRouteSpec": {"hostnames": ["a.example.com"]}}]}, "http://a.example.com/"),
+        ({"driverServiceIngressList": [{"ingressSpec": {"rules": [{}, {"host": "b.example.com"}]}}]}, "http://b.example.com/"),
+        ({"driverServiceIngressList": "none", "driverHttpRouteList": [{"httpRouteSpec": []}]}, ""),
+        (None, ""),
+    ],
+)  # fmt: skip
+def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec, url):
+    assert own_ui({"spec": spec}) == url
+
+
+def test_airflow_stores_the_links_of_the_operator():
+    from airflow.sdk import DAG
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    with DAG("links", schedule=None) as dag:
+        operator()
+    (stored_link,) = {
+        tuple(one["__var"]["_operator_extra_links"].items()) for one in DagSerialization.to_dict(dag)["dag"]["tasks"]
+    }
+    assert dict(stored_link) == {
+        "Spark UI": "_link_SparkUILink",
+        "Spark History Server": "_link_SparkHistoryServerLink",
+        "Driver log": "_link_DriverLogLink",
+    }

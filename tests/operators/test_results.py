@@ -1,0 +1,69 @@
+"""What a task leaves behind beside its state: asset events, lineage, XComs."""
+
+import pytest
+from airflow.sdk import Asset
+
+from airflow_provider_spark_operator.operators import tries
+from tests.operators.tasks import operator
+from tests.task import TaskInstance, defer, fire, stored
+
+REPORT = Asset("s3://reports/daily")
+
+
+class OutletEvents(dict):
+    """The accessor that Airflow puts into a task's context."""
+
+    def __missing__(self, asset):
+        return self.setdefault(asset, type("Accessor", (), {"extra": {}})())
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_an_assets_event_names_the_application_that_made_it(cluster, deferrable):
+    context = {"ti": TaskInstance(), "outlet_events": OutletEvents()}
+    task = operator(deferrable, outlets=[REPORT])
+    if deferrable:
+        event = fire(stored(defer(task, context["ti"]).trigger))
+        operator(outlets=[REPORT]).resume_execution("execute_complete", {"event": event}, context)
+    else:
+        task.execute(context)
+    assert context["outlet_events"][REPORT].extra == {
+        "spark_application": "jobs/pi",
+        "spark_application_id": "pi-0",
+        "spark_application_uid": cluster.application()["metadata"]["uid"],
+    }
+
+
+@pytest.fixture
+def lineage(monkeypatch):
+    """Airflow's OpenLineage provider, which need not be installed."""
+    from airflow.providers.common.compat.openlineage.utils import spark
+
+    def parent(properties, context):
+        return {**properties, "spark.openlineage.parentJobName": context["ti"].task_id}
+
+    def transport(properties, context):
+        return {**properties, "spark.openlineage.transport.type": "http"}
+
+    monkeypatch.setattr(spark, "inject_parent_job_information_into_spark_properties", parent)
+    monkeypatch.setattr(spark, "inject_transport_information_into_spark_properties", transport)
+
+
+def test_lineage_is_injected_where_asked_for(cluster, lineage):
+    operator(False, openlineage_inject_parent_job_info=True).execute({"ti": TaskInstance()})
+    conf = cluster.application()["spec"]["sparkConf"]
+    assert conf["spark.openlineage.parentJobName"] == "run"
+    assert "spark.openlineage.transport.type" not in conf
+    assert conf["spark.executor.instances"] == "2"
+
+
+def test_the_transport_is_injected_only_by_its_own_switch(lineage):
+    document, context = {"spec": {}}, {"ti": TaskInstance()}
+    assert tries.with_lineage(document, context, parent=False, transport=False) is document
+    injected = tries.with_lineage(document, context, parent=False, transport=True)
+    assert injected["spec"]["sparkConf"] == {"spark.openlineage.transport.type": "http"}
+
+
+def test_lineage_is_off_by_default():
+    task = operator()
+    assert not task.openlineage_inject_parent_job_info
+    assert not task.openlineage_inject_transport_info
