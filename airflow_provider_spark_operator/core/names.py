@@ -31,6 +31,8 @@ ANNOTATION_TRY_NUMBER = "airflow.spark-operator/try-number"
 ANNOTATION_TASK_INSTANCE_ID = "airflow.spark-operator/task-instance-id"
 # The task instance that has taken a success as its own: a task that is cleared later must run again.
 ANNOTATION_RESULT_TAKEN_BY = "airflow.spark-operator/result-taken-by"
+# How much of the driver's log the task's log has: the task instance, and the position in the log.
+ANNOTATION_LOG_POSITION = "airflow.spark-operator/log-position"
 
 _MAX_APPLICATION_ID_LENGTH = 46
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -25,11 +25,18 @@ _PASSING = (Unreachable, ServerError, TooManyRequests, BadRequest)
 
 
 @dataclass
-class _Position:
-    """Where in the log we are: the time of the last line had, and its number among the lines of that time."""
+class LogPosition:
+    """Where in a driver's log we are: the time of the last line had, and its number among the lines of that time.
+
+    Attributes:
+        stamp: As the kubelet writes it before the line; empty before the first.
+        count: From 1.
+        pod: The uid of the driver's pod; another driver's log begins anew.
+    """
 
     stamp: str = ""
     count: int = 0
+    pod: str = ""
     _stream: tuple[str, int] = ("", 0)
     _resuming: bool = False
 
@@ -41,9 +48,36 @@ class _Position:
         except ValueError:  # no line yet, or one without a time
             return None
 
+    def to_text(self) -> str:
+        """The position in words that `from_text` reads, for one who goes on elsewhere."""
+        return f"{self.pod} {self.stamp} {self.count}"
+
+    @classmethod
+    def from_text(cls, text: str) -> "LogPosition":
+        """The position that `to_text` wrote; the beginning where it was not that."""
+        pod, _, rest = text.partition(" ")
+        stamp, _, count = rest.partition(" ")
+        return cls(stamp, int(count), pod) if pod and stamp and count.isdecimal() else cls()
+
+    def enter(self, pod: str) -> None:
+        """The log of this pod is read; what is known of another's does not count."""
+        if self.pod != pod:
+            self.pod, self.stamp, self.count = pod, "", 0
+
     def begin(self) -> None:
         """A new stream begins, with lines that we may have had."""
         self._stream, self._resuming = ("", 0), bool(self.stamp)
+
+    def gap(self, stamp: str) -> str | None:
+        """What to say if lines are missing between the last one had and the stream's first, of time `stamp`.
+
+        The stream begins with the second of our last line, so with that line, unless it is no longer kept.
+        """
+        if not self._resuming or self._stream[1] or stamp <= self.stamp:
+            return None
+        return (
+            f"… lines between {_clock(self.stamp)} and {_clock(stamp)} UTC are missing: the log was rotated meanwhile"
+        )
 
     def advance(self, stamp: str) -> bool:
         """Take the stream's next line, of time `stamp`; whether it is new.
@@ -60,7 +94,11 @@ class _Position:
 
 
 async def follow_driver_log(
-    client: KubeClient, reference: ApplicationReference, *, longest: int = LONGEST_LOG
+    client: KubeClient,
+    reference: ApplicationReference,
+    *,
+    longest: int = LONGEST_LOG,
+    position: LogPosition | None = None,
 ) -> AsyncGenerator[str, None]:
     """The lines of the current attempt's driver log, from its beginning until the driver has ended.
 
@@ -71,6 +109,7 @@ async def follow_driver_log(
         client: For the cluster.
         reference: The application.
         longest: In bytes, after which the log is left with a line that says so.
+        position: Where an earlier reader of the same log was; moves along. None for the beginning.
 
     Raises:
         KubeError: The log may not be read, or the driver's pods not be listed.
@@ -78,7 +117,8 @@ async def follow_driver_log(
     pod = await _wait_for_driver(client, reference)
     name = pod["metadata"]["name"]
     container = driver_container(pod)
-    position, backoff, size = _Position(), Backoff(first=0.5, longest=10.0), 0
+    position, backoff, size = position or LogPosition(), Backoff(first=0.5, longest=10.0), 0
+    position.enter(pod["metadata"]["uid"])
     while True:
         try:
             async with aclosing(_read(client, reference, name, container, position)) as lines:
@@ -120,7 +160,7 @@ async def _wait_for_driver(client: KubeClient, reference: ApplicationReference) 
 
 
 async def _read(
-    client: KubeClient, reference: ApplicationReference, pod: str, container: str | None, position: _Position
+    client: KubeClient, reference: ApplicationReference, pod: str, container: str | None, position: LogPosition
 ) -> AsyncGenerator[str, None]:
     """The lines after `position`, which moves along."""
     position.begin()
@@ -135,5 +175,12 @@ async def _read(
     async with aclosing(stream) as lines:
         async for line in lines:
             stamp, _, text = line.partition(" ")
+            gap = position.gap(stamp)
+            if gap is not None:
+                yield gap
             if position.advance(stamp):
                 yield text
+
+
+def _clock(stamp: str) -> str:
+    return stamp.partition("T")[2][:8]

@@ -3,16 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from airflow.sdk import conf
+
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
+from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.follow.annotate import annotate
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.last_lines import LastLines
-from airflow_provider_spark_operator.follow.logs import follow_driver_log
+from airflow_provider_spark_operator.follow.logs import LogPosition, follow_driver_log
 from airflow_provider_spark_operator.follow.pods import (
     ExecutorCount,
     blocked_container,
@@ -25,11 +29,15 @@ from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 
+_SECTION = "spark_operator"
 # A task's log is read by people: more than this is looked up where the cluster keeps its logs.
-LONGEST_LOG = 4 * 1024 * 1024
+_LONGEST_LOG = 4 * 1024 * 1024
 # Each stream is a connection of its own. Who comes later gets the last lines only, at the end.
-MOST_STREAMS = 200
+_MOST_STREAMS = 200
 _LAST_LINES_SECONDS = 5.0
+# A triggerer that is killed leaves the lines of at most this time to be told again by the next one.
+_NOTE_SECONDS = 30.0
+_LAST_NOTE_SECONDS = 2.0
 # What Spark asks for if nobody says how many.
 _DEFAULT_EXECUTORS = 2
 
@@ -46,10 +54,18 @@ class Narrator:
         reference: The application.
         log: Where to tell it.
         with_driver_log: Whether the driver's log is told as it is written.
+        reader: Whose log it is told to, a task instance's id: another narrator for the same one goes on where this
+            one stops. None where nobody can take over.
     """
 
     def __init__(
-        self, client: KubeClient, reference: ApplicationReference, log: logging.Logger, *, with_driver_log: bool
+        self,
+        client: KubeClient,
+        reference: ApplicationReference,
+        log: logging.Logger,
+        *,
+        with_driver_log: bool,
+        reader: str | None = None,
     ) -> None:
         self._client = client
         self._reference = reference
@@ -57,6 +73,9 @@ class Narrator:
         self._with_driver_log = with_driver_log
         self._told: set[tuple[str, datetime | None]] = set()
         self._tail = LastLines()
+        self._reader = reader
+        self._position: LogPosition | None = None
+        self._noted = ""
         self._blocked: set[str] = set()  # executors, by uid
         self._attempt = -1
         self._driver: asyncio.Task[None] | None = None
@@ -80,6 +99,8 @@ class Narrator:
         """Tell what is new in `seen`, the progress of `resource`: each state once, with the time it began."""
         new = [entry for entry in _entries(seen) if (entry.state, entry.time) not in self._told]
         self._told |= {(entry.state, entry.time) for entry in new}
+        if self._position is None:
+            self._position = _position_of(resource, self._reader)
         await self._keep_up_with_driver(seen)
         if new and seen.phase is not Phase.RUNNING:
             await _stopped(self._executors)
@@ -161,20 +182,56 @@ class Narrator:
 
     async def _tell_driver_log(self) -> None:
         loop = asyncio.get_running_loop()
-        if _streams.get(loop, 0) >= MOST_STREAMS:
-            self._log.info("%d driver logs are being read: this one's last lines are shown at the end", MOST_STREAMS)
+        most = conf.getint(_SECTION, "driver_log_streams", fallback=_MOST_STREAMS)
+        if _streams.get(loop, 0) >= most:
+            self._log.info("%d drivers' logs are being shown already: of this one, the last lines are shown at the end", most)
             return
         _streams[loop] = _streams.get(loop, 0) + 1
         try:
-            lines = follow_driver_log(self._client, self._reference, longest=LONGEST_LOG)
-            async with aclosing(lines) as stream:
-                async for line in stream:
-                    self._tail.add(line)
-                    self._log.info("driver | %s", line)
+            await self._tell_driver_lines()
         except KubeError as error:
             self._log.warning("the driver's log cannot be read: %s", error)
         finally:
             _streams[loop] -= 1
+
+    async def _tell_driver_lines(self) -> None:
+        position = self._position = self._position or LogPosition()
+        if position.since is not None:
+            self._log.info("the driver's log goes on after %s UTC", f"{position.since.astimezone(UTC):%H:%M:%S}")
+        longest = conf.getint(_SECTION, "driver_log_bytes", fallback=_LONGEST_LOG)
+        lines = follow_driver_log(self._client, self._reference, longest=longest, position=position)
+        loop = asyncio.get_running_loop()
+        noted = loop.time()
+        try:
+            async with aclosing(lines) as stream:
+                async for line in stream:
+                    self._tail.add(line)
+                    self._log.info("driver | %s", line)
+                    if loop.time() - noted >= _NOTE_SECONDS:
+                        noted = loop.time()
+                        await self._note(position)
+        except asyncio.CancelledError:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_NOTE_SECONDS):
+                    await self._note(position)
+            raise
+
+    async def _note(self, position: LogPosition) -> None:
+        """Note on the application how far its log is told, for a triggerer that takes over."""
+        note = f"{self._reader} {position.to_text()}"
+        if self._reader is None or not position.stamp or note == self._noted:
+            return
+        try:
+            await annotate(self._client, self._reference, {ANNOTATION_LOG_POSITION: note})
+            self._noted = note
+        except KubeError as error:  # some lines may be told twice; nothing else hangs on it
+            self._log.debug("the position in the log is not noted: %s", error)
+
+
+def _position_of(resource: Mapping[str, Any], reader: str | None) -> LogPosition:
+    note = (resource["metadata"].get("annotations") or {}).get(ANNOTATION_LOG_POSITION, "")
+    noted_reader, _, text = note.partition(" ")
+    return LogPosition.from_text(text) if reader is not None and noted_reader == reader else LogPosition()
 
 
 def seconds_per_state(seen: Progress) -> dict[str, float]:

@@ -104,11 +104,12 @@ class SparkApplicationTrigger(BaseTrigger):
         self._fired = True
         yield TriggerEvent(event.to_payload())  # type: ignore[no-untyped-call]
 
-    async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
+    async def wait(self, access: "ClusterAccess", *, resumable: bool = False) -> ApplicationEvent:
         """Wait for the application; nothing that can happen to it or to the API is raised.
 
         Args:
             access: To the cluster, as the connection says.
+            resumable: Another triggerer may take over, and then goes on with the driver's log where this one stopped.
         """
         from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
         from airflow_provider_spark_operator.follow.watch import shared_hub
@@ -119,7 +120,8 @@ class SparkApplicationTrigger(BaseTrigger):
         try:
             async with asyncio.timeout(_seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
                 reference = await self._served_reference(hub)
-                return await wait_for_end(hub, reference, logger, with_driver_log=self.driver_log)
+                reader = self.stamp.get("task_instance_id") if resumable and self.stamp else None
+                return await wait_for_end(hub, reference, logger, with_driver_log=self.driver_log, reader=reader)
         except ApplicationDeleted as error:
             return self._event(EventKind.DELETED, str(error))
         except TimeoutError:
@@ -148,7 +150,7 @@ class SparkApplicationTrigger(BaseTrigger):
             access = await self._access()
         except AirflowException as error:
             return self._event(EventKind.LOST, f"{self._reference()} cannot be followed: {error}")
-        return await self.wait(access)
+        return await self.wait(access, resumable=True)
 
     async def _last_look(self, access: "ClusterAccess") -> ApplicationEvent:
         """The time is over, but the application may have ended in that moment, or while no triggerer ran."""

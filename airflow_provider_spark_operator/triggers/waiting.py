@@ -22,7 +22,12 @@ from airflow_provider_spark_operator.triggers.narration import Narrator, seconds
 
 
 async def wait_for_end(
-    hub: WatchHub, reference: ApplicationReference, log: logging.Logger, *, with_driver_log: bool
+    hub: WatchHub,
+    reference: ApplicationReference,
+    log: logging.Logger,
+    *,
+    with_driver_log: bool,
+    reader: str | None = None,
 ) -> ApplicationEvent:
     """Follow the application to its end, and tell the log about it on the way.
 
@@ -31,12 +36,14 @@ async def wait_for_end(
         reference: The application.
         log: The task's.
         with_driver_log: Whether the driver's log belongs into it.
+        reader: See `Narrator`.
 
     Raises:
         ApplicationDeleted: It was deleted before its end.
         KubeError: It cannot be followed any longer.
     """
-    async with Narrator(hub.client, reference, log, with_driver_log=with_driver_log) as narrator:
+    telling = Narrator(hub.client, reference, log, with_driver_log=with_driver_log, reader=reader)
+    async with telling as narrator:
         known: _AttemptEnd | None = None  # of the latest attempt that has ended
         async with aclosing(hub.follow(reference)) as contents:
             async for resource in contents:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.follow import logs
-from airflow_provider_spark_operator.follow.logs import follow_driver_log
+from airflow_provider_spark_operator.follow.logs import LogPosition, follow_driver_log
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import Forbidden
@@ -69,7 +69,7 @@ async def test_a_cut_log_goes_on_at_its_line(api: ScriptedApi) -> None:
 async def test_an_outage_is_outlasted(api: ScriptedApi) -> None:
     outage = [refuse(503, "away")] * 4  # as often as one read is repeated
     api.script(*outage, RUNNING, *outage, RUNNING, ENDED, ENDED, verb="list")
-    api.script(stream(line(1, "a"), cut=True), refuse(503), stream(line(2, "b")), stream(), verb="log")
+    api.script(stream(line(1, "a"), cut=True), refuse(503), stream(line(1, "a"), line(2, "b")), stream(), verb="log")
     assert await read(api) == ["a", "b"]
 
 
@@ -106,3 +106,43 @@ async def test_a_missing_right_is_told(api: ScriptedApi) -> None:
     api.script(refuse(403, "no", "Forbidden"), verb="log")
     with pytest.raises(Forbidden, match=r"pods/log"):
         await read(api)
+
+
+POD = driver()["metadata"]["uid"]
+
+
+def after(second: int, count: int = 1, pod: str = POD) -> LogPosition:
+    """Where an earlier reader stopped: at the `count`-th line of that second."""
+    return LogPosition.from_text(f"{pod} 2026-01-01T00:00:{second:02}.{0:09}Z {count}")
+
+
+async def test_another_reader_goes_on_where_the_first_one_stopped(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, verb="list")
+    whole = [line(3, "three"), line(3, "three again"), line(4, "four")]
+    api.script(stream(*whole), stream(whole[-1]), verb="log")
+    position = after(3)
+    assert await read(api, position=position) == ["three again", "four"]
+    asked = next(seen.query for seen in api.requests if seen.path.endswith("/log"))
+    assert asked["sinceTime"] == "2026-01-01T00:00:03Z"
+    assert LogPosition.from_text(position.to_text()) == after(4)
+
+
+async def test_lines_that_are_no_longer_kept_are_said_to_be_missing(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, verb="list")
+    api.script(stream(line(9, "nine"), line(10, "ten")), stream(line(10, "ten")), verb="log")
+    assert await read(api, position=after(3)) == [
+        "… lines between 00:00:03 and 00:00:09 UTC are missing: the log was rotated meanwhile",
+        "nine",
+        "ten",
+    ]
+
+
+async def test_the_log_of_another_driver_is_read_from_its_beginning(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, verb="list")
+    api.script(stream(line(1, "one")), stream(line(1, "one")), verb="log")
+    assert await read(api, position=after(3, pod="of the attempt before")) == ["one"]
+
+
+@pytest.mark.parametrize("text", ["", "p1", "p1 2026-01-01T00:00:03Z", "p1 2026-01-01T00:00:03Z many"])
+def test_a_position_that_cannot_be_read_is_the_beginning(text: str) -> None:
+    assert LogPosition.from_text(text) == LogPosition()

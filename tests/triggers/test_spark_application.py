@@ -245,3 +245,60 @@ def test_an_api_that_fails_while_an_application_is_awaited_is_borne(cluster, mon
 def test_the_state_trigger_survives_the_database():
     trigger = SparkApplicationStateTrigger("pi", {"Succeeded", "Failed"}, "jobs", "spark", poke_interval=5.0)
     assert stored(trigger).serialize() == trigger.serialize()
+
+
+async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(cluster, application, caplog):
+    def say(line):
+        async def act(present):
+            present.log.write(line)
+
+        cluster.play(act)
+
+    async def end(present):
+        present.enter("Succeeded", driver=present.end_driver(0))
+        present.enter("ResourceReleased")
+
+    first = await start(trigger_for(application))
+    told = asyncio.Event()
+    with when_told("driver | before", told.set):
+        await asyncio.to_thread(say, "before")
+        await asyncio.wait_for(told.wait(), 60)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    await asyncio.to_thread(say, "between")
+    caplog.clear()
+    told = asyncio.Event()
+    with when_told("driver | between", told.set):
+        second = asyncio.create_task(anext(trigger_for(application).run()))
+        await asyncio.wait_for(told.wait(), 60)
+    await asyncio.to_thread(cluster.play, end)
+    assert (await second).payload["outcome"] == "Succeeded"
+    assert "the driver's log goes on after" in caplog.text
+    assert "driver | before" not in caplog.text
+
+
+async def test_the_log_is_told_to_another_try_from_its_beginning(cluster, application, caplog):
+    await asyncio.to_thread(cluster.play, lambda present: written(present, "before"))
+    cluster.annotate("pi", log_position="id-0 some-pod 2126-01-01T00:00:00.000000000Z 1")
+    told = asyncio.Event()
+    with when_told("driver | before", told.set):
+        task = asyncio.create_task(anext(trigger_for(application).run()))
+        await asyncio.wait_for(told.wait(), 60)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize(("streams", "told"), [("0", "0 drivers' logs"), ("1", "driver | ")])
+async def test_the_number_of_streams_is_configured(cluster, application, monkeypatch, caplog, streams, told):
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_STREAMS", streams)
+    await asyncio.to_thread(cluster.play, lambda present: written(present, "line"))
+    seen = asyncio.Event()
+    with when_told(told, seen.set):
+        task = asyncio.create_task(anext(trigger_for(application).run()))
+        await asyncio.wait_for(seen.wait(), 60)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def written(application, line):
+    application.log.write(line)
