@@ -1,0 +1,52 @@
+"""The definitions beside those of the Apache operator: what these accept and do, ours do."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+
+FOLDER = Path(__file__).parents[1] / "golden" / "apache_operator" / "schemas"
+OURS = {definition["spec"]["names"]["plural"]: definition for definition in custom_resource_definitions()}
+THEIRS: dict[str, dict[str, dict[str, Any]]] = {path.stem: json.loads(path.read_text()) for path in FOLDER.iterdir()}
+KINDS = sorted(THEIRS)
+FIELDS = [pytest.param(kind, path, id=f"{kind} {path}") for kind in KINDS for path in THEIRS[kind]]
+OF_OUR_OWN = {"apiVersion", "kind", "metadata", "spec.suspend"}
+
+
+def parts(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    yield path, schema
+    for name, part in schema.get("properties", {}).items():
+        yield from parts(part, f"{path}.{name}".removeprefix("."))
+    if "items" in schema:
+        yield from parts(schema["items"], f"{path}[]")
+    if "additionalProperties" in schema:
+        yield from parts(schema["additionalProperties"], f"{path}{{}}")
+
+
+def fields_of(kind: str) -> dict[str, dict[str, Any]]:
+    return dict(parts(OURS[kind]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict[str, dict[str, dict[str, Any]]]:
+    return {kind: fields_of(kind) for kind in KINDS}
+
+
+@pytest.mark.parametrize(("kind", "path"), FIELDS)
+def test_what_they_accept_of_a_field_is_accepted(ours: Any, kind: str, path: str) -> None:
+    their, our = THEIRS[kind][path], ours[kind][path]
+    assert our["type"] == their["type"]
+    assert our.get("enum") == (sorted(their["enum"]) if "enum" in their else None)
+    assert our.get("default") == their.get("default")
+    assert our.get("x-kubernetes-preserve-unknown-fields", False) == their.get("open", False)
+    assert set(our.get("required", ())) <= set(their.get("required", ()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_few_fields_are_of_our_own(ours: Any, kind: str) -> None:
+    more = {path for path in ours[kind].keys() - THEIRS[kind].keys() if not path.endswith(".reason")}
+    assert more == (OF_OUR_OWN if kind == "sparkapplications" else OF_OUR_OWN - {"spec.suspend"})
