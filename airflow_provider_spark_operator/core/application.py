@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.core.decision import (
     Settings,
     Unconfirmed,
 )
-from airflow_provider_spark_operator.core.interruption import never_ended
+from airflow_provider_spark_operator.core.interruption import interruption, never_ended
 from airflow_provider_spark_operator.core.models.application import DeploymentMode, SparkApplication
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
@@ -190,8 +190,8 @@ def _ended(seen: Situation) -> Decision | None:
     if ending is None:
         return None
     reason, message = ending.reason, ending.message
-    if ending.state is _State.FAILED and pods.deleted_before_its_end(_driver_pod(seen)):
-        reason, message = reasons.DRIVER_INTERRUPTED, f"The driver pod was deleted while it ran. {message}"
+    if ending.state is _State.FAILED and (what := interruption(_driver_pod(seen))):
+        reason, message = reasons.DRIVER_INTERRUPTED, f"{what} {message}"
     return seen.move(ending.state, reason, message, driver_status=ending.driver_status)
 
 
@@ -259,8 +259,8 @@ def _timed_out(seen: Situation) -> Decision | None:
         return seen.wait(reasons.NOTHING_DUE, "", min(left, seen.settings.reconcile_interval))
     to = policy.TIMED_OUT[seen.state]
     message = _TIMEOUT_MESSAGES[to].format(limit=limit.total_seconds())
-    if to is _State.EXECUTORS_START_TIMED_OUT and (held_up := executors.held_up(seen.observed.executors)):
-        message = f"{message.removesuffix('.')}: {held_up[0].sentence}."
+    if to is _State.EXECUTORS_START_TIMED_OUT and (cause := executors.hindrance(seen.observed.executors)):
+        message = f"{message.removesuffix('.')}: {cause}."
     # The words of these states are their reasons too.
     return seen.move(to, str(to), message, driver_status=pods.status_of(_driver_pod(seen)))
 

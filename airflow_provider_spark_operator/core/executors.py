@@ -1,6 +1,6 @@
-"""What keeps executors from starting: an image that cannot be pulled, a container that cannot be created."""
+"""What keeps executors from starting: an image, a container that cannot be created, nodes that are full."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -24,6 +24,20 @@ def held_up(executors: Iterable[Mapping[str, object]]) -> list[HeldUp]:
     """Those of `executors` that cannot start, the oldest first; those of unknown age come last."""
     found = [each for each in map(_held_up, executors) if each]
     return sorted(found, key=lambda each: each.created.timestamp() if each.created else inf)
+
+
+def hindrance(executors: Sequence[Mapping[str, object]]) -> str | None:
+    """What the oldest executor that cannot start waits for, else the first that no node takes; None where none does."""
+    stuck = held_up(executors)
+    return stuck[0].sentence if stuck else next((said for said in map(_unscheduled, executors) if said), None)
+
+
+def _unscheduled(executor: Mapping[str, object]) -> str | None:
+    scheduled = pods.condition(pods.status_of(executor), "PodScheduled")
+    said = pods.text(scheduled.get("message")).rstrip(".")
+    if pods.text(scheduled.get("status")).lower() != "false" or not said:
+        return None
+    return f"executor pod {pods.text(pods.mapping(executor.get('metadata')).get('name'))} waits for a node: {said}"
 
 
 def _held_up(executor: Mapping[str, object]) -> HeldUp | None:

@@ -1,4 +1,4 @@
-"""Drivers that were taken away and never end: nobody hears of their node any more.
+"""Drivers that were taken away: those that end by it, and those that never end, of whose node nobody hears any more.
 
 Only a node's kubelet can say that a pod has ended. Where the node is lost, the control plane asks for the pod's
 deletion when the time is over for which the pod tolerates that (five minutes, unless it says otherwise); from then
@@ -12,6 +12,15 @@ from airflow_provider_spark_operator.core import pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import Decision, Present
 from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
 from airflow_provider_spark_operator.core.states import ApplicationState
+
+
+def interruption(pod: Mapping[str, object]) -> str | None:
+    """The sentence that a driver, which has failed, was taken away while it ran; None where it was not."""
+    status = pods.status_of(pod)
+    if pods.taken_away(status):
+        said = pods.disruption(status)
+        return "The driver pod was taken away while it ran" + (f": {said.rstrip('.')}." if said else ".")
+    return "The driver pod was deleted while it ran." if pods.deleted_before_its_end(pod) else None
 
 
 def never_ended(seen: Situation) -> Decision | None:

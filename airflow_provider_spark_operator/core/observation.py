@@ -84,7 +84,9 @@ def _ended_containers(status: Mapping[str, object], critical: list[Container], s
         return Ending(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message, status)
     for container in critical:
         if container.restart_count > 0:
-            message = f"Container {container.name} of the driver was restarted: its Spark context is lost."
+            before = container.previous
+            after = f" after it had ended with {pods.exit_words(before)}" if before else ""
+            message = f"Container {container.name} of the driver was restarted{after}: its Spark context is lost."
             return Ending(ApplicationState.FAILED, reasons.DRIVER_RESTARTED, message, status)
     return None
 

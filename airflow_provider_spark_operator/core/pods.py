@@ -10,9 +10,19 @@ from airflow_provider_spark_operator.core.times import read_time
 _EMPTY: Final[Mapping[str, object]] = {}
 # The reasons of a container that waits and will not start by waiting longer.
 PULL_FAILURES: Final = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"}
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+    }
 )
 CREATION_FAILURES: Final = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+# The reasons of a pod that its node takes away, by shutdown or for others.
+_INTERRUPTIONS: Final = frozenset({"NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "NodeAffinity"})
 # The numbers that are the same on every system; an exit code over 128 is 128 and the number of a signal.
 _SIGNALS: Final[Mapping[int, str]] = {
     1: "SIGHUP",
@@ -34,7 +44,7 @@ class Container:
 
     `exit_code` is None while it has not terminated; `reason` and `message` are those of its current
     state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`); `image` is as its pod names it;
-    `finished` is when it terminated, where that is known.
+    `finished` is when it terminated, where that is known; `previous` is what it was before its last restart.
     """
 
     name: str
@@ -46,6 +56,7 @@ class Container:
     message: str
     image: str = ""
     finished: datetime | None = None
+    previous: "Container | None" = None
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -144,6 +155,11 @@ def disruption(status: Mapping[str, object]) -> str | None:
     return ": ".join(word for word in (text(target.get("reason")), text(target.get("message"))) if word)
 
 
+def taken_away(status: Mapping[str, object]) -> bool:
+    """Whether the control plane or the node takes the pod away, so that its end is none of its own."""
+    return disruption(status) is not None or text(status.get("reason")) in _INTERRUPTIONS
+
+
 def node_lost_since(status: Mapping[str, object]) -> datetime | None:
     """When the pod's node was lost, where its status says that it was, and when.
 
@@ -172,6 +188,7 @@ def _container(entry: Mapping[str, object]) -> Container:
     terminated = mapping(state.get("terminated"))
     waiting = mapping(state.get("waiting"))
     said = terminated or waiting
+    last = mapping(entry.get("lastState"))
     return Container(
         name=text(entry.get("name")),
         ready=entry.get("ready") is True,
@@ -182,6 +199,7 @@ def _container(entry: Mapping[str, object]) -> Container:
         message=text(said.get("message")),
         image=text(entry.get("image")),
         finished=read_time(terminated.get("finishedAt")),
+        previous=_container({**entry, "state": last, "lastState": None}) if mapping(last.get("terminated")) else None,
     )
 
 

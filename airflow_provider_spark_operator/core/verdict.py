@@ -72,8 +72,21 @@ class _Cause:
 
 # The runtime had the container, but could not run its command.
 _START_FAILURES: Final = frozenset({"StartError", "ContainerCannotRun"})
-# Pod reasons with which the node or the scheduler takes a pod away.
-_INTERRUPTIONS: Final = frozenset({"NodeLost", "NodeShutdown", "Terminated", "Preempting", "Shutdown", "NodeAffinity"})
+# Pod reasons with which a kubelet refuses a pod that the scheduler has given to its node.
+_REJECTIONS: Final = frozenset(
+    {"OutOfcpu", "OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "UnexpectedAdmissionError"}
+)
+# What to do about each reason of a pod's condition DisruptionTarget.
+_AFTER_DISRUPTION: Final[Mapping[str, str]] = {
+    "PreemptionByScheduler": "give the driver a higher priority (priorityClassName in spec.driverSpec), or try again",
+    "DeletionByTaintManager": "its node was lost or is being emptied: try again, another node will take it",
+    "EvictionByEvictionAPI": "somebody has evicted it, as for emptying its node: try again, or protect it by a "
+    "PodDisruptionBudget",
+    "DeletionByPodGC": "its node is gone: try again, another one will take it",
+    "TerminationByKubelet": "its node was shut down or needed the room: try again",
+}
+# How the messages of the Apache operator begin that refuse a spec.
+_REFUSALS: Final = ("client mode", "driverhttproutelist[", "drivergrpcroutelist[")
 _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
     _State.DRIVER_START_TIMED_OUT: (
         FailureKind.INFRASTRUCTURE,
@@ -116,14 +129,18 @@ def _cause(stop: StateEntry) -> _Cause:
     if stop.state in _TIMEOUTS:
         return _obstacle(status) or _timeout(stop)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
-        what = _lower_first(stop.message or "the driver pod was deleted while it ran")
-        return _taken_away(status) or _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, what)
+        return _interrupted(status, stop.message or "the driver pod was deleted while it ran")
     if not status:
         return _unseen(stop)
+    if pods.taken_away(status):
+        said = pods.disruption(status) or _said_of_pod(status)
+        return _interrupted(status, "the driver pod was taken away" + (f" ({said})" if said else ""))
     what = _lower_first(stop.message or "the driver failed")
-    return (
-        _taken_away(status) or _terminated(status) or _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what)
-    )
+    return _rejected(status) or _terminated(status) or _failed(what)
+
+
+def _failed(what: str) -> _Cause:
+    return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what)
 
 
 def _refusal(stop: StateEntry) -> _Cause:
@@ -146,6 +163,8 @@ def _obstacle(status: Mapping[str, object]) -> _Cause | None:
     if pods.text(scheduled.get("status")).lower() == "false":
         what = f"no node could take the driver pod: {pods.text(scheduled.get('message')) or 'no reason given'}"
         advice = "ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit"
+        if pods.text(scheduled.get("reason")) == "SchedulingGated":
+            advice = "whatever has set its scheduling gates, as a queue does, has to lift them"
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, advice)
     waiting = [container for container in pods.all_containers(status) if container.waiting]
     for container in waiting:
@@ -157,7 +176,8 @@ def _obstacle(status: Mapping[str, object]) -> _Cause | None:
             return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, what, advice)
         if container.reason in pods.CREATION_FAILURES:
             what = f"the driver's container {container.name} could not be created: {detail}"
-            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what)
+            advice = "create or mend what it refers to"
+            return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what, advice)
     return None
 
 
@@ -165,18 +185,22 @@ def _unseen(stop: StateEntry) -> _Cause:
     """A failure without the pod's status: the spec was refused, or the driver had gone before it was seen to end."""
     message = stop.message or "the driver pod is gone, and nobody saw it end"
     # The Apache operator writes no reason; of what it refuses, the words are all there is.
-    if stop.reason == reasons.SPEC_UNSUPPORTED or (not stop.reason and message.lower().startswith("client mode")):
+    if stop.reason == reasons.SPEC_UNSUPPORTED or (not stop.reason and message.lower().startswith(_REFUSALS)):
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNSUPPORTED, message)
     return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first(message))
 
 
-def _taken_away(status: Mapping[str, object]) -> _Cause | None:
-    disrupted = pods.condition(status, "DisruptionTarget").get("status") == "True"
-    if not disrupted and pods.text(status.get("reason")) not in _INTERRUPTIONS:
+def _interrupted(status: Mapping[str, object], what: str) -> _Cause:
+    disruption = pods.text(pods.condition(status, "DisruptionTarget").get("reason"))
+    advice = _AFTER_DISRUPTION.get(disruption, "try again")
+    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, _lower_first(what), advice)
+
+
+def _rejected(status: Mapping[str, object]) -> _Cause | None:
+    if pods.text(status.get("reason")) not in _REJECTIONS:
         return None
-    said = _said_of_pod(status)
-    what = "the driver pod was taken away" + (f" ({said})" if said else "")
-    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, what)
+    what = f"the node that was to take the driver pod had no room for it: {_said_of_pod(status)}"
+    return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, "try again, or ask for less")
 
 
 def _said_of_pod(status: Mapping[str, object]) -> str:
@@ -185,13 +209,15 @@ def _said_of_pod(status: Mapping[str, object]) -> str:
 
 
 def _terminated(status: Mapping[str, object]) -> _Cause | None:
-    failed = min((each for each in pods.all_containers(status) if each.exit_code), key=_precedence, default=None)
+    containers = pods.all_containers(status)
+    ended = [each for each in containers if each.exit_code]
+    # A container that was restarted runs, or waits; how it ended before is why.
+    ended = ended or [each.previous for each in containers if each.previous and each.previous.exit_code]
+    failed = min(ended, key=_precedence, default=None)
     if failed is None:
         said = _said_of_pod(status)
-        what = "the driver pod failed" + (f" ({said})" if said else "")
-        return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what) if said else None
-    init_names = {container.name for container in pods.containers(status, "initContainerStatuses")}
-    return _ended_container(failed, reasons.INIT_CONTAINER_FAILED if failed.name in init_names else None)
+        return _failed(f"the driver pod failed ({said})") if said else None
+    return _ended_container(failed, status)
 
 
 def _precedence(container: pods.Container) -> int:
@@ -201,15 +227,30 @@ def _precedence(container: pods.Container) -> int:
     return 1 if container.name == DRIVER_CONTAINER else 2
 
 
-def _ended_container(failed: pods.Container, reason: str | None) -> _Cause:
+def _ended_container(failed: pods.Container, status: Mapping[str, object]) -> _Cause:
     if failed.reason in _START_FAILURES:
         what = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
-        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what)
+        advice = "check its command and image (spec.driverSpec, spark.kubernetes.container.image)"
+        return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what, advice)
     what = f"container {failed.name} of the driver ended with {pods.exit_words(failed)}"
     if failed.reason == reasons.OUT_OF_MEMORY:
-        advice = "raise spark.driver.memory or spark.driver.memoryOverhead"
+        advice = _memory_advice(failed.name, status)
         return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, what, advice)
-    return _Cause(FailureKind.APPLICATION, True, reason or reasons.DRIVER_FAILED, what)
+    init_names = {container.name for container in pods.containers(status, "initContainerStatuses")}
+    reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
+    return _Cause(FailureKind.APPLICATION, True, reason, what)
+
+
+def _memory_advice(name: str, status: Mapping[str, object]) -> str:
+    """Which setting to raise: Spark's are those of its own container, which has Spark's name or is the only one."""
+    names = [container.name for container in pods.containers(status)]
+    sparks = "spark.driver.memory or spark.driver.memoryOverhead"
+    if name == DRIVER_CONTAINER or names == [name]:
+        return f"raise {sparks}"
+    template = f"the memory limit of {name} in spec.driverSpec.podTemplateSpec"
+    if name in names and DRIVER_CONTAINER not in names:
+        return f"raise {sparks} where it runs Spark, else {template}"
+    return f"raise {template}"
 
 
 def _lower_first(sentence: str) -> str:

@@ -119,7 +119,7 @@ FAILURES = [
         driver_pod("killed", reason="NodeShutdown", message="the node goes"),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
-        "the driver pod was taken away (NodeShutdown: the node goes)",
+        "the driver pod was taken away (NodeShutdown: the node goes); try again",
         id="node shutdown",
     ),
     pytest.param(
@@ -128,8 +128,8 @@ FAILURES = [
         driver_pod("failed", conditions=[DISRUPTED]),
         INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
-        "the driver pod was taken away",
-        id="preempted",
+        "the driver pod was taken away; try again",
+        id="disrupted",
     ),
     pytest.param(
         S.FAILED,
@@ -137,7 +137,8 @@ FAILURES = [
         pod("Failed", container(exit_code=128, reason="StartError", message="exec: java: not found")),
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
-        "the driver's container spark-kubernetes-driver could not be started: exec: java: not found",
+        "the driver's container spark-kubernetes-driver could not be started: exec: java: not found; "
+        "check its command and image (spec.driverSpec, spark.kubernetes.container.image)",
         id="no such command",
     ),
     pytest.param(
@@ -146,7 +147,8 @@ FAILURES = [
         pod("Failed", container(exit_code=127, reason="ContainerCannotRun")),
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
-        "the driver's container spark-kubernetes-driver could not be started: ContainerCannotRun",
+        "the driver's container spark-kubernetes-driver could not be started: ContainerCannotRun; "
+        "check its command and image (spec.driverSpec, spark.kubernetes.container.image)",
         id="no such command, mute",
     ),
     pytest.param(
@@ -174,7 +176,7 @@ FAILURES = [
         APPLICATION,
         reasons.OUT_OF_MEMORY,
         "container proxy of the driver ended with exit code 137 (OOMKilled); "
-        "raise spark.driver.memory or spark.driver.memoryOverhead",
+        "raise the memory limit of proxy in spec.driverSpec.podTemplateSpec",
         id="a lack of memory comes before all",
     ),
     pytest.param(
@@ -251,7 +253,7 @@ FAILURES = [
         INFRASTRUCTURE,
         reasons.CONTAINER_REFUSED,
         "the driver's container spark-kubernetes-driver could not be created: CreateContainerConfigError: "
-        'configmap "x" not found',
+        'configmap "x" not found; create or mend what it refers to',
         id="container refused",
     ),
     pytest.param(
