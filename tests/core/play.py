@@ -25,6 +25,8 @@ from airflow_provider_spark_operator.core.decision import (
     Settings,
     Unconfirmed,
 )
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
@@ -42,11 +44,17 @@ class Play:
     """Carries out what is decided about `document`, as the controller would; pods end only when told.
 
     `states` are all states ever entered, in order; `reasons` those of all decisions that did something.
+
+    Args:
+        document: the application.
+        settings: the controller's.
+        builds: whether drivers are really built, so that a spec can be one from which none can be.
     """
 
-    def __init__(self, document: dict[str, Any], settings: Settings | None = None) -> None:
+    def __init__(self, document: dict[str, Any], settings: Settings | None = None, *, builds: bool = False) -> None:
         self.document: dict[str, Any] | None = document
         self.settings = settings or Settings()
+        self.builds = builds
         self.now = NOW
         self.pods: dict[int, dict[str, Any]] = {}
         self.executors: list[dict[str, Any]] = []
@@ -176,10 +184,20 @@ class Play:
         assert not others, f"attempt {attempt} is created while the driver of {others} is there"
         if self.refusal is not None:
             return Refused(self.refusal)
+        if refusal := self._unbuildable(attempt):
+            return Refused(refusal, reasons.SPEC_UNBUILDABLE)
         if attempt not in self.pods:
             self.created.append(attempt)
             self.pods[attempt] = driver_pod("pending")
         return Created()
+
+    def _unbuildable(self, attempt: int) -> str | None:
+        if self.builds:
+            try:
+                build_attempt(self.application, attempt, self.settings.operator_name)
+            except DriverBuildError as error:
+                return str(error)
+        return None
 
     def _apply(self, action: Action) -> None:
         assert self.document is not None
@@ -195,7 +213,8 @@ class Play:
                 self._delete_driver(attempt, force=force)
             case DeleteAttemptResources(attempt_id=attempt):
                 self.cleaned.append(attempt)
-                self._delete_driver(attempt, force=False)
+                if not self._unbuildable(attempt):  # what cannot be built has no names to delete by
+                    self._delete_driver(attempt, force=False)
 
     def _delete_driver(self, attempt: int, *, force: bool) -> None:
         pod = self.pods.get(attempt)

@@ -72,17 +72,30 @@ def tolerations(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+IMAGE = {"spark.kubernetes.container.image": "spark"}
+JAR = "local:///app.jar"
 SPEC_EDITS = st.fixed_dictionaries(
     {},
     optional={
         "deploymentMode": st.sampled_from(["ClusterMode", "ClientMode"]),
         "sparkConf": st.sampled_from(
             [
-                {},
-                {"spark.dynamicAllocation.enabled": "true"},
-                {"spark.kubernetes.driver.podTemplateContainerName": DRIVER},
-                {"spark.kubernetes.driver.podTemplateContainerName": "another"},
+                {},  # no image: no driver can be built from it
+                IMAGE,
+                {**IMAGE, "spark.driver.memory": "much"},
+                {**IMAGE, "spark.app.id": "mine"},
+                {**IMAGE, "spark.app.id": "Not A Name"},
+                {**IMAGE, "spark.dynamicAllocation.enabled": "true"},
+                {**IMAGE, "spark.kubernetes.driver.pod.name": "another"},
+                {**IMAGE, "spark.kubernetes.driver.podTemplateContainerName": DRIVER},
+                {**IMAGE, "spark.kubernetes.driver.podTemplateContainerName": "another"},
             ]
+        ),
+        "mainClass": st.sampled_from([None, "Main", "org.apache.spark.deploy.PythonRunner"]),
+        "jars": st.sampled_from([None, "", JAR, "/on/no/node.jar"]),
+        "pyFiles": st.sampled_from([None, "local:///app.py", "local:///app.py,local:///more.py"]),
+        "driverSpec": st.sampled_from(
+            [None, {"podTemplateSpec": {}}, {"podTemplateSpec": {"spec": {"containers": 7}}}]
         ),
         "driverHttpRouteList": st.sampled_from([[], [{}]]),
     },
@@ -125,8 +138,8 @@ class ApplicationMachine(RuleBasedStateMachine):
 
     @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
-        document = application_document(finalizer=finalizer, tolerations=tolerations)
-        self.play = Play(document, Settings(trim_state_transition_history=trim))
+        document = application_document(finalizer=finalizer, tolerations=tolerations, conf=IMAGE)
+        self.play = Play(document, Settings(trim_state_transition_history=trim), builds=True)
         self.limits_changed = self.play.now
         self.clock_went_back = False
 
