@@ -1,0 +1,258 @@
+"""The CustomResourceDefinitions on a server: accepted, and what they accept, fill in, leave out and refuse."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from tests.contract.conversation import MERGE_PATCH, TABLE, Conversation, Reply
+from tests.contract.documents import DEFINITIONS
+
+GROUP = "spark.apache.org"
+VERSIONS = ("v1", "v1beta1", "v1alpha1")
+GOLDEN = Path(__file__).parents[1] / "golden"
+TOLERATIONS = "applicationTolerations"
+RUNTIME = {"runtimeVersions": {"sparkVersion": "4.3.0"}}
+
+Document = dict[str, Any]
+
+
+def recorded() -> list[Any]:
+    """Every resource that is recorded of the Apache operator, with the name of its file."""
+    paths = [path for folder in ("traces", "apache_operator") for path in sorted((GOLDEN / folder).rglob("*.yaml"))]
+    found = [(path.stem, yaml.safe_load(path.read_text())) for path in paths]
+    traces = [(name, part) for name, read in found for part in read.get("resources", ())]
+    single = [(name, read[key]) for name, read in found for key in ("application", "cluster") if key in read]
+    documents = [(name, read) for name, read in found if "apiVersion" in read]
+    ours = [item for item in [*traces, *single, *documents] if str(item[1].get("apiVersion")).startswith(GROUP)]
+    return [pytest.param(document, id=f"{name} {number}") for number, (name, document) in enumerate(ours)]
+
+
+RECORDED = recorded()
+
+
+@pytest.fixture
+async def server_with_definitions(conversation: Conversation) -> Conversation:
+    """A server that has taken the definitions and serves them."""
+    for definition in custom_resource_definitions():
+        name = definition["metadata"]["name"]
+        reply = await conversation.ask("POST", DEFINITIONS, definition)
+        if reply.status == 409:
+            present = (await conversation.ask("GET", f"{DEFINITIONS}/{name}")).body
+            if present["spec"]["versions"] != definition["spec"]["versions"]:
+                pytest.skip(f"the server has another definition of {name}")
+        else:
+            assert reply.status == 201, reply.body
+        for version in VERSIONS:
+            path = conversation.path(definition["spec"]["names"]["plural"], f"{GROUP}/{version}")
+            await conversation.until(path, lambda reply: reply.status == 200)
+    return conversation
+
+
+async def create(
+    conversation: Conversation, document: Document, version: str | None = None, parameters: str = ""
+) -> Reply:
+    version = version or document["apiVersion"].partition("/")[2]
+    path = conversation.path(f"{document['kind'].lower()}s", f"{GROUP}/{version}")
+    body = {**document, "apiVersion": f"{GROUP}/{version}"}
+    return await conversation.ask("POST", f"{path}{parameters}", body)
+
+
+def application(name: str = "it", **spec: Any) -> Document:
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "SparkApplication",
+        "metadata": {"name": name},
+        "spec": {**RUNTIME, **spec},
+    }
+
+
+def tolerating(path: str, value: object) -> Document:
+    *parents, last = path.split(".")
+    content: dict[str, Any] = {last: value}
+    for parent in reversed(parents):
+        content = {parent: content}
+    return application(**{TOLERATIONS: content})
+
+
+def lost(sent: object, stored: object, path: str = "") -> list[str]:
+    """The fields that are not stored as they were sent."""
+    if isinstance(sent, dict) and isinstance(stored, dict):
+        return [each for key, value in sent.items() for each in lost(value, stored.get(key), f"{path}.{key}")]
+    if isinstance(sent, list) and isinstance(stored, list) and len(sent) == len(stored):
+        return [each for number, value in enumerate(sent) for each in lost(value, stored[number], f"{path}[{number}]")]
+    return [] if sent == stored else [path]
+
+
+async def test_the_definitions_are_established_without_complaint(server_with_definitions: Conversation) -> None:
+    for definition in custom_resource_definitions():
+        path = f"{DEFINITIONS}/{definition['metadata']['name']}"
+        present = (await server_with_definitions.ask("GET", path)).body
+        conditions = {each["type"]: each["status"] for each in present["status"]["conditions"]}
+        assert conditions == {"NamesAccepted": "True", "Established": "True"}
+        assert present["status"]["storedVersions"] == ["v1"]
+        assert lost(definition, present) == []
+
+
+async def test_the_kinds_are_found_by_their_short_names(server_with_definitions: Conversation) -> None:
+    for version in VERSIONS:
+        served = (await server_with_definitions.ask("GET", f"/apis/{GROUP}/{version}")).body["resources"]
+        kinds = {each["name"]: (each["kind"], each.get("shortNames"), each["namespaced"]) for each in served}
+        assert kinds["sparkapplications"] == ("SparkApplication", ["sparkapp"], True)
+        assert kinds["sparkclusters"] == ("SparkCluster", ["sparkcluster"], True)
+        assert {"sparkapplications/status", "sparkclusters/status"} <= kinds.keys()
+
+
+@pytest.mark.parametrize("document", RECORDED)
+async def test_what_the_apache_operator_was_given_is_stored_whole(
+    server_with_definitions: Conversation, document: Document
+) -> None:
+    sent = copy.deepcopy(document)
+    sent["metadata"] = {"name": sent["metadata"]["name"]}
+    sent.pop("status", None)
+    reply = await create(server_with_definitions, sent)
+    assert reply.status == 201, reply.body
+    assert lost(sent, reply.body) == []
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1, 2**53], ids=["negative", "zero", "small", "large"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "applicationTimeoutConfig.driverStartTimeoutMillis",
+        "applicationTimeoutConfig.driverReadyTimeoutMillis",
+        "applicationTimeoutConfig.executorStartTimeoutMillis",
+        "applicationTimeoutConfig.forceTerminationGracePeriodMillis",
+        "applicationTimeoutConfig.terminationRequeuePeriodMillis",
+        "restartConfig.maxRestartAttempts",
+        "restartConfig.restartBackoffMillis",
+        "restartConfig.restartCounterResetMillis",
+        "resourceRetainDurationMillis",
+        "ttlAfterStopMillis",
+    ],
+)
+async def test_a_number_may_be_negative_zero_or_large(
+    server_with_definitions: Conversation, path: str, value: int
+) -> None:
+    for version in VERSIONS:
+        sent = tolerating(path, value)
+        reply = await create(server_with_definitions, sent, version, "?dryRun=All")
+        assert reply.status == 201, reply.body
+        assert lost(sent["spec"], reply.body["spec"]) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        (application(runtimeVersions={}), "spec.runtimeVersions.sparkVersion"),
+        (application(runtimeVersions={"sparkVersion": 4}), "spec.runtimeVersions.sparkVersion"),
+        (tolerating("resourceRetainPolicy", "Sometimes"), f"spec.{TOLERATIONS}.resourceRetainPolicy"),
+        (tolerating("restartConfig.restartPolicy", "always"), f"spec.{TOLERATIONS}.restartConfig.restartPolicy"),
+        (tolerating("ttlAfterStopMillis", "1h"), f"spec.{TOLERATIONS}.ttlAfterStopMillis"),
+        (application(sparkConf={"spark.executor.instances": 2}), "spec.sparkConf.spark.executor.instances"),
+        (application(configMapSpecs=[{"data": {}}]), "spec.configMapSpecs[0].name"),
+        (application(suspend="yes"), "spec.suspend"),
+        (application(jars=["a.jar"]), "spec.jars"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+async def test_a_field_that_cannot_be_right_is_refused_by_its_name(
+    server_with_definitions: Conversation, document: Document, field: str
+) -> None:
+    for version in VERSIONS:
+        reply = await create(server_with_definitions, document, version)
+        assert reply.status == 422
+        assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
+
+
+async def test_unknown_fields_are_dropped_but_those_of_kubernetes_own_types(
+    server_with_definitions: Conversation,
+) -> None:
+    template = {"podTemplateSpec": {"spec": {"aFieldOfTomorrow": 1}}}
+    sent = application(suspend=True, driverSpec=template, executorSpec={**template, "colour": "red"}, colour="red")
+    stored = (await create(server_with_definitions, sent)).body
+    assert lost(sent["spec"], stored["spec"]) == [".executorSpec.colour", ".colour"]
+    strict = await create(server_with_definitions, application("other", colour="red"), None, "?fieldValidation=Strict")
+    assert (strict.status, strict.body["reason"]) == (400, "BadRequest")
+    assert 'unknown field "spec.colour"' in strict.body["message"]
+
+
+async def test_what_is_absent_is_filled_in_where_the_apache_operator_does(
+    server_with_definitions: Conversation,
+) -> None:
+    sent = application(**{TOLERATIONS: {"restartConfig": {}, "instanceConfig": {}, "applicationTimeoutConfig": {}}})
+    for version in VERSIONS:
+        reply = await create(server_with_definitions, sent, version, "?dryRun=All")
+        assert reply.body["spec"] == {
+            **RUNTIME,
+            TOLERATIONS: {
+                "restartConfig": {"restartCounterResetMillis": -1},
+                "instanceConfig": {},
+                "applicationTimeoutConfig": {},
+                "resourceRetainDurationMillis": -1,
+                "ttlAfterStopMillis": -1,
+            },
+        }
+
+
+async def test_one_object_is_read_and_written_in_every_version(server_with_definitions: Conversation) -> None:
+    conversation = server_with_definitions
+    created = (await create(conversation, application(mainClass="A"), "v1alpha1")).body
+    assert created["apiVersion"] == f"{GROUP}/v1alpha1"
+    for version in VERSIONS:
+        path = conversation.path("sparkapplications/it", f"{GROUP}/{version}")
+        patch = {"metadata": {"labels": {version: "seen"}}}
+        patched = (await conversation.ask("PATCH", path, patch, content_type=MERGE_PATCH)).body
+        assert patched["apiVersion"] == f"{GROUP}/{version}"
+        assert patched["spec"] == created["spec"]
+    assert patched["metadata"]["labels"] == dict.fromkeys(VERSIONS, "seen")
+
+
+async def test_spec_and_status_are_written_apart(server_with_definitions: Conversation) -> None:
+    conversation = server_with_definitions
+    state = {"currentStateSummary": "Submitted", "message": "", "reason": "Created", "lastTransitionTime": "t"}
+    status = {"currentState": state, "currentAttemptSummary": {"attemptInfo": {"id": 0, "restartCounter": 3}}}
+    created = (await create(conversation, {**application(), "status": status})).body
+    assert "status" not in created
+    path = conversation.path("sparkapplications/it", f"{GROUP}/v1")
+    written = await conversation.ask(
+        "PATCH", f"{path}/status", {"spec": {"mainClass": "A"}, "status": status}, content_type=MERGE_PATCH
+    )
+    assert written.body["status"] == status
+    assert written.body["spec"] == created["spec"]
+    assert written.body["metadata"]["generation"] == 1
+    unknown = {"status": {"currentState": {"currentStateSummary": "Confused"}}}
+    refused = await conversation.ask("PATCH", f"{path}/status", unknown, content_type=MERGE_PATCH)
+    assert refused.status == 422
+    changed = await conversation.ask("PATCH", path, {"spec": {"mainClass": "A"}}, content_type=MERGE_PATCH)
+    assert changed.body["metadata"]["generation"] == 2
+    assert changed.body["status"] == status
+
+
+async def test_a_table_shows_the_state(server_with_definitions: Conversation) -> None:
+    conversation = server_with_definitions
+    await create(conversation, application())
+    path = conversation.path("sparkapplications/it", f"{GROUP}/v1")
+    status = {"currentState": {"currentStateSummary": "Failed"}, "currentAttemptSummary": {"attemptInfo": {"id": 2}}}
+    await conversation.ask("PATCH", f"{path}/status", {"status": status}, content_type=MERGE_PATCH)
+    for version in VERSIONS:
+        path = conversation.path("sparkapplications", f"{GROUP}/{version}")
+        table = (await conversation.ask("GET", path, accept=TABLE)).body
+        columns = [(each["name"], each["type"], each["priority"]) for each in table["columnDefinitions"]]
+        assert columns == [
+            ("Name", "string", 0),
+            ("Current State", "string", 0),
+            ("Attempt", "integer", 1),
+            ("Age", "date", 0),
+        ]
+        (row,) = table["rows"]
+        assert row["cells"][:3] == ["it", "Failed", 2]
+
+
+async def test_a_table_of_clusters_shows_the_state(server_with_definitions: Conversation) -> None:
+    path = server_with_definitions.path("sparkclusters", f"{GROUP}/v1")
+    table = (await server_with_definitions.ask("GET", path, accept=TABLE)).body
+    assert [each["name"] for each in table["columnDefinitions"]] == ["Name", "Current State", "Age"]
