@@ -3,9 +3,11 @@
 import getpass
 import glob
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from airflow_provider_spark_operator.cli.jar import main_class_of
 from airflow_provider_spark_operator.core.driver.command_line import CommandLine, parse_command_line
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -45,9 +47,11 @@ def gather_submission(
         properties=_properties(command, conf_files, directory),
         directory=str(directory.absolute()),
         expand=expand_glob,
+        main_class=main_class_of,
     )
     inputs = submission_inputs(command, surroundings)
     conf = Configuration(inputs.conf, environment)
+    _check_client_files(conf, directory)
     named = template_files(conf)
     executor = named.pop(EXECUTOR_TEMPLATE_KEY, None)
     templates = read_templates(named)
@@ -56,7 +60,7 @@ def gather_submission(
         inputs,
         conf_files=conf_files,
         hadoop_files=None if hadoop is None else _directory(hadoop),
-        files={path: read_file(key, path) for key, path in plain_files(conf).items()},
+        files=_files(plain_files(conf), directory),
         driver_template=templates.driver,
         # Passed on unread, so that its mistakes are the driver's to find.
         executor_template=None if executor is None else _text(EXECUTOR_TEMPLATE_KEY, executor),
@@ -65,12 +69,11 @@ def gather_submission(
 
 
 def expand_glob(pattern: str) -> list[str]:
-    """The files that a pattern with `*`, `?` and `[…]` matches, sorted; itself if there is none.
-
-    Spark's braces `{a,b}` never come here whole: the comma has taken the list apart before.
-    """
-    found = glob.glob(pattern.replace("[^", "[!"), include_hidden=True)  # noqa: PTH207 - an absolute pattern
-    return sorted(found) or [pattern]
+    """The regular files that a path with `*` matches, sorted; a path without one that leads to nothing is kept."""
+    if "*" not in pattern and not Path(pattern).exists():
+        return [pattern]
+    found = glob.glob(pattern, include_hidden=True)  # noqa: PTH207 - an absolute pattern
+    return sorted(path for path in found if Path(path).is_file())
 
 
 def _configuration_directory(environment: Mapping[str, str]) -> str | None:
@@ -92,11 +95,43 @@ def _directory(path: str | None) -> dict[str, bytes]:
 def _properties(command: CommandLine, conf_files: Mapping[str, bytes], directory: Path) -> dict[str, str]:
     properties: dict[str, str] = {}
     if command.loads_defaults and _DEFAULTS_FILE in conf_files:
-        properties |= read_properties(decoded(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
+        properties |= _read_properties(_DEFAULTS_FILE, decoded(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
     if command.properties_file is not None:
         path = str(directory.absolute() / command.properties_file)
-        properties |= read_properties(_text("--properties-file", path))
+        properties |= _read_properties("--properties-file", _text("--properties-file", path))
     return properties
+
+
+def _read_properties(field: str, text: str) -> dict[str, str]:
+    try:
+        return read_properties(text)
+    except ValueError as error:
+        raise DriverBuildError(field, f"holds {error}") from None
+
+
+def _files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:
+    """The content of files of this disk, by the path that is given; what cannot be read is left out."""
+    files = {}
+    for key, path in named.items():
+        with suppress(DriverBuildError):
+            files[path] = read_file(key, str(directory.absolute() / path))
+    return files
+
+
+def _check_client_files(conf: Configuration, directory: Path) -> None:
+    """Raise DriverBuildError where a file is missing that spark-submit's own client reads."""
+    prefix = "spark.kubernetes.authenticate.submission."
+    named = {key: conf.text(key) for key in (f"{prefix}oauthTokenFile", f"{prefix}caCertFile")}
+    pair = {key: conf.text(key) for key in (f"{prefix}clientKeyFile", f"{prefix}clientCertFile")}
+    if all(pair.values()):  # one alone is not looked at
+        named |= pair
+    for key, path in named.items():
+        empty = path == "" and not key.endswith("oauthTokenFile")
+        if path is not None and not empty and not (directory / path).is_file():
+            raise DriverBuildError(key, f"the file {path} does not exist")
+    settings = conf.text("spark.jars.ivySettings")
+    if settings is not None and not (directory / settings.removeprefix("file:")).is_file():
+        raise DriverBuildError("spark.jars.ivySettings", f"the file {settings} does not exist")
 
 
 def _text(key: str, path: str) -> str:

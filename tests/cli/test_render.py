@@ -226,7 +226,7 @@ def test_what_would_be_uploaded_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     for name in ("1.jar", "2.jar", "job.py"):
         (tmp_path / name).touch()
     upload = ["--conf", "spark.kubernetes.file.upload.path=s3a://bucket"]
-    words = ["render", "--spark-submit", "-o", "json", "--", *SUBMISSION, *IMAGE, *upload, "--jars", "?.jar", "job.py"]
+    words = ["render", "--spark-submit", "-o", "json", "--", *SUBMISSION, *IMAGE, *upload, "--jars", "*.jar", "job.py"]
     assert main(words) == ExitCode.SUCCESS
     captured = capsys.readouterr()
     for name in ("1.jar", "2.jar", "job.py"):

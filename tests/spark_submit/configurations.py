@@ -37,7 +37,7 @@ class Drawn:
     resource: str
     arguments: tuple[str, ...]
     environment: Settings = field(default_factory=dict)
-    files: Settings = field(default_factory=dict)
+    files: dict[str, str | bytes] = field(default_factory=dict)
 
 
 def family(prefix: str, names: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
@@ -374,7 +374,7 @@ def submissions(draw: st.DrawFn) -> Drawn:
     conf = dict(IMAGE)
     for index in chosen:
         conf |= draw(FEATURES[index]())
-    files = dict(CONFIGURATION_FILES)
+    files: dict[str, str | bytes] = {**CONFIGURATION_FILES}
     for role in ("driver", "executor"):
         if draw(st.integers(0, 3)) == 0:
             files[f"{role}.yaml"] = json.dumps(draw(TEMPLATES), ensure_ascii=False)

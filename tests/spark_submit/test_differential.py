@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.cli.submission import SUBMIT_TIME
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.properties import read_properties
 from tests.core.driver.golden import in_comparable_form
+from tests.spark_submit.command_lines import command_lines
 from tests.spark_submit.configurations import IMAGE, Drawn, submissions
 from tests.spark_submit.edges import EDGES
 from tests.spark_submit.files import CONFIGURATION_FILES
@@ -46,9 +47,7 @@ def test_drawn_submissions_are_built_as_spark_submit_builds_them(
         with tempfile.TemporaryDirectory() as folder:
             theirs, ours = both(spark, drawn, Path(folder))
         outcomes.append("refused" if isinstance(theirs, str) else "built")
-        assert isinstance(theirs, str) == isinstance(ours, str), f"spark-submit: {theirs}\nours: {ours}"
-        if not isinstance(theirs, str):
-            assert ours == theirs
+        check_is_the_same(theirs, ours)
 
     try:
         compare()
@@ -67,9 +66,19 @@ def test_what_stands_at_the_edge_is_treated_as_spark_submit_treats_it(
         flags=("--class", "org.example.Main"),
         resource="local:///app.jar",
         arguments=(),
-        files=CONFIGURATION_FILES,
+        files={**CONFIGURATION_FILES},
     )
-    theirs, ours = both(spark, drawn, tmp_path)
+    check_is_the_same(*both(spark, drawn, tmp_path))
+
+
+@pytest.mark.parametrize("drawn", [pytest.param(drawn, id=ascii(name)) for name, drawn in command_lines()])
+def test_command_lines_and_surroundings_are_read_as_spark_submit_reads_them(
+    spark: SparkSubmit, drawn: Drawn, tmp_path: Path
+) -> None:
+    check_is_the_same(*both(spark, drawn, tmp_path))
+
+
+def check_is_the_same(theirs: Any, ours: Any) -> None:
     assert isinstance(theirs, str) == isinstance(ours, str), f"spark-submit: {theirs}\nours: {ours}"
     assert isinstance(theirs, str) or ours == theirs
 
@@ -79,7 +88,7 @@ def both(spark: SparkSubmit, drawn: Drawn, folder: Path) -> tuple[Any, Any]:
     for name, content in drawn.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     (folder / "uploads").mkdir()
     environment = {name: _placed(value, folder) for name, value in drawn.environment.items()}
     conf = {key: _placed(value, folder) for key, value in drawn.conf.items()}

@@ -83,12 +83,12 @@ def build_driver(inputs: SubmissionInputs, naming: Naming) -> DriverResources:
     submission = Submission(inputs, naming, Configuration(inputs.conf, inputs.environment))
     check_executor_volumes(submission)
     spark_pod, warnings = initial_pod(submission)
-    excluded = set(submission.conf.listed(_EXCLUDED_STEPS_KEY))
-    if f"{_PACKAGE}{STEPS[0][0]}" in excluded:
+    excluded = excluded_steps(submission.conf)
+    if basic in excluded:
         raise DriverBuildError(_EXCLUDED_STEPS_KEY, f"{STEPS[0][0]} cannot be left out: it names the pod")
     applied: list[Changes] = []
-    for class_name, step in STEPS:
-        if f"{_PACKAGE}{class_name}" not in excluded:
+    for _, step in STEPS:
+        if step not in excluded:
             changes = step(submission, spark_pod)
             spark_pod = apply_changes(spark_pod, changes)
             applied.append(changes)
@@ -106,6 +106,12 @@ def build_driver(inputs: SubmissionInputs, naming: Naming) -> DriverResources:
         uploads=tuple(upload for changes in applied for upload in changes.uploads),
         warnings=(*warnings, *(warning for changes in applied for warning in changes.warnings)),
     )
+
+
+def excluded_steps(conf: Configuration) -> frozenset[Step]:
+    """The steps that the configuration leaves out."""
+    classes = conf.listed(_EXCLUDED_STEPS_KEY)
+    return frozenset(step for class_name, step in STEPS if f"{_PACKAGE}{class_name}" in classes)
 
 
 def _whole(spark_pod: SparkPod) -> JsonObject:

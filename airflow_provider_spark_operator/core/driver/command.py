@@ -60,11 +60,18 @@ def _resource(submission: Submission) -> tuple[str, tuple[Upload, ...]]:
 
 def _python_variables(submission: Submission) -> list[JsonObject]:
     conf, environment = submission.conf, submission.inputs.environment
-    python = conf.text("spark.pyspark.python") or environment.get("PYSPARK_PYTHON")
-    driver_python = (
-        conf.text("spark.pyspark.driver.python", "spark.pyspark.python")
-        or environment.get("PYSPARK_DRIVER_PYTHON")
-        or environment.get("PYSPARK_PYTHON")
-    )
-    interpreters = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": driver_python}
-    return [variable(name, value) for name, value in interpreters.items() if value]
+    common = environment.get("PYSPARK_PYTHON")
+    interpreters = {
+        "PYSPARK_PYTHON": _first(conf.text("spark.pyspark.python"), common),
+        "PYSPARK_DRIVER_PYTHON": _first(
+            conf.text("spark.pyspark.driver.python", "spark.pyspark.python"),
+            environment.get("PYSPARK_DRIVER_PYTHON"),
+            common,
+        ),
+    }
+    return [variable(name, value) for name, value in interpreters.items() if value is not None]
+
+
+def _first(*values: str | None) -> str | None:
+    """The first that is given: to Spark an empty one is, too."""
+    return next((value for value in values if value is not None), None)

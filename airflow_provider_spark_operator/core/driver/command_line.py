@@ -31,6 +31,7 @@ _CONF_FLAGS = ("--conf", "-c")
 _OTHER_FLAGS = ("--class", "--deploy-mode", "--master", "--properties-file", "--proxy-user")
 _ELSEWHERE_FLAGS = ("--queue", "--total-executor-cores")
 _SWITCHES = ("--load-spark-defaults", "--supervise", "--verbose", "-v")
+_FLAGS = frozenset((*FLAG_KEYS, *_CONF_FLAGS, *_OTHER_FLAGS, *_ELSEWHERE_FLAGS))
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,13 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
     switches: set[str] = set()
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
-        flag, equals, value = rest.pop(0).partition("=")
-        if flag in _SWITCHES and not equals:
+        flag, value = _flag(rest.pop(0))
+        if flag in _SWITCHES:
             switches.add(flag)
             continue
-        if flag not in (*FLAG_KEYS, *_CONF_FLAGS, *_OTHER_FLAGS, *_ELSEWHERE_FLAGS):
+        if flag not in _FLAGS:
             raise DriverBuildError(flag, "is no option of spark-submit that submits an application")
-        if not equals:
+        if value is None:
             if not rest:
                 raise DriverBuildError(flag, "needs a value")
             value = rest.pop(0)
@@ -83,6 +84,12 @@ def parse_command_line(arguments: Sequence[str]) -> CommandLine:
     if not rest:
         raise DriverBuildError("main resource", "is required: name a jar, a Python file or an R file")
     return CommandLine(options, conf, frozenset(switches), rest[0], tuple(rest[1:]))
+
+
+def _flag(word: str) -> tuple[str, str | None]:
+    """A flag and the value that is joined to it; only long flags take one so, and no empty one."""
+    flag, _, value = word.partition("=")
+    return (flag, value) if value and flag.startswith("--") else (word, None)
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -1,15 +1,22 @@
 """Typed reading of a Spark configuration, with Spark's defaults left to the caller."""
 
-import math
 import re
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import memory_mib
+from airflow_provider_spark_operator.core.driver.numbers import parse_double
+from airflow_provider_spark_operator.core.driver.text import trimmed
 
 _REFERENCE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
 _INTEGER_RANGE = 1 << 31
-_DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
+
+FORMER_KEYS = {
+    "spark.driver.memoryOverhead": "spark.yarn.driver.memoryOverhead",
+    "spark.kerberos.keytab": "spark.yarn.keytab",
+    "spark.kerberos.principal": "spark.yarn.principal",
+}
+"""Keys that Spark still reads under the name they once had, where the present one is not set."""
 
 
 class Configuration:
@@ -36,14 +43,14 @@ class Configuration:
 
     def listed(self, key: str) -> tuple[str, ...]:
         """The trimmed entries of a comma list, without empty ones."""
-        return tuple(entry.strip() for entry in (self.text(key) or "").split(",") if entry.strip())
+        return tuple(trimmed(entry) for entry in (self.text(key) or "").split(",") if trimmed(entry))
 
     def boolean(self, *keys: str, default: bool = False) -> bool:
         """Raise DriverBuildError for anything but true or false, in any case."""
         found = self._find(keys)
         if found is None:
             return default
-        word = found[1].strip().lower()
+        word = trimmed(found[1]).lower()
         if word not in ("true", "false"):
             raise DriverBuildError(found[0], f"must be true or false, but is {found[1]!r}")
         return word == "true"
@@ -53,20 +60,20 @@ class Configuration:
         found = self._find(keys)
         if found is None:
             return default
-        if not re.fullmatch(r"[+-]?\d{1,18}", found[1].strip(), re.ASCII):
-            raise DriverBuildError(found[0], f"must be a whole number, but is {found[1]!r}")
-        number = int(found[1])
-        if not -_INTEGER_RANGE <= number < _INTEGER_RANGE:
-            raise DriverBuildError(found[0], f"must fit into 32 bits, but is {number}")
-        return number
+        return _integer(found[0], trimmed(found[1]))
+
+    def plain_integer(self, *keys: str, default: int) -> int:
+        """The same for a key that Spark reads as it is written: no reference, no blank around it, all of them good."""
+        numbers = [_integer(key, self._values[key]) for key in keys if key in self._values]
+        return numbers[0] if numbers else default
 
     def double(self, key: str) -> float | None:
         """A floating-point number as Java reads it; raise DriverBuildError for anything else."""
         value = self.text(key)
         if value is None:
             return None
-        number = float(value.strip().rstrip("fFdD")) if _DOUBLE.fullmatch(value.strip()) else math.nan
-        if not math.isfinite(number):
+        number = parse_double(trimmed(value))
+        if number is None:
             raise DriverBuildError(key, f"must be a number, but is {value!r}")
         return number
 
@@ -95,8 +102,9 @@ class Configuration:
 
     def _find(self, keys: tuple[str, ...]) -> tuple[str, str] | None:
         for key in keys:
-            if key in self._values:
-                return key, self._resolve(self._values[key], (key,))
+            for name in (key, FORMER_KEYS.get(key)):
+                if name is not None and name in self._values:
+                    return name, self._resolve(self._values[name], (name,))
         return None
 
     def _resolve(self, value: str, seen: tuple[str, ...]) -> str:
@@ -111,3 +119,12 @@ class Configuration:
             return self._resolve(self._values[name], (*seen, name))
 
         return _REFERENCE.sub(replacement, value) if "${" in value else value
+
+
+def _integer(key: str, text: str) -> int:
+    if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
+        raise DriverBuildError(key, f"must be a whole number, but is {text!r}")
+    number = int(text)
+    if not -_INTEGER_RANGE <= number < _INTEGER_RANGE:
+        raise DriverBuildError(key, f"must fit into 32 bits, but is {number}")
+    return number

@@ -1,5 +1,7 @@
 """Kerberos: its configuration file, keytabs and delegation tokens."""
 
+from dataclasses import replace
+
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
@@ -8,7 +10,9 @@ from airflow_provider_spark_operator.core.driver.pod import (
     Submission,
     config_map,
     file_content,
+    merge,
     mounted_volume,
+    secret,
     variable,
 )
 from airflow_provider_spark_operator.core.driver.text import decoded
@@ -21,6 +25,8 @@ _SECRET_ITEM_KEY = f"{_PREFIX}tokenSecret.itemKey"
 _KEYTAB_KEY = "spark.kerberos.keytab"
 _PRINCIPAL_KEY = "spark.kerberos.principal"
 _TOKEN_DIRECTORY = "/mnt/secrets/hadoop-credentials"  # noqa: S105 - a path
+_KEYTAB_VOLUME = "kerberos-keytab"
+_KEYTAB_DIRECTORY = "/mnt/secrets/kerberos-keytab"
 _KRB5_FILE = "krb5.conf"
 
 
@@ -43,32 +49,47 @@ def kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
 
 
 def kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
-    """Mount an existing secret with delegation tokens.
+    """Mount the submitter's keytab, and an existing secret with delegation tokens.
+
+    Nobody logs in with the keytab here, as spark-submit does where Kerberos is on.
 
     Raises:
-        DriverBuildError: half of a pair is given, or a keytab that would need a login at submission.
+        DriverBuildError: half of a pair is given, or the keytab cannot be read.
     """
-    conf = submission.conf
     _check_pair(submission, _KEYTAB_KEY, _PRINCIPAL_KEY)
     _check_pair(submission, _SECRET_NAME_KEY, _SECRET_ITEM_KEY)
-    keytab = conf.text(_KEYTAB_KEY)
-    if keytab is not None:
-        if not keytab.startswith("local:"):
-            raise DriverBuildError(
-                _KEYTAB_KEY,
-                f"{keytab} would need a Kerberos login before the driver starts: "
-                "mount the keytab into the driver and name it as local://",
-            )
-        return Changes()
-    name, item = conf.text(_SECRET_NAME_KEY), conf.text(_SECRET_ITEM_KEY)
+    keytab = submission.conf.text(_KEYTAB_KEY)
+    uploaded = Changes() if keytab is None or keytab.startswith("local:") else _keytab(submission, keytab)
+    name, item = submission.conf.text(_SECRET_NAME_KEY), submission.conf.text(_SECRET_ITEM_KEY)
     if name is None:
-        return Changes()
-    added = mounted_volume(
+        return uploaded
+    tokens = mounted_volume(
         {"name": "hadoop-secret", "secret": {"secretName": name}},
         {"name": "hadoop-secret", "mountPath": _TOKEN_DIRECTORY},
     )
     location = variable("HADOOP_TOKEN_FILE_LOCATION", f"{_TOKEN_DIRECTORY}/{item}")
-    return Changes(pod=added.pod, container={**added.container, "env": [location]})
+    return replace(
+        uploaded,
+        pod=merge(uploaded.pod, tokens.pod),
+        container=merge(uploaded.container, {**tokens.container, "env": [location]}),
+    )
+
+
+def _keytab(submission: Submission, path: str) -> Changes:
+    """Hand the file to the driver in a secret."""
+    instead = "mount the keytab into the driver, as from a secret, and name it as local://"
+    content = file_content(submission, _KEYTAB_KEY, path, instead)
+    name, entry = f"{submission.naming.prefix}-kerberos-keytab", path.rsplit("/", 1)[-1]
+    added = mounted_volume(
+        {"name": _KEYTAB_VOLUME, "secret": {"secretName": name}},
+        {"name": _KEYTAB_VOLUME, "mountPath": _KEYTAB_DIRECTORY},
+    )
+    return Changes(
+        pod=added.pod,
+        container=added.container,
+        properties={_KEYTAB_KEY: f"{_KEYTAB_DIRECTORY}/{entry}"},
+        resources=(secret(name, {entry: content}),),
+    )
 
 
 def _krb5_mounted(source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:

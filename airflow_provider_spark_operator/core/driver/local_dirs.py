@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.core.driver.pod import (
     Submission,
     variable,
 )
+from airflow_provider_spark_operator.core.driver.text import split
 
 _VOLUME_PREFIX = "spark-local-dir-"
 _VARIABLE = "SPARK_LOCAL_DIRS"
@@ -19,12 +20,13 @@ def local_directories(submission: Submission, spark_pod: SparkPod) -> Changes:
         for mount in spark_pod.container.get("volumeMounts") or ()
         if str(mount.get("name", "")).startswith(_VOLUME_PREFIX)
     ]
+    conf = submission.conf
+    in_memory = conf.boolean("spark.kubernetes.local.dirs.tmpfs")
     if marked:
         return Changes(container={"env": [variable(_VARIABLE, ",".join(marked))]})
-    conf = submission.conf
-    configured = submission.inputs.environment.get(_VARIABLE) or conf.text("spark.local.dir")
-    paths = (configured or submission.naming.local_directory).split(",")
-    directory: JsonObject = {"medium": "Memory"} if conf.boolean("spark.kubernetes.local.dirs.tmpfs") else {}
+    configured = submission.inputs.environment.get(_VARIABLE, conf.text("spark.local.dir"))
+    paths = split(submission.naming.local_directory if configured is None else configured, ",")
+    directory: JsonObject = {"medium": "Memory"} if in_memory else {}
     names = [f"{_VOLUME_PREFIX}{number}" for number in range(1, len(paths) + 1)]
     return Changes(
         pod={"spec": {"volumes": [{"name": name, "emptyDir": dict(directory)} for name in names]}},

@@ -1,27 +1,15 @@
-"""Byte strings and numbers as Spark reads and writes them."""
+"""Byte strings as Spark reads them."""
 
 import re
-from decimal import Decimal
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.text import trimmed
 
 _BYTE_STRING = re.compile(r"([0-9]{1,19})([a-z]*)", re.ASCII)
 _MIB = 1 << 20
-_UNITS = {
-    "b": 1,
-    "k": 1 << 10,
-    "kb": 1 << 10,
-    "m": _MIB,
-    "mb": _MIB,
-    "g": 1 << 30,
-    "gb": 1 << 30,
-    "t": 1 << 40,
-    "tb": 1 << 40,
-    "p": 1 << 50,
-    "pb": 1 << 50,
-}
+_POWERS = {"k": 1 << 10, "m": _MIB, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
+_UNITS = {"b": 1} | {f"{letter}{rest}": size for letter, size in _POWERS.items() for rest in ("", "b", "i", "ib")}
 _LARGEST_LONG = (1 << 63) - 1
-_POSITIONAL_FROM, _POSITIONAL_BELOW = 1e-3, 1e7
 
 
 def memory_mib(key: str, value: str) -> int:
@@ -38,25 +26,22 @@ def memory_mib(key: str, value: str) -> int:
 
 
 def is_positive_size(key: str, value: str) -> bool:
-    """Whether a size is more than nothing, even where it is less than a MiB; errors as `memory_mib`."""
-    return _parsed(key, value)[0] > 0
+    """Whether a size is more than nothing, even where it is less than a MiB; errors as `memory_mib`.
+
+    Without a unit it is bytes here; Spark counts these in 64 bits, too.
+    """
+    number, unit = _parsed(key, value, "b")
+    if number * unit > _LARGEST_LONG:
+        raise DriverBuildError(key, f"{value!r} is larger than Spark can count")
+    return number > 0
 
 
-def _parsed(key: str, value: str) -> tuple[int, int]:
+def _parsed(key: str, value: str, default_unit: str = "m") -> tuple[int, int]:
     """The number and how many bytes its unit has."""
-    match = _BYTE_STRING.fullmatch(value.strip().lower())
-    unit = match and _UNITS.get(match[2] or "m")
+    match = _BYTE_STRING.fullmatch(trimmed(value).lower())
+    unit = match and _UNITS.get(match[2] or default_unit)
     if not match or not unit:
         raise DriverBuildError(
             key, f"{value!r} is no memory size: give a whole number with a unit b, k, m, g, t or p, as in 2g"
         )
     return int(match[1]), unit
-
-
-def java_double(value: float) -> str:
-    """A finite number as Java's `Double.toString` writes it: `0.1`, `0.0`, `1.0E-5`."""
-    if value == 0 or _POSITIONAL_FROM <= abs(value) < _POSITIONAL_BELOW:
-        return repr(float(value))
-    number = Decimal(repr(value)).normalize()
-    digits = "".join(map(str, number.as_tuple().digits))
-    return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{number.adjusted()}"

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_spark_operator.core.driver.build import excluded_steps
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
+from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY, executor_template
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY, uses_volcano
 from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
@@ -20,6 +21,7 @@ _FILE_KEYS = (
     f"{_CREDENTIALS_PREFIX}clientCertFile",
     "spark.kubernetes.kerberos.krb5.path",
 )
+_KEYTAB_KEY = "spark.kerberos.keytab"
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,9 @@ NO_TEMPLATES = NamedTemplates()
 
 def template_files(conf: Configuration) -> dict[str, str]:
     """The template files that building reads, by configuration key: paths or URIs."""
-    keys = [DRIVER_TEMPLATE_KEY, EXECUTOR_TEMPLATE_KEY]
+    keys = [DRIVER_TEMPLATE_KEY]
+    if executor_template not in excluded_steps(conf):
+        keys.append(EXECUTOR_TEMPLATE_KEY)
     if uses_volcano(conf):
         keys.append(POD_GROUP_TEMPLATE_KEY)
     return _named(conf, keys)
@@ -68,8 +72,9 @@ def unread_templates(named: Mapping[str, str]) -> NamedTemplates:
 
 
 def plain_files(conf: Configuration) -> dict[str, str]:
-    """The other files of the submitter's disk that building reads, by configuration key."""
-    return _named(conf, _FILE_KEYS)
+    """The other files of the submitter's disk that building reads, by configuration key: paths."""
+    named = _named(conf, (*_FILE_KEYS, _KEYTAB_KEY))
+    return {key: path for key, path in named.items() if key != _KEYTAB_KEY or not path.startswith("local:")}
 
 
 def _named(conf: Configuration, keys: Iterable[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.text import trimmed
 from airflow_provider_spark_operator.core.names import application_id
 
 _MAX_SERVICE_NAME_LENGTH = 63
@@ -133,7 +134,7 @@ def _resource_name_prefix(name: str) -> str:
 
 
 def _dashed(name: str) -> str:
-    replaced = re.sub(r"[^a-z0-9-]", "-", name.strip().lower())
+    replaced = re.sub(r"[^a-z0-9-]", "-", trimmed(name).lower())
     return re.sub(r"-+", "-", replaced)
 
 

@@ -6,7 +6,7 @@ API wants text become text. To the API both forms of what it accepts mean the sa
 
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.driver.memory import java_double
+from airflow_provider_spark_operator.core.driver.numbers import java_double
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 
 _TEXT_MAPS = frozenset(

@@ -29,7 +29,8 @@ def container_block_manager_port(conf: Configuration) -> int:
 
 def ui_port(conf: Configuration) -> int:
     """The web interface's port, named even where the interface is off."""
-    return _port(conf, "spark.ui.port", default=_DEFAULT_UI_PORT)
+    key = "spark.ui.port"
+    return _checked(conf.integer(key, default=_DEFAULT_UI_PORT), key)
 
 
 def connect_port(conf: Configuration) -> int:
@@ -38,9 +39,12 @@ def connect_port(conf: Configuration) -> int:
 
 
 def _port(conf: Configuration, *keys: str, default: int) -> int:
+    port = conf.plain_integer(*keys, default=default)
+    return _checked(port, next((key for key in keys if key in conf.values), keys[0]))
+
+
+def _checked(port: int, key: str) -> int:
     """A port that a container may have: Spark sends any number, and the API refuses the pod."""
-    port = conf.integer(*keys, default=default)
     if not 1 <= port <= _LARGEST_PORT:
-        key = next(key for key in keys if conf.text(key) is not None)
         raise DriverBuildError(key, f"must be a port from 1 to {_LARGEST_PORT}, but is {port}")
     return port

@@ -41,7 +41,11 @@ def write_properties(values: Mapping[str, str], comment: str) -> str:
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """The entries of a properties text as `java.util.Properties.load(Reader)` reads them; the last of a key wins."""
+    r"""The entries of a properties text as `java.util.Properties.load(Reader)` reads them; the last of a key wins.
+
+    Raises:
+        ValueError: `\u` without four hexadecimal digits.
+    """
     entries: dict[str, str] = {}
     for line in _logical_lines(text):
         key = _KEY.match(line)
@@ -74,6 +78,8 @@ def _unescape(text: str) -> str:
         escaped = match[1]
         if len(escaped) > 1:
             return chr(int(escaped[1:], 16))
+        if escaped == "u":
+            raise ValueError(f"a \\u without four hexadecimal digits, in {text!r}")
         return _UNESCAPES.get(escaped, escaped)
 
     return _ESCAPE.sub(replacement, text)

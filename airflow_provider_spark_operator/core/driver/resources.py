@@ -3,7 +3,7 @@
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import ApplicationKind
-from airflow_provider_spark_operator.core.driver.memory import java_double
+from airflow_provider_spark_operator.core.driver.numbers import java_double
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 
 FACTOR_KEY = "spark.kubernetes.memoryOverheadFactor"
@@ -15,6 +15,7 @@ _DEFAULT_MINIMUM_OVERHEAD_MIB = 384
 _DEFAULT_FACTOR = 0.1
 # Spark counts the overhead in 32 bits, and stays there.
 _LARGEST_INTEGER = (1 << 31) - 1
+_LARGEST_LONG = (1 << 63) - 1
 _DEFAULT_FACTOR_OUTSIDE_JAVA = 0.4
 
 
@@ -25,7 +26,10 @@ def container_resources(conf: Configuration, kind: ApplicationKind) -> JsonObjec
         DriverBuildError: a size, factor or amount that does not parse or is out of range, or a device
             without a vendor.
     """
-    memory = f"{_memory(conf) + _overhead(conf, kind)}Mi"
+    total = _memory(conf) + _overhead(conf, kind)
+    if total > _LARGEST_LONG:
+        raise DriverBuildError(_MEMORY_KEY, f"makes {total} MiB with its overhead: more than Spark can count")
+    memory = f"{total}Mi"
     cores = _quantity(conf, "spark.kubernetes.driver.request.cores")
     if cores is None:
         cores = str(conf.integer("spark.driver.cores", default=1))
@@ -66,7 +70,7 @@ def _overhead(conf: Configuration, kind: ApplicationKind) -> int:
         return overhead
     minimum = conf.mebibytes("spark.driver.minMemoryOverhead")
     return max(
-        min(int((base if given is None else given) * _memory(conf)), _LARGEST_INTEGER),
+        int(min((base if given is None else given) * _memory(conf), _LARGEST_INTEGER)),
         _DEFAULT_MINIMUM_OVERHEAD_MIB if minimum is None else minimum,
     )
 
@@ -87,7 +91,7 @@ def _devices(conf: Configuration) -> dict[str, str]:
         amount_key = f"{_DEVICE_PREFIX}{name}.amount"
         if f"{name}.amount" not in settings:
             raise DriverBuildError(amount_key, f"is required: say how many of {name} the driver needs")
-        amount = conf.integer(amount_key, default=0)
+        amount = conf.plain_integer(amount_key, default=0)
         if amount <= 0:
             continue
         vendor = settings.get(f"{name}.vendor")

@@ -2,6 +2,7 @@
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import Changes, JsonObject, SparkPod, Submission
+from airflow_provider_spark_operator.core.driver.text import split
 
 _MOUNT_PREFIX = "spark.kubernetes.driver.secrets."
 _REFERENCE_PREFIX = "spark.kubernetes.driver.secretKeyRef."
@@ -31,7 +32,7 @@ def secret_environment(submission: Submission, _: SparkPod) -> Changes:
 
 
 def _variable(name: str, value: str) -> JsonObject:
-    parts = value.split(":")
+    parts = split(value, ":")
     if len(parts) != _REFERENCE_PARTS or not all(parts):
         raise DriverBuildError(f"{_REFERENCE_PREFIX}{name}", "must be a secret's name and a key in it, as in name:key")
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": parts[0], "key": parts[1]}}}

@@ -1,6 +1,9 @@
-"""Files that must be text."""
+"""Text as Java reads it."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+
+_BLANKS = "".join(map(chr, range(0x21)))
+"""Space, and all control characters before it: what Java trims. Blanks of Unicode are none."""
 
 
 def decoded(field: str, content: bytes) -> str:
@@ -9,3 +12,21 @@ def decoded(field: str, content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise DriverBuildError(field, "must be a text file in UTF-8") from error
+
+
+def trimmed(text: str) -> str:
+    """The text as `String.trim` leaves it."""
+    return text.strip(_BLANKS)
+
+
+def trimmed_but_lines(text: str) -> str:
+    """The text without blanks around it; an end of a line is none, where a file goes out of its way to have one."""
+    return text.strip(_BLANKS.replace("\r", "").replace("\n", ""))
+
+
+def split(text: str, separator: str) -> list[str]:
+    """The parts as `String.split` makes them: without those at the end that are empty, if there is a separator."""
+    if separator not in text:
+        return [text]
+    kept = text.rstrip(separator)
+    return kept.split(separator) if kept else []

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import NO_RESOURCE
 from airflow_provider_spark_operator.core.driver.pod import Submission, Upload
+from airflow_provider_spark_operator.core.driver.uris import file_path, without_alias
 
 UPLOAD_PATH_KEY = "spark.kubernetes.file.upload.path"
 _ARCHIVES_KEY = "spark.archives"
@@ -52,10 +53,8 @@ def upload(submission: Submission, key: str, uri: str) -> Upload:
         DriverBuildError: no upload path is configured; `key` is where the file was named.
     """
     base = submission.conf.text(UPLOAD_PATH_KEY)
-    plain, hash_sign, alias = uri.partition("#") if key == _ARCHIVES_KEY else (uri, "", "")
-    path = plain.removeprefix("file:")
-    source = "/" + path.lstrip("/") if path.startswith("//") else path
-    if not base:
+    source = file_path(uri)
+    if not base or source is None:
         raise DriverBuildError(
             key,
             f"{uri} is a file on the submitter's disk, which the driver cannot see: put it into the image and "
@@ -64,7 +63,8 @@ def upload(submission: Submission, key: str, uri: str) -> Upload:
     directory = submission.naming.upload_directory(f"{key}\0{uri}")
     target = f"{base.rstrip('/')}/{directory}/{source.rsplit('/', 1)[-1]}"
     if key == _ARCHIVES_KEY:
-        target = f"{_single_slash(target)}{hash_sign}{alias}"
+        _, alias = without_alias(uri)
+        target = f"{_single_slash(target)}#{alias}" if alias else _single_slash(target)
     return Upload(source, target)
 
 

@@ -12,6 +12,8 @@ _DRIVER_PREFIX = "spark.kubernetes.driver.volumes."
 _EXECUTOR_PREFIX = "spark.kubernetes.executor.volumes."
 _ON_DEMAND = "OnDemand"
 _SMALLEST_PLAIN_SIZE = 1024
+_LARGEST_LONG = (1 << 63) - 1
+_MOST_DIGITS = 1000
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ def volumes(submission: Submission, _: SparkPod) -> Changes:
         DriverBuildError: an unknown type, a setting that is missing or excludes another, or two volumes
             mounted at the same path.
     """
+    shared = submission.conf.boolean("spark.kubernetes.legacy.useReadWriteOnceAccessMode")
     found = _parse(submission.conf.with_prefix(_DRIVER_PREFIX), _DRIVER_PREFIX)
     _check_paths(found)
     if not found:
@@ -55,7 +58,7 @@ def volumes(submission: Submission, _: SparkPod) -> Changes:
         if volume.type == "persistentVolumeClaim":
             claim_name = f"{submission.naming.prefix}-driver-pvc-{index}"
             source["claimName"] = source["claimName"].replace(_ON_DEMAND, claim_name)
-            claims += _claims(submission, volume, source["claimName"])
+            claims += _claims(submission, volume, source["claimName"], shared=shared)
         sources.append({"name": volume.name, volume.type: source})
     return Changes(
         pod={"spec": {"volumes": sources}},
@@ -68,6 +71,7 @@ def check_executor_volumes(submission: Submission) -> None:
     """Raise DriverBuildError for executor volumes that the driver would stumble over."""
     for volume in _parse(submission.conf.with_prefix(_EXECUTOR_PREFIX), _EXECUTOR_PREFIX):
         _SOURCES[volume.type](volume)
+        volume.read_only()
 
 
 def _parse(settings: Mapping[str, str], prefix: str) -> list[_Volume]:
@@ -93,10 +97,16 @@ def _check(volume: _Volume) -> None:
     size = volume.settings.get("options.sizeLimit")
     if size == "":
         raise DriverBuildError(f"{volume.prefix}options.sizeLimit", "is empty: give a size as in 5Gi, or remove it")
-    if size and re.fullmatch(r"[0-9]{1,4}", size, re.ASCII) and int(size) < _SMALLEST_PLAIN_SIZE:
-        raise DriverBuildError(
-            f"{volume.prefix}options.sizeLimit", f"{size} means bytes, which is too small: add a unit, as in {size}Gi"
-        )
+    if size and re.fullmatch(r"[0-9]+", size, re.ASCII):
+        _check_bytes(f"{volume.prefix}options.sizeLimit", size)
+
+
+def _check_bytes(key: str, size: str) -> None:
+    """Raise DriverBuildError for a number without a unit that is less than a volume holds, or over 64 bits."""
+    if len(size) > _MOST_DIGITS or int(size) > _LARGEST_LONG:
+        raise DriverBuildError(key, f"{size} is larger than Spark can count")
+    if int(size) < _SMALLEST_PLAIN_SIZE:
+        raise DriverBuildError(key, f"{size} means bytes, which is too small: add a unit, as in {size}Gi")
 
 
 def _check_paths(found: list[_Volume]) -> None:
@@ -147,13 +157,12 @@ _SOURCES: Mapping[str, Callable[[_Volume], JsonObject]] = {
 }
 
 
-def _claims(submission: Submission, volume: _Volume, name: str) -> list[JsonObject]:
+def _claims(submission: Submission, volume: _Volume, name: str, *, shared: bool) -> list[JsonObject]:
     """The claim to create: one only if both its class and its size are given, whatever its name."""
     storage_class = volume.settings.get("options.storageClass")
     size = volume.settings.get("options.sizeLimit")
     if storage_class is None or size is None:
         return []
-    shared = submission.conf.boolean("spark.kubernetes.legacy.useReadWriteOnceAccessMode")
     metadata: JsonObject = {
         "name": name,
         "labels": _following(volume, "label.") | selector_label(submission),

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.memory import java_double, memory_mib
+from airflow_provider_spark_operator.core.driver.memory import memory_mib
+from airflow_provider_spark_operator.core.driver.numbers import java_double
 
 UNITS = {"": 20, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "p": 50}
 
@@ -15,7 +16,8 @@ def test_a_size_is_rounded_down_to_mebibytes(number, unit, upper):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "lots", "1.5g", "-1g", "+1g", "1 g", "1gib", "g", "9999999999p", "9999999999999999999b", "\u0661g"]
+    "text",
+    ["", "lots", "1.5g", "-1g", "+1g", "1 g", "1ei", "1bi", "g", "9999999999p", "9" * 19 + "b", "\u0661g"],
 )
 def test_anything_else_is_refused_and_the_key_named(text):
     with pytest.raises(DriverBuildError, match=r"spark\.driver\.memory") as refused:

@@ -1,0 +1,46 @@
+"""References to files, as Java and Spark take them: a URI, or, where it is none, a path."""
+
+import re
+from urllib.parse import unquote
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_OTHER = r"\u00a1-\U0010ffff"
+_URI = re.compile(
+    rf"(?:[A-Za-z][A-Za-z0-9+.-]*:(?=[^#]))?"
+    rf"(?://[A-Za-z0-9{_OTHER}_!.~'()*;:@&=+$,%\[\]-]*)?"
+    rf"(?:[A-Za-z0-9{_OTHER}_!.~'()*;:@&=+$,/-]|%[0-9A-Fa-f]{{2}})*"
+    rf"(?:\?(?:[A-Za-z0-9{_OTHER}_!.~'()*;:@&=+$,/?\[\]-]|%[0-9A-Fa-f]{{2}})*)?"
+    rf"(?:#(?:[A-Za-z0-9{_OTHER}_!.~'()*;:@&=+$,/?\[\]-]|%[0-9A-Fa-f]{{2}})*)?"
+)
+_QUOTED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}]")
+_FILE = "file:"
+
+
+def resolved(reference: str, directory: str) -> str:
+    """The reference as a URI, a path from `directory` as `file:/absolute/path`."""
+    uri = _URI.fullmatch(reference) is not None
+    if uri and _SCHEME.match(reference):
+        return reference
+    path, hash_sign, alias = reference.partition("#") if uri else (reference, "", "")
+    path = unquote(path) if hash_sign else path
+    absolute = path if path.startswith("/") else f"{directory.rstrip('/')}/{path}"
+    return f"{file_uri(absolute)}{hash_sign}{alias}"
+
+
+def file_uri(path: str) -> str:
+    """An absolute path as a URI."""
+    return _FILE + _QUOTED.sub(lambda match: f"%{ord(match[0]):02X}", path)
+
+
+def file_path(uri: str) -> str | None:
+    """The path that a URI `file:` names, None for any other; a fragment or query is no part of it."""
+    if not uri.startswith(_FILE):
+        return None
+    path = re.split("[?#]", uri[len(_FILE) :], maxsplit=1)[0]
+    return unquote("/" + path.lstrip("/"))
+
+
+def without_alias(uri: str) -> tuple[str, str]:
+    """The URI, and what it shall be called where it is used: the fragment, empty if there is none."""
+    plain, _, alias = uri.partition("#")
+    return plain, alias

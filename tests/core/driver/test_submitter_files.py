@@ -1,0 +1,50 @@
+"""Files of a submitter's disk, of which a resource has none."""
+
+import pytest
+
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.models.parse import parse_application
+
+K = "spark.kubernetes."
+EXCLUDED = f"{K}driver.pod.excludedFeatureSteps"
+KERBEROS = "org.apache.spark.deploy.k8s.features.KerberosConfDriverFeatureStep"
+
+
+def attempt(conf):
+    document = {
+        "apiVersion": "spark.apache.org/v1",
+        "kind": "SparkApplication",
+        "metadata": {"name": "app", "namespace": "ns", "uid": "1"},
+        "spec": {
+            "mainClass": "Main",
+            "jars": "local:///app.jar",
+            "runtimeVersions": {"sparkVersion": "4.3.0"},
+            "sparkConf": {f"{K}container.image": "spark", **conf},
+        },
+    }
+    return build_attempt(parse_application(document), 0, "operator")
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        (f"{K}kerberos.krb5.path", f"name that with {K}kerberos.krb5.configMapName"),
+        (f"{K}authenticate.driver.caCertFile", f"{K}authenticate.driver.mounted.caCertFile"),
+        (f"{K}authenticate.driver.clientKeyFile", f"{K}authenticate.driver.mounted.clientKeyFile"),
+        (f"{K}authenticate.driver.clientCertFile", f"{K}authenticate.driver.mounted.clientCertFile"),
+        ("spark.kerberos.keytab", "name it as local://"),
+    ],
+)
+def test_a_resource_that_names_one_is_told_what_to_do_instead(key, instead, tmp_path):
+    path = tmp_path / "krb5.conf"
+    path.write_text("the controller's own")
+    with pytest.raises(DriverBuildError) as refusal:
+        attempt({"spark.kerberos.principal": "me", "spark.kerberos.keytab": "local:///k", key: str(path)})
+    assert refusal.value.field == key
+    assert instead in refusal.value.sentence
+    assert "does not exist" not in refusal.value.sentence
+
+
+def test_one_that_no_step_reads_is_passed_on():
+    assert attempt({f"{K}kerberos.krb5.path": "/etc/krb5.conf", EXCLUDED: KERBEROS}).pod["kind"] == "Pod"
