@@ -195,6 +195,10 @@ def _ended(seen: Situation) -> Decision | None:
     return seen.move(ending.state, reason, message, driver_status=ending.driver_status)
 
 
+def _never_ended(seen: Situation) -> Decision | None:
+    return never_ended(seen, _driver_pod(seen))
+
+
 def _started(seen: Situation) -> Decision | None:
     pod = _driver_pod(seen)
     if not observation.has_started(pod, _main_container(seen)):
@@ -363,7 +367,7 @@ def _main_container(seen: Situation) -> str | None:
     return observation.main_container(seen.spec.spark_conf)
 
 
-_WITH_DRIVER: Final[tuple[Rule, ...]] = (_suspended, _missing, _ended, never_ended)
+_WITH_DRIVER: Final[tuple[Rule, ...]] = (_suspended, _missing, _ended, _never_ended)
 
 RULES_OF_DELETION: Final[tuple[Rule, ...]] = (_not_held_by_us, _released_before_deletion, _deleted)
 RULES: Final[Mapping[ApplicationState, tuple[Rule, ...]]] = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from airflow_provider_spark_operator.core import pods, policy, reasons
-from airflow_provider_spark_operator.core.decision import Decision, Present
+from airflow_provider_spark_operator.core.decision import Decision
 from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
 from airflow_provider_spark_operator.core.states import ApplicationState
 
@@ -23,19 +23,16 @@ def interruption(pod: Mapping[str, object]) -> str | None:
     return "The driver pod was deleted while it ran." if pods.deleted_before_its_end(pod) else None
 
 
-def never_ended(seen: Situation) -> Decision | None:
-    """Fail an application whose driver has been given as long to end as it has in a deletion of ours.
+def never_ended(seen: Situation, driver: Mapping[str, object]) -> Decision | None:
+    """Fail an application whose driver pod has been given as long to end as it has in a deletion of ours.
 
     That it is then deleted by force, before anything follows, is the business of the state that is entered.
     """
-    driver = seen.observed.driver
-    if not isinstance(driver, Present):
-        return None
     grace = policy.duration(seen.tolerations.application_timeout_config.force_termination_grace_period_millis)
-    what = _deleted(seen, driver.pod, grace) or _lost(seen, driver.pod, grace)
+    what = _deleted(seen, driver, grace) or _lost(seen, driver, grace)
     if what is None:
         return None
-    status = pods.status_of(driver.pod)
+    status = pods.status_of(driver)
     said = pods.disruption(status)
     message = what + (f": {said.rstrip('.')}." if said else ".")
     return seen.move(ApplicationState.FAILED, reasons.DRIVER_INTERRUPTED, message, driver_status=status)
