@@ -5,6 +5,7 @@ import base64
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ from airflow_provider_spark_operator.local.home import LocalClusterError, locked
 from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
 from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule
 from airflow_provider_spark_operator.local.kubelet.kubelet import Kubelet
+from airflow_provider_spark_operator.local.kubelet.recorder import EventRecorder
+from airflow_provider_spark_operator.local.workloads.controller import StatefulSetController
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.local.api.tls import ServerIdentity
@@ -97,16 +100,21 @@ class LocalCluster:
             raise LocalClusterError(f"the local cluster cannot listen on port {self._port}: {error}") from error
         access = ApiAccess(f"https://{_HOST}:{port}", identity.ca_file, token)
         logs.node = Kubelet(store, home, access, images=self._images)
+        sets = StatefulSetController(store, kinds, EventRecorder(store, "", lambda: datetime.now(UTC)))
         node = asyncio.create_task(logs.node.run(), name="kubelet")
+        workloads = asyncio.create_task(sets.run(), name="stateful sets")
         try:
             write_private(self.kubeconfig, _kubeconfig(access))
             yield
         finally:
+            workloads.cancel()  # before the node, whose pods it would replace
+            await asyncio.wait({workloads})
             node.cancel()
             await asyncio.wait({node})
             await server.stop()
-        if not node.cancelled() and (failure := node.exception()):
-            raise LocalClusterError(f"the node of the local cluster has failed: {failure}") from failure
+        for part, task in (("node", node), ("controller of StatefulSets", workloads)):
+            if not task.cancelled() and (failure := task.exception()):
+                raise LocalClusterError(f"the {part} of the local cluster has failed: {failure}") from failure
 
 
 class _NodeLogs:

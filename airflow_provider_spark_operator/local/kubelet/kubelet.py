@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.local.kubelet.memory import MemoryLimits
 from airflow_provider_spark_operator.local.kubelet.node import MAX_PODS, NODE_NAME, Node, node_document
 from airflow_provider_spark_operator.local.kubelet.pod import PodWorker
 from airflow_provider_spark_operator.local.kubelet.recorder import EventRecorder
+from airflow_provider_spark_operator.local.kubelet.services import ServiceAddresses
 from airflow_provider_spark_operator.local.kubelet.software import SparkSoftware
 
 _KEPT_LOG_FOLDERS = 100
@@ -55,10 +56,19 @@ class Kubelet:
         max_pods: int = MAX_PODS,
         clock: Callable[[], datetime] = _utc_now,
     ) -> None:
-        recorder = EventRecorder(store, NODE_NAME, clock)
-        software = SparkSoftware(home / "cache")
-        places, memory = asyncio.Semaphore(max_pods), MemoryLimits()
-        self._node = Node(store, home, api, images, software, recorder, clock, max_log_bytes, places, memory)
+        self._node = Node(
+            store,
+            home,
+            api,
+            images,
+            SparkSoftware(home / "cache"),
+            EventRecorder(store, NODE_NAME, clock),
+            clock,
+            max_log_bytes,
+            asyncio.Semaphore(max_pods),
+            MemoryLimits(),
+            ServiceAddresses(store),
+        )
         self._max_pods = max_pods
         self._store = store
         self._clock = clock

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +17,13 @@ from airflow_provider_spark_operator.local.kubelet.images import Runtime, runtim
 from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
 from airflow_provider_spark_operator.local.kubelet.node import Node
 from airflow_provider_spark_operator.local.kubelet.process import StartError
+from airflow_provider_spark_operator.local.kubelet.programs import (
+    MASTER,
+    WORKER,
+    is_started_by,
+    java_home,
+    write_daemon_scripts,
+)
 from airflow_provider_spark_operator.local.kubelet.quantities import parse_quantity
 from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
 from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
@@ -24,6 +31,7 @@ from airflow_provider_spark_operator.local.kubelet.spark import (
     IMAGE_HOME,
     WORK_FOLDER,
     ContainerPlace,
+    daemon_command,
     spark_command,
     spark_environment,
 )
@@ -31,6 +39,8 @@ from airflow_provider_spark_operator.local.kubelet.volumes import SERVICE_ACCOUN
 
 _TERMINATION_PATH = "/dev/termination-log"
 _INHERITED = ("LANG", "LC_ALL", "TZ")
+# Folders of Spark's home that its daemons write into.
+_WRITTEN = ("work", "logs")
 
 
 @dataclass(frozen=True)
@@ -73,17 +83,49 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
         (folder / name).mkdir(parents=True, exist_ok=True)
     own = container_environment(sandbox.pod, spec, sandbox.references, _cluster_environment(node.api.url))
     paths = _paths(sandbox, spec, folder, own, spark)
-    command, arguments = ([paths.rewrite(word) for word in words] for words in command_line(spec, own))
-    environment = _given_environment(sandbox.pod, folder)
-    environment |= {name: paths.rewrite(value) for name, value in own.items()}
+    namespace = str(sandbox.pod["metadata"]["namespace"])
+
+    def rewrite(text: str) -> str:
+        return node.services.resolved(paths.rewrite(text), namespace)
+
+    environment = _given_environment(sandbox.pod, folder) | {name: rewrite(value) for name, value in own.items()}
+    command, arguments = command_line(spec, own)
     if spark:
         environment = spark_environment(spark, environment)
-        place = ContainerPlace(folder / "work", folder / "tmp", sandbox.folders.credentials, paths)
-        if not command:
-            arguments = spark_command(spark, arguments, environment, place, node.api)
+        environment["JAVA_HOME"] = str(java_home(spark.java, folder / "java"))
+        place = ContainerPlace(folder / "work", folder / "tmp", sandbox.folders.credentials, rewrite)
+        paths = paths.extended(_daemon_scripts(node, sandbox.pod, [*command, *arguments], spark, environment, place))
+    command, arguments = ([rewrite(word) for word in words] for words in (command, arguments))
+    if spark and not command:
+        arguments = spark_command(spark, arguments, environment, place, node.api)
     if not command and not arguments:
         raise StartError("no command specified")
     return Launch([*command, *arguments], environment, _directory(spec, paths, folder), _memory_limit(spec))
+
+
+def _daemon_scripts(
+    node: Node,
+    pod: JsonObject,
+    words: Sequence[str],
+    spark: SparkRuntime,
+    environment: Mapping[str, str],
+    place: ContainerPlace,
+) -> dict[str, Path]:
+    """The scripts for the daemons that a container's command starts, by their paths in the container."""
+    metadata = pod["metadata"]
+
+    def moved(port: int) -> int:
+        return node.services.moved(str(metadata["namespace"]), str(metadata["name"]), port)
+
+    commands = {
+        daemon: daemon_command(daemon, spark, environment, place, moved)
+        for daemon in (MASTER, WORKER)
+        if is_started_by(daemon, words)
+    }
+    if not commands:
+        return {}
+    scripts = write_daemon_scripts(place.scratch / "sbin", spark.home, commands)
+    return {f"{IMAGE_HOME}/sbin/{name}": script for name, script in scripts.items()}
 
 
 def _paths(
@@ -100,6 +142,7 @@ def _paths(
     }
     if spark:
         given |= {IMAGE_HOME: spark.home, WORK_FOLDER: folder / "work"}
+        given |= {f"{IMAGE_HOME}/{name}": folder / "tmp" / name for name in _WRITTEN}
     mounts = mounted_folders(spec, sandbox.volumes, lambda text: expanded(text, variables))
     return PathMap(given).extended(mounts)
 

@@ -15,6 +15,7 @@ from airflow_provider_spark_operator.local.kubelet.images import ImageRule
 from airflow_provider_spark_operator.local.kubelet.memory import MemoryLimits
 from airflow_provider_spark_operator.local.kubelet.pod_status import ADDRESS
 from airflow_provider_spark_operator.local.kubelet.recorder import EventRecorder
+from airflow_provider_spark_operator.local.kubelet.services import ServiceAddresses
 from airflow_provider_spark_operator.local.kubelet.software import SparkSoftware
 
 NODE_NAME = "local"
@@ -39,6 +40,7 @@ class Node:
         max_log_bytes: the size at which a container's log file is put aside.
         places: one for each pod that may be on the node at a time.
         memory: ends containers that use too much of it.
+        services: where services are.
     """
 
     store: Store
@@ -51,6 +53,7 @@ class Node:
     max_log_bytes: int
     places: asyncio.Semaphore
     memory: MemoryLimits
+    services: ServiceAddresses
 
     def pod_folder(self, uid: str) -> Path:
         """The folder of a pod's volumes and scratch files; goes with the pod's end."""

@@ -1,4 +1,4 @@
-"""Events about pods, as `kubectl describe` shows them."""
+"""Events about pods and what makes them, as `kubectl describe` shows them."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class EventRecorder:
 
     Args:
         store: where they are written.
-        host: the node's name.
+        host: the node's name; empty for one who works on no node.
         clock: the present time.
     """
 
@@ -32,10 +32,10 @@ class EventRecorder:
     def record(
         self, pod: JsonObject, reason: str, message: str, *, container: str | None = None, component: str = "kubelet"
     ) -> None:
-        """Write an event about a pod; one that was written before is counted instead.
+        """Write an event about a pod, or another object; one that was written before is counted instead.
 
         Args:
-            pod: the pod.
+            pod: the pod, or other object.
             reason: one word; those of failures make a Warning.
             message: the sentence.
             container: the container of the pod that it is about.
@@ -72,8 +72,8 @@ class EventRecorder:
         metadata = pod["metadata"]
         now = timestamp(self._clock())
         involved = {
-            "apiVersion": "v1",
-            "kind": "Pod",
+            "apiVersion": pod.get("apiVersion", "v1"),
+            "kind": pod.get("kind", "Pod"),
             "name": metadata["name"],
             "namespace": metadata["namespace"],
             "uid": metadata["uid"],
@@ -89,7 +89,7 @@ class EventRecorder:
             "reason": reason,
             "message": message,
             "type": "Warning" if reason.startswith(_WARNINGS) else "Normal",
-            "source": {"component": component, "host": self._host},
+            "source": {"component": component} | ({"host": self._host} if self._host else {}),
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,

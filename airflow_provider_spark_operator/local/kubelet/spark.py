@@ -7,14 +7,15 @@ address, token and certificate on its command line, which is stronger than its p
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
 from airflow_provider_spark_operator.local.kubelet.class_archive import recording_options, starting_options
 from airflow_provider_spark_operator.local.kubelet.java import Java
-from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
+from airflow_provider_spark_operator.local.kubelet.process import StartError
+from airflow_provider_spark_operator.local.kubelet.programs import MASTER, Daemon
 from airflow_provider_spark_operator.local.kubelet.properties import read_properties, write_properties
 from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
 
@@ -29,6 +30,8 @@ _JAVA_OPTION = "SPARK_JAVA_OPT_"
 # Paths of the executors' pods and of the machine, whose turn comes when those pods are started.
 _EXECUTOR_VOLUMES = "spark.kubernetes.executor.volumes."
 _LOOPBACK = "127.0.0.1"
+_MASTER_PORTS = {"SPARK_MASTER_PORT": 7077, "SPARK_MASTER_WEBUI_PORT": 8080}
+_REST_PORT = 6066
 # As the launcher has them (`JavaModuleOptions`), without the module that few runtimes have.
 _OPENED = (
     "java.base/java.lang",
@@ -70,20 +73,19 @@ class ContainerPlace:
         work: the directory it starts in.
         scratch: for files of the runtime.
         credentials: the folder with the files `token` and `ca.crt`.
-        paths: where the container's paths are.
+        rewrite: turns the container's paths and services in a text into those of this machine.
     """
 
     work: Path
     scratch: Path
     credentials: Path
-    paths: PathMap
+    rewrite: Callable[[str], str]
 
 
 def spark_environment(runtime: SparkRuntime, environment: Mapping[str, str]) -> dict[str, str]:
-    """A container's environment with what a Spark image would set in its own."""
+    """A container's environment with what a Spark image would set in its own, but for JAVA_HOME."""
     result = dict(environment)
     result["SPARK_HOME"] = str(runtime.home)
-    result["JAVA_HOME"] = str(runtime.java.home)
     result["SPARK_LOCAL_IP"] = _LOOPBACK
     result["PYTHONPATH"] = ":".join(filter(None, (environment.get("PYTHONPATH"), str(runtime.home.parent))))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
@@ -109,6 +111,7 @@ def spark_command(
         api: how the driver reaches the API server.
 
     Raises:
+        StartError: a setting cannot be read.
         OSError: the driver's properties file cannot be read or its copy not be written.
     """
     if arguments[:1] == ["driver"]:
@@ -116,6 +119,42 @@ def spark_command(
     if arguments[:1] == ["executor"]:
         return _executor(runtime, environment, place)
     return list(arguments)
+
+
+def daemon_command(
+    daemon: Daemon,
+    runtime: SparkRuntime,
+    environment: Mapping[str, str],
+    place: ContainerPlace,
+    moved: Callable[[int], int],
+) -> list[str]:
+    """The command that runs a standalone master or worker; arguments may follow.
+
+    Args:
+        daemon: which of them.
+        runtime: the Spark to run.
+        environment: the container's environment, with this machine's paths.
+        place: its folders.
+        moved: the free port for one that the master is to listen on.
+
+    Raises:
+        StartError: a setting cannot be read.
+    """
+    options = [
+        f"-Xmx{_memory(environment.get('SPARK_DAEMON_MEMORY', '1g'))}",
+        *_options(environment, "SPARK_DAEMON_JAVA_OPTS"),
+        *_options(environment, daemon.options_variable),
+    ]
+    if daemon == MASTER:
+        port, page = (_port(environment, name, default) for name, default in _MASTER_PORTS.items())
+        options.append(f"-Dspark.master.rest.port={moved(_REST_PORT)}")
+        words = ["--port", str(moved(port)), "--webui-port", str(moved(page))]
+    else:
+        # All workers share one address, so that none can have the port that applications expect it on.
+        options.append("-Dspark.shuffle.service.port=0")
+        words = ["--port", "0", "--webui-port", "0", "--work-dir", str(place.work / "work")]
+    class_path = _class_path(runtime, environment, environment.get("SPARK_DAEMON_CLASSPATH"))
+    return [*_java(runtime, place, options), "-cp", class_path, daemon.main_class, "--host", _LOOPBACK, *words]
 
 
 def _driver(
@@ -131,16 +170,15 @@ def _driver(
         position = words.index(_PROPERTIES_OPTION) + 1
         entries = read_properties(Path(words[position]).read_text(encoding="utf-8"))
         properties = {
-            key: value if key.startswith(_EXECUTOR_VOLUMES) else place.paths.rewrite(value)
-            for key, value in entries.items()
+            key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
         }
         copy = place.scratch / "spark.properties"
         copy.write_text(write_properties(properties), encoding="utf-8")
         words[position] = str(copy)
     options = [
         f"-Xmx{_memory(properties.get('spark.driver.memory', '1g'))}",
-        *shlex.split(properties.get("spark.driver.defaultJavaOptions", "")),
-        *shlex.split(properties.get("spark.driver.extraJavaOptions", "")),
+        *_options(properties, "spark.driver.defaultJavaOptions"),
+        *_options(properties, "spark.driver.extraJavaOptions"),
     ]
     library = properties.get("spark.driver.extraLibraryPath")
     if library:
@@ -243,6 +281,21 @@ def _runs_on(option: str, java: Java) -> bool:
     if not option.startswith(_ADD_MODULES):
         return True
     return set(option.removeprefix(_ADD_MODULES).split(",")) <= java.modules
+
+
+def _options(settings: Mapping[str, str], name: str) -> list[str]:
+    """The words of a setting, divided as a shell divides them."""
+    try:
+        return shlex.split(settings.get(name, ""))
+    except ValueError as error:
+        raise StartError(f"{name} cannot be divided into options: {error}") from error
+
+
+def _port(environment: Mapping[str, str], name: str, default: int) -> int:
+    try:
+        return int(environment.get(name, default))
+    except ValueError:
+        raise StartError(f"{name} is no port: {environment[name]!r}") from None
 
 
 def _numbered_options(environment: Mapping[str, str]) -> list[str]:

@@ -6,10 +6,13 @@ import pytest
 from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
 from airflow_provider_spark_operator.local.kubelet.java import Java
 from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
+from airflow_provider_spark_operator.local.kubelet.process import StartError
+from airflow_provider_spark_operator.local.kubelet.programs import MASTER, WORKER
 from airflow_provider_spark_operator.local.kubelet.properties import read_properties
 from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
 from airflow_provider_spark_operator.local.kubelet.spark import (
     ContainerPlace,
+    daemon_command,
     spark_command,
     spark_environment,
 )
@@ -23,7 +26,7 @@ API = ApiAccess("https://127.0.0.1:6443", Path("/ca.crt"), "token")
 def place(tmp_path: Path) -> ContainerPlace:
     (tmp_path / "tmp").mkdir()
     paths = PathMap({"/opt/spark": SPARK.home, "/opt/spark/conf": tmp_path / "conf"})
-    return ContainerPlace(tmp_path / "work", tmp_path / "tmp", tmp_path / "credentials", paths)
+    return ContainerPlace(tmp_path / "work", tmp_path / "tmp", tmp_path / "credentials", paths.rewrite)
 
 
 def driver(place: ContainerPlace, properties: str, *words: str, environment: dict[str, str] | None = None) -> list[str]:
@@ -141,3 +144,42 @@ def test_python_is_the_running_one_unless_the_machine_has_the_wanted(wanted: str
 
 def test_a_pods_own_python_path_comes_first() -> None:
     assert spark_environment(SPARK, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/mine:/site-packages"
+
+
+def test_a_master_listens_on_the_ports_that_stand_for_its_own(place: ContainerPlace) -> None:
+    environment = {"SPARK_MASTER_OPTS": '-Da="b \\"c\\"" -Dspark.master.rest.port=6066', "SPARK_DAEMON_MEMORY": "2g"}
+
+    command = daemon_command(MASTER, SPARK, environment, place, lambda port: port + 10000)
+
+    main = command.index("org.apache.spark.deploy.master.Master")
+    assert command[main + 1 :] == ["--host", "127.0.0.1", "--port", "17077", "--webui-port", "18080"]
+    assert '-Da=b "c"' in command[:main]
+    assert "-Xmx2g" in command[:main]
+    assert command.index("-Dspark.master.rest.port=16066") > command.index("-Dspark.master.rest.port=6066")
+
+
+def test_a_worker_listens_on_any_ports_and_works_in_its_own_folder(place: ContainerPlace) -> None:
+    command = daemon_command(WORKER, SPARK, {}, place, lambda port: port)
+
+    assert command[command.index("--port") + 1] == command[command.index("--webui-port") + 1] == "0"
+    assert command[command.index("--work-dir") + 1] == str(place.work / "work")
+    assert "-Dspark.shuffle.service.port=0" in command
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"SPARK_MASTER_OPTS": '-Da="b'}, "SPARK_MASTER_OPTS cannot be divided into options: No closing quotation"),
+        ({"SPARK_MASTER_PORT": "tcp://10.0.0.1:7077"}, "SPARK_MASTER_PORT is no port: 'tcp://10.0.0.1:7077'"),
+    ],
+)
+def test_a_daemon_with_settings_that_make_no_sense_does_not_start(
+    place: ContainerPlace, environment: dict[str, str], message: str
+) -> None:
+    with pytest.raises(StartError, match=message):
+        daemon_command(MASTER, SPARK, environment, place, lambda port: port)
+
+
+def test_a_driver_with_options_that_make_no_sense_does_not_start(place: ContainerPlace) -> None:
+    with pytest.raises(StartError, match=r"spark\.driver\.extraJavaOptions cannot be divided into options"):
+        driver(place, "spark.driver.extraJavaOptions=-Da='b\n")

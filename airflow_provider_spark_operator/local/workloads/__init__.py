@@ -1,0 +1,1 @@
+"""Controllers of the local cluster: what makes pods of other objects."""

@@ -1,0 +1,98 @@
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, SERVICES
+from airflow_provider_spark_operator.local.api.store import Store
+from airflow_provider_spark_operator.local.kubelet.services import ServiceAddresses
+
+MASTER = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh && sleep 1"]}
+PORTS = [{"name": "spark", "containerPort": 7077}, {"name": "web", "containerPort": 8080}]
+
+
+@pytest.fixture
+def store() -> Store:
+    made = Store()
+    for name in ("default", "other"):
+        made.create(NAMESPACES, None, {"metadata": {"name": name}})
+    return made
+
+
+@pytest.fixture
+def addresses(store: Store) -> ServiceAddresses:
+    return ServiceAddresses(store)
+
+
+def create_service(store: Store, *ports: Mapping[str, Any], namespace: str = "default") -> None:
+    spec = {"selector": {"app": "it"}, "ports": list(ports)}
+    store.create(SERVICES, namespace, {"metadata": {"name": "it-svc"}, "spec": spec})
+
+
+def create_pod(store: Store, namespace: str = "default", name: str = "it-0", **container: Any) -> None:
+    entry = {"name": "main", "image": "i:1", "ports": PORTS, **container}
+    metadata = {"name": name, "labels": {"app": "it", "more": "x"}}
+    store.create(PODS, namespace, {"metadata": metadata, "spec": {"containers": [entry]}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "it-svc:80",
+        "it-svc.default:80",
+        "it-svc.default.svc:80",
+        "it-svc.default.svc.cluster.local:80",
+        "http://it-svc:80/path",
+        "a,it-svc:80,b",
+    ],
+)
+def test_a_port_of_a_service_is_that_of_its_pod(store: Store, addresses: ServiceAddresses, text: str) -> None:
+    create_service(store, {"port": 80, "targetPort": "web"})
+    create_pod(store)
+
+    resolved = addresses.resolved(text, "default")
+
+    assert "127.0.0.1:8080" in resolved
+    assert "it-svc" not in resolved
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["it-svc:81", "it-svc", "other-svc:80", "my-it-svc:80", "it-svc:801", "it-svc.example.org:80", "it-svc.other:80"],
+)
+def test_anything_else_stays_as_it_is(store: Store, addresses: ServiceAddresses, text: str) -> None:
+    create_service(store, {"port": 80})
+    create_pod(store)
+
+    assert addresses.resolved(text, "default") == text
+
+
+def test_a_service_of_another_namespace_is_named_with_it(store: Store, addresses: ServiceAddresses) -> None:
+    create_service(store, {"port": 80, "targetPort": 8080}, namespace="other")
+
+    assert addresses.resolved("it-svc.other:80 it-svc:80", "default") == "127.0.0.1:8080 it-svc:80"
+
+
+def test_a_master_has_free_ports_that_stay_while_its_pod_is_replaced(store: Store, addresses: ServiceAddresses) -> None:
+    create_service(store, {"port": 7077, "targetPort": "spark"}, {"port": 8080, "targetPort": "web"})
+    create_pod(store, **MASTER)
+
+    resolved = addresses.resolved("spark://it-svc:7077", "default")
+    store.delete(PODS, "default", "it-0", grace_seconds=0)
+    create_pod(store, **MASTER)
+
+    assert resolved == f"spark://127.0.0.1:{addresses.moved('default', 'it-0', 7077)}"
+    assert addresses.resolved("spark://it-svc:7077", "default") == resolved
+    assert addresses.moved("default", "it-0", 8080) != addresses.moved("default", "it-0", 7077)
+    assert addresses.moved("other", "it-0", 7077) != addresses.moved("default", "it-0", 7077)
+
+
+def test_the_ports_of_many_pods_that_are_gone_are_forgotten(store: Store, addresses: ServiceAddresses) -> None:
+    create_pod(store, **MASTER)
+    kept = addresses.moved("default", "it-0", 7077)
+
+    for number in range(300):
+        addresses.moved("default", f"gone-{number}", 7077)
+
+    assert addresses.moved("default", "it-0", 7077) == kept
+    assert len(addresses._moved) < 150

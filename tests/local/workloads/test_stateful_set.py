@@ -1,0 +1,163 @@
+"""What a StatefulSet calls for, by the state of its pods."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.local.workloads.stateful_set import belongs_to, decide
+
+Json = dict[str, Any]
+
+
+def stateful_set(replicas: int | None = 3, status: Json | None = None, **spec: Any) -> Json:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "i:1"}]}}
+    fields = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template, **spec}
+    return {"metadata": {"name": "web", "namespace": "default", "uid": "u1"}, "spec": fields, "status": status or {}}
+
+
+def parallel(replicas: int = 3, **spec: Any) -> Json:
+    return stateful_set(replicas, podManagementPolicy="Parallel", **spec)
+
+
+def edited(document: Json) -> Json:
+    """The set with another image in its template."""
+    template = {"spec": {"containers": [{"name": "main", "image": "i:2"}]}}
+    return document | {"spec": document["spec"] | {"template": template}}
+
+
+def pod(document: Json, number: int, state: str = "ready") -> Json:
+    """A pod as the set makes it: ready, waiting, failed or going."""
+    alone = document | {"spec": document["spec"] | {"replicas": 1, "ordinals": {"start": number}}}
+    made = dict(decide(alone, []).creations[0])
+    phase = {"waiting": "Pending", "failed": "Failed"}.get(state, "Running")
+    made["status"] = {"phase": phase, "conditions": [{"type": "Ready", "status": str(state == "ready")}]}
+    if state == "going":
+        made["metadata"] = made["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    return made
+
+
+def names(documents: Any) -> list[str]:
+    return [document["metadata"]["name"] for document in documents]
+
+
+def steps(document: Json, *pods: Json) -> tuple[list[str], list[str]]:
+    """The names of the pods to create, and of those to delete."""
+    decision = decide(document, pods)
+    return names(decision.creations), list(decision.deletions)
+
+
+def test_pods_come_one_after_the_other_each_when_the_one_before_is_ready() -> None:
+    it = stateful_set()
+
+    assert steps(it) == (["web-0"], [])
+    assert steps(it, pod(it, 0, "waiting")) == ([], [])
+    assert steps(it, pod(it, 0)) == (["web-1"], [])
+    assert steps(it, pod(it, 0), pod(it, 1)) == (["web-2"], [])
+    assert steps(it, pod(it, 0), pod(it, 1), pod(it, 2)) == ([], [])
+
+
+def test_parallel_pods_come_and_go_at_once() -> None:
+    it = parallel()
+
+    assert steps(it) == (["web-0", "web-1", "web-2"], [])
+    assert steps(parallel(1), *(pod(it, number, "waiting") for number in range(3))) == ([], ["web-2", "web-1"])
+
+
+def test_one_pod_is_the_default() -> None:
+    assert steps(stateful_set(None, podManagementPolicy="Parallel")) == (["web-0"], [])
+
+
+def test_numbers_may_begin_elsewhere() -> None:
+    assert steps(parallel(2, ordinals={"start": 5})) == (["web-5", "web-6"], [])
+
+
+def test_pods_go_from_the_last_one_at_a_time_when_the_others_are_ready() -> None:
+    it = stateful_set()
+    fewer = stateful_set(1)
+
+    assert steps(fewer, *(pod(it, number) for number in range(3))) == ([], ["web-2"])
+    assert steps(fewer, pod(it, 0), pod(it, 1), pod(it, 2, "going")) == ([], [])
+    assert steps(fewer, pod(it, 0, "waiting"), pod(it, 1)) == ([], [])
+
+
+@pytest.mark.parametrize("make", [stateful_set, parallel])
+def test_a_pod_that_has_failed_is_replaced(make: Any) -> None:
+    it = make()
+
+    assert steps(it, pod(it, 0), pod(it, 1, "failed"), pod(it, 2)) == ([], ["web-1"])
+    assert steps(it, pod(it, 0), pod(it, 1, "going"), pod(it, 2)) == ([], [])
+    assert steps(it, pod(it, 0), pod(it, 2)) == (["web-1"], [])
+
+
+def test_pods_of_an_earlier_template_are_replaced_from_the_last_one_at_a_time() -> None:
+    old = stateful_set()
+    new = edited(old)
+
+    assert steps(new, *(pod(old, number) for number in range(3))) == ([], ["web-2"])
+    assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2, "waiting")) == ([], [])
+    assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2)) == ([], ["web-1"])
+
+
+def test_pods_below_the_partition_stay() -> None:
+    old = stateful_set()
+    new = edited(old)
+    new["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+
+    assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2)) == ([], [])
+
+
+def test_with_on_delete_pods_are_replaced_when_somebody_deletes_them() -> None:
+    old = stateful_set(updateStrategy={"type": "OnDelete"})
+    new = edited(old)
+
+    assert steps(new, *(pod(old, number) for number in range(3))) == ([], [])
+    assert steps(new, pod(old, 0), pod(old, 1)) == (["web-2"], [])
+
+
+def test_a_pod_has_its_name_as_host_name_and_belongs_to_the_set() -> None:
+    it = parallel(1, serviceName="web-svc")
+    made = decide(it, []).creations[0]
+
+    assert (made["spec"]["hostname"], made["spec"]["subdomain"]) == ("web-0", "web-svc")
+    assert made["metadata"]["labels"]["app"] == "web"
+    assert made["metadata"]["labels"]["statefulset.kubernetes.io/pod-name"] == "web-0"
+    assert made["metadata"]["labels"]["apps.kubernetes.io/pod-index"] == "0"
+    assert belongs_to(it, made)
+    assert not belongs_to(it | {"metadata": it["metadata"] | {"uid": "u2"}}, made)
+
+
+def test_each_pod_has_claims_of_its_own() -> None:
+    template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    decision = decide(parallel(2, volumeClaimTemplates=[template]), [])
+
+    assert names(decision.claims) == ["data-web-0", "data-web-1"]
+    volumes = [made["spec"]["volumes"] for made in decision.creations]
+    assert volumes[1] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-web-1"}}]
+
+
+def test_pods_of_other_names_are_left_alone() -> None:
+    it = parallel(0)
+    stranger = pod(it, 0) | {"metadata": pod(it, 0)["metadata"] | {"name": "web-x"}}
+
+    assert steps(it, stranger) == ([], [])
+
+
+def test_the_status_counts_pods_and_tells_the_old_template_from_the_new_one() -> None:
+    old = stateful_set()
+    first = decide(old, [pod(old, number) for number in range(3)]).status
+    new = edited(old) | {"status": first}
+
+    changing = decide(new, [pod(old, 0), pod(old, 1), pod(new, 2, "waiting")]).status
+    done = decide(new | {"status": changing}, [pod(new, number) for number in range(3)]).status
+
+    assert (first["replicas"], first["readyReplicas"], first["updatedReplicas"]) == (3, 3, 3)
+    assert (changing["readyReplicas"], changing["currentReplicas"], changing["updatedReplicas"]) == (2, 2, 1)
+    assert changing["currentRevision"] == first["updateRevision"] != changing["updateRevision"]
+    assert done["currentRevision"] == done["updateRevision"] == changing["updateRevision"]
+
+
+def test_without_pods_the_status_has_no_zeros_that_kubernetes_leaves_out() -> None:
+    status = decide(stateful_set(0), []).status
+
+    assert (status["replicas"], status["availableReplicas"]) == (0, 0)
+    assert not {"readyReplicas", "currentReplicas", "updatedReplicas"} & set(status)
