@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TASK_INSTANCE_ID
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.follow.annotate import annotate
+from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
@@ -218,7 +219,10 @@ async def _take_over(
 
 async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
     created = await client.create(resource, body, body["metadata"]["namespace"])
-    return Submission(ApplicationReference.of(created, resource), adopted=False, resource=created)
+    reference = ApplicationReference.of(created, resource)
+    if dropped := dropped_fields(body, created):
+        logger.warning("%s is without %s: this cluster's definition has no such field", reference, names(dropped))
+    return Submission(reference, adopted=False, resource=created)
 
 
 async def _create_unowned(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:

@@ -2,9 +2,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.crds.schema import at
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome
 from airflow_provider_spark_operator.follow.cancel_try import cancel_try
 from airflow_provider_spark_operator.follow.reference import resource_of
@@ -43,6 +45,12 @@ async def bare(access: ClusterAccess) -> AsyncIterator[KubeClient]:
 async def install(client: KubeClient, *versions: str, **which: tuple[str, ...]) -> None:
     for definition in definitions_serving(*versions, **which):
         await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+
+
+def drop(definition: dict[str, Any], *path: str) -> None:
+    """Take a field out of a definition, as one has it that is older than the field."""
+    for version in definition["spec"]["versions"]:
+        del at(version["schema"]["openAPIV3Schema"], ".".join(path[:-1]))["properties"][path[-1]]
 
 
 def in_version(version: str, name: str = "pi") -> dict[str, object]:
@@ -178,3 +186,18 @@ async def test_a_served_version_is_not_worth_a_word(bare: KubeClient, caplog: py
 async def test_without_definitions_nothing_is_submitted(bare: KubeClient) -> None:
     with pytest.raises(KindNotServed, match="does not know SparkApplication"):
         await submit(bare, in_version("v1"), "jobs")
+
+
+async def test_what_the_clusters_definition_does_not_know_is_told(
+    bare: KubeClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    for definition in definitions_serving("v1beta1", kinds=("SparkApplication",)):
+        drop(definition, "spec", "suspend")
+        drop(definition, "spec", "applicationTolerations", "ttlAfterStopMillis")
+        await bare.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+    tolerations = {"ttlAfterStopMillis": 5, "resourceRetainPolicy": "Always"}
+    await submit(bare, document("pi", suspend=True, applicationTolerations=tolerations), "jobs")
+    assert caplog.messages == [
+        "SparkApplication jobs/pi is without spec.suspend, spec.applicationTolerations.ttlAfterStopMillis: "
+        "this cluster's definition has no such field"
+    ]

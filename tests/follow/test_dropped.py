@@ -1,0 +1,30 @@
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored", "dropped"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, []),
+        ({"a": 1}, {"a": 2}, []),
+        ({"a": 1, "b": 2}, {"a": 1}, ["spec.b"]),
+        ({"a": None}, {}, []),
+        ({"a": {"b": {"c": 1}}}, {"a": {}}, ["spec.a.b"]),
+        ({"a": [{"b": 1}, {"c": 1}]}, {"a": [{"b": 1}, {}]}, ["spec.a[1].c"]),
+        ({"a": [1, 2]}, {"a": [1]}, []),
+        ({"a": {"b": 1}}, {"a": "text"}, []),
+    ],
+    ids=["added", "changed", "gone", "null", "the outermost alone", "in a list", "a shorter list", "another type"],
+)
+def test_what_is_gone_is_named_and_nothing_else(
+    sent: dict[str, Any], stored: dict[str, Any], dropped: list[str]
+) -> None:
+    assert dropped_fields({"spec": sent}, {"spec": stored}) == dropped
+
+
+def test_of_many_fields_the_first_are_named() -> None:
+    assert names(["a", "b"]) == "a, b"
+    assert names(list("abcdefgh")) == "a, b, c, d, e and 3 more"
