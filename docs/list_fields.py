@@ -14,11 +14,74 @@ FOLDER = Path(__file__).parent
 _MODELS: Final[Mapping[str, type[BaseModel]]] = {"SparkApplication": SparkApplication, "SparkCluster": SparkCluster}
 
 _INTRODUCTION = """\
-# Fields of the resources
+# The resources: versions and fields
 
 `spark-operator crds` prints the CustomResourceDefinitions, generated from the package's models. They accept what
-those of the Apache operator accept; of their own they have `spec.suspend` and the `reason` of a state. Versions v1
-(stored), v1beta1 and v1alpha1 are served with one schema, so that no document needs to be converted.
+those of the Apache operator accept, in v1 and in its earlier versions; of their own they have `spec.suspend` and the
+`reason` of a state.
+
+## Versions
+
+| Version | Here | Written by |
+|---|---|---|
+| `spark.apache.org/v1` | served, stored | the Apache operator today |
+| `spark.apache.org/v1beta1` | served | the Apache operator before, which still serves it |
+| `spark.apache.org/v1alpha1` | served | the first documents of the Apache operator, which serves it no more |
+
+All have one schema: a document in one of them needs no change to be one in another, and an object that was created in
+one is read in all.
+
+**A cluster that serves other versions.** The operator, the sensor and their triggers ask the API which versions it
+serves (`/apis/spark.apache.org/…`, a right that everybody has unless it was taken away; where it was, a document goes
+as it is). A version that is served is kept. Another one is turned into the newest that is, and the log says so:
+
+```
+apiVersion spark.apache.org/v1alpha1 of SparkApplication is not served by this cluster: used spark.apache.org/v1
+```
+
+So a document in v1alpha1 runs where only v1 is served, and one in v1 where an earlier Apache operator serves v1beta1
+alone. A task that waits while the definitions are replaced goes on in the version that is served then. The API drops
+fields that its definition does not have, as the Apache operator's drop `suspend`, and its v1beta1 many more of v1; they
+are named in a warning:
+
+```
+SparkApplication jobs/pi is without spec.suspend: this cluster's definition has no such field
+```
+
+Where the kind is not served at all, or only in a version whose fields are not known here, nothing is submitted: the
+message says so and how to install the definitions. The same ends `spark-operator reconcile`, with exit code 3, where
+the cluster does not serve v1: the definitions of earlier versions drop the counters and words of the status by which
+it goes.
+
+**The first example** of the Apache operator's documentation runs as it was printed:
+
+```yaml
+apiVersion: spark.apache.org/v1alpha1
+kind: SparkApplication
+metadata:
+  name: pi
+spec:
+  # Entry point for the app
+  mainClass: "org.apache.spark.examples.SparkPi"
+  jars: "local:///opt/spark/examples/jars/spark-examples.jar"
+  sparkConf:
+    spark.dynamicAllocation.enabled: "true"
+    spark.dynamicAllocation.shuffleTracking.enabled: "true"
+    spark.dynamicAllocation.maxExecutors: "3"
+    spark.log.structuredLogging.enabled: "false"
+    spark.kubernetes.authenticate.driver.serviceAccountName: "spark"
+    spark.kubernetes.container.image: "apache/spark:4.0.0-preview2"
+  applicationTolerations:
+    resourceRetainPolicy: OnFailure
+  runtimeVersions:
+    scalaVersion: "2.13"
+    sparkVersion: "4.0.0-preview2"
+```
+
+On the local cluster its image stands for the installed package `pyspark`, and that of PyPI lacks the jar of examples,
+which has to be put into the package's folder `examples/jars` before. What Spark runs there is that package's version.
+
+## Fields
 
 Made by `python docs/list_fields.py`. A default is what is assumed where a field is absent. Durations are whole
 milliseconds. Timeouts of 0 or less are off, and so are negative values of `resourceRetainDurationMillis` and
@@ -33,7 +96,7 @@ def page() -> str:
     for definition in custom_resource_definitions():
         kind = definition["spec"]["names"]["kind"]
         schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-        lines += [f"## {kind}", "", f"Short name `{definition['spec']['names']['shortNames'][0]}`.", ""]
+        lines += [f"### {kind}", "", f"Short name `{definition['spec']['names']['shortNames'][0]}`.", ""]
         lines += ["| Field | Type | Default |", "|---|---|---|"]
         lines += [
             f"| `{path}` | {_type(part)} | {default} |" for path, part, default in _fields(schema, _defaults(kind))

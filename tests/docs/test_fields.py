@@ -1,6 +1,9 @@
 """The page of the fields is that of the definitions."""
 
 import re
+from pathlib import Path
+
+import yaml
 
 from airflow_provider_spark_operator.core.models.application import RestartConfig, SparkApplicationSpec
 from docs import list_fields
@@ -18,3 +21,9 @@ def test_every_field_is_on_the_page_with_its_default():
     shown = rows["applicationTolerations.restartConfig.maxRestartAttempts"]
     assert shown == f"`{RestartConfig().max_restart_attempts}`"
     assert rows["runtimeVersions.sparkVersion"] == "required"
+
+
+def test_the_first_example_is_the_one_that_is_run():
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", list_fields.page(), re.MULTILINE | re.DOTALL)
+    golden = Path(__file__).parents[1] / "golden" / "apache_operator" / "documents" / "pi-v1alpha1.yaml"
+    assert yaml.safe_load(example) == yaml.safe_load(golden.read_text())
