@@ -197,7 +197,8 @@ async def test_what_the_clusters_definition_does_not_know_is_told(
         await bare.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
     tolerations = {"ttlAfterStopMillis": 5, "resourceRetainPolicy": "Always"}
     await submit(bare, document("pi", suspend=True, applicationTolerations=tolerations), "jobs")
-    assert caplog.messages == [
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert warnings == [
         "SparkApplication jobs/pi is without spec.suspend, spec.applicationTolerations.ttlAfterStopMillis: "
         "this cluster's definition has no such field"
     ]
