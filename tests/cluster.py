@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_DRIVER,
     ROLE_EXECUTOR,
 )
+from airflow_provider_spark_operator.core.states import TERMINATED
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
 from airflow_provider_spark_operator.local.api.registry import KindRegistry
@@ -285,6 +286,15 @@ class Cluster:
         def holds() -> bool:
             items, _ = self.store.list(self.kind, None, labels=None, fields=None)
             return any(_state(item) == state for item in items)
+
+        self.wait_until(holds)
+
+    def wait_for_end(self) -> None:
+        """Wait until every application has ended."""
+
+        def holds() -> bool:
+            items, _ = self.store.list(self.kind, None, labels=None, fields=None)
+            return all(_state(item) in TERMINATED for item in items)
 
         self.wait_until(holds)
 

@@ -1,0 +1,310 @@
+"""Defects that others' operators for Spark on Kubernetes have had, and hazards of Airflow itself; none of them here.
+
+Each test is named for what went wrong, and its docstring says where it was reported.
+"""
+
+import asyncio
+import os
+import signal
+from datetime import timedelta
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationTimedOut,
+)
+from airflow_provider_spark_operator.triggers import spark_application
+from airflow_provider_spark_operator.triggers.event import EventKind
+from airflow_provider_spark_operator.triggers.task_instance import Fate
+from tests.cluster import fail, run_on, stay_submitted, succeed
+from tests.operators.tasks import DOCUMENT, operator
+from tests.task import TaskInstance, defer, fire, run, stored, when_told
+
+
+@pytest.fixture
+def created(cluster, monkeypatch):
+    """Everything that was ever created, kind by kind."""
+    kinds = []
+    create = cluster.store.create
+
+    def note(kind, *arguments, **options):
+        kinds.append(kind.plural)
+        return create(kind, *arguments, **options)
+
+    monkeypatch.setattr(cluster.store, "create", note)
+    return kinds
+
+
+@pytest.fixture
+def fate(monkeypatch):
+    """Decide what Airflow says of the task."""
+
+    def decide(answer):
+        monkeypatch.setattr(spark_application, "fate", lambda stamp: answer)
+        monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: answer)
+
+    return decide
+
+
+async def following(trigger):
+    """Run the trigger as the triggerer does, until it follows its application."""
+    ready = asyncio.Event()
+    with when_told("RunningHealthy", ready.set):
+        task = asyncio.create_task(anext(trigger.run()))
+        await asyncio.wait_for(ready.wait(), 60)
+    return task
+
+
+async def stopped(trigger, task):
+    """End the trigger as the triggerer does after what it takes for a person's action."""
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    await trigger.on_kill()
+
+
+def test_a_task_that_resumes_creates_nothing_a_second_time(cluster, created):
+    """apache/airflow#66437: deferrable mode created a second, empty pod."""
+    assert run(operator(), TaskInstance()) == "pi"
+    assert created.count("sparkapplications") == 1
+    assert created.count("pods") == 3  # the driver and two executors, which are the script's
+
+
+@pytest.mark.parametrize("adopted", [False, True], ids=["after a deferral", "after a reattachment"])
+def test_an_operator_in_a_new_process_can_be_killed(cluster, fate, adopted):
+    """apache/airflow#56291 and #58228: no `launcher` in a process that has not submitted."""
+    cluster.script = run_on
+    fate(Fate.KILLED)
+    first = TaskInstance()
+    deferred = defer(operator(), first)
+    another = operator()
+    another.on_kill()  # nothing is known yet: nothing happens
+    if adopted:
+        defer(another, first.next_try())
+        another.on_kill()
+    else:
+        lost = stored(deferred.trigger)._event(EventKind.LOST, "the API is gone").to_payload()
+        with pytest.raises(SparkApplicationError):
+            another.resume_execution("execute_complete", {"event": lost}, {"ti": first})
+        another.on_kill()
+    assert cluster.applications() == []
+
+
+@pytest.mark.parametrize(("script", "again"), [(succeed, False), (fail, True)], ids=["succeeded", "failed"])
+def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_asks_for(cluster, script, again):
+    """apache/airflow#57416: such a retry failed for good."""
+    cluster.script = script
+    first = TaskInstance()
+    uid = defer(operator(), first).trigger.uid
+    cluster.wait_for_end()
+    cluster.script = succeed
+    assert run(operator(), first.next_try()) == "pi"
+    assert (cluster.application()["metadata"]["uid"] != uid) is again
+
+
+def test_what_a_retry_looks_for_is_on_every_application(cluster, created):
+    """apache/airflow#41211: the labels to reattach by were never set."""
+    cluster.script = run_on
+    first = TaskInstance()
+    defer(operator(name=None), first)
+    defer(operator(name=None), first.next_try())
+    defer(operator(name="renamed"), first.next_try().next_try())
+    assert created.count("sparkapplications") == 1
+
+
+async def run_unseen(application):
+    """Run and end well without a pod that anybody could see."""
+    application.enter(
+        "Submitted", "DriverRequested", "DriverStarted", "RunningHealthy", "Succeeded", "ResourceReleased"
+    )
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_a_driver_pod_that_is_not_there_is_no_failure(cluster, deferrable):
+    """apache/airflow#42132: 404 for the driver's pod failed the task."""
+    cluster.script = run_unseen
+    assert run(operator(deferrable), TaskInstance()) == "pi"
+
+
+async def lose_its_driver(application):
+    application.enter("Submitted", "DriverRequested")
+    application.start_driver()
+    application.enter("DriverStarted", "RunningHealthy")
+    application.delete_driver()
+    application.enter("Failed", message="The driver was removed")
+    application.enter("ResourceReleased")
+
+
+async def be_released(application):
+    application.enter("Submitted", "DriverRequested")
+    application.start_driver()
+    application.enter("DriverStarted", "RunningHealthy")
+    application.delete_driver()
+    application.enter("ResourceReleased")
+
+
+@pytest.mark.parametrize("script", [lose_its_driver, be_released])
+def test_a_deleted_driver_is_no_success(cluster, script):
+    """apache/airflow#41212: a deleted driver was reported as success."""
+    cluster.script = script
+    with pytest.raises(SparkApplicationError):
+        run(operator(), TaskInstance())
+
+
+async def test_an_application_that_waits_is_waited_for(cluster):
+    """apache/airflow#40495: the task failed while its application was still pending."""
+    cluster.script = stay_submitted
+    deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
+    waiting = asyncio.Event()
+    with when_told("Submitted", waiting.set):
+        task = asyncio.create_task(anext(stored(deferred.trigger).run()))
+        await asyncio.wait_for(waiting.wait(), 60)
+    await asyncio.to_thread(cluster.play, succeed)
+    assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"
+
+
+async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application_along(cluster, fate):
+    """apache/airflow#44014: it ran on."""
+    cluster.script = run_on
+    fate(Fate.KILLED)
+    trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
+    await stopped(trigger, await following(trigger))
+    assert cluster.applications() == []
+
+
+def test_a_drained_worker_leaves_the_application_to_the_next_try(cluster, fate):
+    """apache/airflow#39791 and #21900: the SIGTERM of a worker that is drained killed the job."""
+    cluster.script = run_on
+    fate(Fate.MOVED)
+    task, first = operator(False), TaskInstance()
+
+    class Drained(BaseException):
+        pass
+
+    def drain(number, frame):
+        task.on_kill()
+        raise Drained
+
+    previous = signal.signal(signal.SIGTERM, drain)
+    try:
+        with when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)), pytest.raises(Drained):
+            task.execute({"ti": first})
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    uid = cluster.application()["metadata"]["uid"]
+    assert defer(operator(), first.next_try()).trigger.uid == uid
+
+
+async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(cluster, fate):
+    """apache/airflow#37180: one trigger ran in two triggerers at once. Airflow tells the first of them to kill."""
+    cluster.script = run_on
+    fate(Fate.MOVED)
+    deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
+    one, other = stored(deferred.trigger), stored(deferred.trigger)
+    first, second = await following(one), await following(other)
+    await stopped(one, first)
+
+    async def end(application):
+        application.enter("Succeeded", driver=application.end_driver(0))
+        application.enter("ResourceReleased")
+
+    await asyncio.to_thread(cluster.play, end)
+    assert (await asyncio.wait_for(second, 60)).payload["outcome"] == "Succeeded"
+
+
+def test_a_file_of_an_application_is_found_and_rendered(cluster, tmp_path):
+    """apache/airflow#38537 and #37261: the path was not found, and a template was submitted unrendered."""
+    (tmp_path / "app.yaml").write_text(
+        "apiVersion: spark.apache.org/v1\nkind: SparkApplication\n"
+        "spec: {pyFiles: 'local:///{{ ds }}.py', runtimeVersions: {sparkVersion: 4.3.0}}\n"
+    )
+    with DAG("files", schedule=None, template_searchpath=str(tmp_path)) as dag:
+        task = operator(False, application="app.yaml")
+    task.render_template_fields({"ds": "2026-01-02"}, dag.get_template_env())
+    task.execute({"ti": TaskInstance()})
+    assert cluster.application()["spec"]["pyFiles"] == "local:///2026-01-02.py"
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_the_drivers_log_is_in_the_tasks_log(cluster, deferrable, caplog):
+    """apache/airflow#37681: it was not."""
+    run(operator(deferrable), TaskInstance())
+    assert "driver | Pi is roughly 3.14" in caplog.text
+
+
+async def succeed_and_vanish(application):
+    application.enter("Submitted", "DriverRequested")
+    application.start_driver()
+    application.enter("DriverStarted", "RunningHealthy")
+    status = application.end_driver(0)
+    application.delete_driver()
+    application.enter("Succeeded", driver=status)
+    application.enter("ResourceReleased")
+
+
+def test_a_driver_that_is_gone_before_its_end_is_read_has_succeeded_all_the_same(cluster):
+    """kubeflow/spark-operator#2755: failed although it had succeeded."""
+    cluster.script = succeed_and_vanish
+    assert run(operator(), TaskInstance()) == "pi"
+
+
+async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_ever(cluster):
+    """kubeflow/spark-operator#1566: delete and create again, and the watcher waits for ever."""
+    cluster.script = run_on
+    deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
+    task = await following(stored(deferred.trigger))
+
+    def replace():
+        cluster.store.delete(cluster.kind, "jobs", "pi")
+        cluster.store.create(cluster.kind, "jobs", DOCUMENT | {"metadata": {"name": "pi", "namespace": "jobs"}})
+
+    await asyncio.to_thread(cluster.do, replace)
+    assert (await asyncio.wait_for(task, 60)).payload["kind"] == "deleted"
+
+
+async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing(cluster, fate):
+    """Airflow starts the try after a clear before it tells the one before to stop."""
+    cluster.script = run_on
+    fate(Fate.KILLED)
+    first = TaskInstance()
+    trigger = stored((await asyncio.to_thread(defer, operator(), first)).trigger)
+    task = await following(trigger)
+    await asyncio.to_thread(defer, operator(), first.next_try())
+    await stopped(trigger, task)
+    assert len(cluster.applications()) == 1
+
+
+async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(cluster, fate):
+    """Airflow tells a trigger to kill that does not return within two seconds of its event."""
+    cluster.script = fail
+    fate(Fate.KILLED)
+    trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
+    events = trigger.run()
+    assert (await anext(events)).payload["outcome"] == "Failed"
+    await trigger.on_kill()
+    assert len(cluster.applications()) == 1
+    await events.aclose()
+
+
+def test_a_deferral_that_airflow_times_out_takes_its_application_along(cluster):
+    """Airflow ends such a deferral without telling the trigger, and the application ran on."""
+    cluster.script = run_on
+    task_instance = TaskInstance()
+    defer(operator(execution_timeout=timedelta(hours=1)), task_instance)
+    with pytest.raises(SparkApplicationTimedOut):
+        operator(execution_timeout=timedelta(hours=1)).resume_execution(
+            "__fail__", {"error": "Trigger timeout"}, {"ti": task_instance}
+        )
+    assert cluster.applications() == []
+
+
+def test_an_application_deleted_by_hand_ends_its_task(cluster):
+    """A watcher of pods alone waits on; the task of a deleted application must not."""
+    cluster.script = run_on
+    deferred = defer(operator(), TaskInstance())
+    with when_told("RunningHealthy", lambda: cluster.delete("pi")):
+        event = fire(stored(deferred.trigger))
+    with pytest.raises(SparkApplicationDeleted):
+        operator().resume_execution("execute_complete", {"event": event}, {"ti": TaskInstance()})
