@@ -1,0 +1,297 @@
+"""What no driver can be built from is refused with the field that is at fault; what is rarely written is built."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
+from airflow_provider_spark_operator.core.driver.configuration import Configuration
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.inputs import R_RUNNER, ApplicationKind, SubmissionInputs
+from airflow_provider_spark_operator.core.driver.named_files import plain_files, template_files
+from airflow_provider_spark_operator.core.driver.naming import submit_naming
+from airflow_provider_spark_operator.core.driver.numbers import java_double, parse_double
+from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from tests.builders import application
+
+K = "spark.kubernetes."
+EXCLUDED = f"{K}driver.pod.excludedFeatureSteps"
+STEPS = "org.apache.spark.deploy.k8s.features"
+DATA = f"{K}driver.volumes.emptyDir.data"
+CLAIM = f"{K}driver.volumes.persistentVolumeClaim.data"
+VOLCANO = {f"{K}driver.pod.featureSteps": f"{STEPS}.VolcanoFeatureStep"}
+GROUP_JSON = f"{K}scheduler.volcano.podGroupTemplateJson"
+
+
+def built(conf: dict[str, str], **spec: Any) -> Any:
+    return build_attempt(application(conf={f"{K}container.image": "spark", **conf}, **spec), 0, "operator")
+
+
+@pytest.mark.parametrize(
+    ("conf", "field"),
+    [
+        ({EXCLUDED: f"{STEPS}.BasicDriverFeatureStep"}, EXCLUDED),
+        ({"spark.driver.cores": "9999999999"}, "spark.driver.cores"),
+        ({"spark.driver.memory": "-1g"}, "spark.driver.memory"),
+        ({"spark.driver.memory": f"{2**63 - 1}m"}, "spark.driver.memory"),
+        ({f"{K}driver.limit.cores": ""}, f"{K}driver.limit.cores"),
+        ({f"{DATA}.mount.path": "/d", f"{DATA}.mount.readOnly": "perhaps"}, f"{DATA}.mount.readOnly"),
+        ({f"{DATA}.mount.path": "/d", f"{DATA}.options.sizeLimit": ""}, f"{DATA}.options.sizeLimit"),
+        ({f"{DATA}.mount.path": "/d", f"{DATA}.options.sizeLimit": "9" * 30}, f"{DATA}.options.sizeLimit"),
+        ({f"{DATA}.mount.path": "/d", f"{DATA}.options.sizeLimit": "5"}, f"{DATA}.options.sizeLimit"),
+        (
+            {f"{K}executor.volumes.hostPath.data.mount.path": "/d"},
+            f"{K}executor.volumes.hostPath.data.options.path",
+        ),
+        ({**VOLCANO, GROUP_JSON: "[]"}, GROUP_JSON),
+    ],
+    ids=[
+        "no basic step",
+        "cores over 32 bits",
+        "negative memory",
+        "memory over 64 bits with its overhead",
+        "empty quantity",
+        "neither true nor false",
+        "empty size",
+        "size over 64 bits",
+        "size in bytes",
+        "executor volume without its path",
+        "pod group that is a list",
+    ],
+)
+def test_a_value_that_makes_no_driver_is_refused_by_its_key(conf, field):
+    with pytest.raises(DriverBuildError) as refusal:
+        built(conf)
+    assert refusal.value.field == field
+
+
+def test_a_template_of_another_kind_is_refused():
+    with pytest.raises(DriverBuildError, match=r"is no pod template, but of the kind Deployment$"):
+        built({}, driverSpec={"podTemplateSpec": {"kind": "Deployment", "spec": {}}})
+
+
+@pytest.mark.parametrize("template", [{}, {"metadata": {}}, {"spec": []}], ids=["empty", "without spec", "a list"])
+def test_a_template_without_a_spec_is_refused(template):
+    with pytest.raises(DriverBuildError, match=r"is no pod template: it has no spec$"):
+        built({}, driverSpec={"podTemplateSpec": template})
+
+
+def test_volumes_of_executors_are_none_of_the_drivers():
+    resources = built({f"{K}executor.volumes.emptyDir.data.mount.path": "/d"})
+    mounts = resources.pod["spec"]["containers"][-1]["volumeMounts"]
+    assert "/d" not in [mount["mountPath"] for mount in mounts]
+
+
+def test_the_runner_of_r_needs_a_script():
+    with pytest.raises(DriverBuildError, match=r"^spec\.sparkRFiles: is required"):
+        built({}, mainClass=R_RUNNER, jars=None)
+
+
+def test_a_name_of_the_users_becomes_the_resources():
+    labels = built({"spark.app.name": "mine"}).pod["metadata"]["labels"]
+    assert labels["spark-app-name"] == "pi"
+
+
+def test_annotations_of_config_maps_are_kept():
+    resources = built({}, configMapSpecs=[{"name": "extra", "annotations": {"a": "b"}}])
+    (extra,) = [each for each in resources.pre_resources if each["metadata"]["name"] == "extra"]
+    assert extra["metadata"]["annotations"] == {"a": "b"}
+
+
+def test_a_claim_that_is_made_on_demand_carries_its_labels_and_annotations():
+    conf = {
+        f"{CLAIM}.mount.path": "/d",
+        f"{CLAIM}.options.claimName": "OnDemand",
+        f"{CLAIM}.options.storageClass": "fast",
+        f"{CLAIM}.options.sizeLimit": "1Gi",
+        f"{CLAIM}.label.team": "data",
+        f"{CLAIM}.annotation.why": "scratch",
+    }
+    resources = built(conf)
+    (claim,) = [
+        each
+        for each in (*resources.pre_resources, *resources.post_resources)
+        if each["kind"] == "PersistentVolumeClaim"
+    ]
+    assert claim["metadata"]["labels"]["team"] == "data"
+    assert claim["metadata"]["annotations"] == {"why": "scratch"}
+
+
+# --- what spark-submit reads ---
+
+INPUTS = SubmissionInputs(
+    kind=ApplicationKind.JAVA, namespace="ns", conf={}, main_class="Main", main_resource="local:///app.jar"
+)
+
+
+def driver(conf: dict[str, str], **changes: Any) -> Any:
+    conf = {"spark.app.name": "app", f"{K}container.image": "spark", **conf}
+    return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, "seed"))
+
+
+def test_a_keytab_travels_in_a_secret():
+    conf = {"spark.kerberos.principal": "me", "spark.kerberos.keytab": "/home/me.keytab"}
+    resources = driver(conf, files={"/home/me.keytab": b"\x05\x02"})
+    (secret,) = [each for each in resources.resources if each["kind"] == "Secret"]
+    assert secret["data"] == {"me.keytab": "BQI="}
+    mounts = resources.pod["spec"]["containers"][-1]["volumeMounts"]
+    assert {"name": "kerberos-keytab", "mountPath": "/mnt/secrets/kerberos-keytab"} in mounts
+
+
+def test_files_that_are_no_text_are_refused():
+    with pytest.raises(DriverBuildError, match=r"^HADOOP_CONF_DIR/core-site\.xml: must be a text file in UTF-8"):
+        driver({}, hadoop_files={"core-site.xml": b"\xff\xfe"})
+
+
+@pytest.mark.parametrize(
+    ("conf", "named"),
+    [
+        ({f"{K}executor.podTemplateFile": "/e.yaml"}, {f"{K}executor.podTemplateFile": "/e.yaml"}),
+        (
+            {
+                f"{K}executor.podTemplateFile": "/e.yaml",
+                EXCLUDED: f"{STEPS}.PodTemplateConfigMapStep",
+            },
+            {},
+        ),
+    ],
+    ids=["read", "by a step that is left out"],
+)
+def test_the_executors_template_is_read_where_its_step_is_taken(conf, named):
+    assert template_files(Configuration(conf, {})) == named
+
+
+def test_a_keytab_in_the_image_is_not_read():
+    assert plain_files(Configuration({"spark.kerberos.keytab": "local:///k"}, {})) == {}
+    assert plain_files(Configuration({"spark.kerberos.keytab": "/k"}, {})) == {"spark.kerberos.keytab": "/k"}
+
+
+def test_names_drawn_from_a_seed_are_stable_and_in_the_apis_form():
+    naming = submit_naming("app", {}, "seed")
+    assert [len(part) for part in naming.pod_uid.split("-")] == [8, 4, 4, 4, 12]
+    assert naming.pod_uid == submit_naming("app", {}, "seed").pod_uid
+
+
+def test_a_broken_unicode_escape_in_a_properties_file_is_told():
+    with pytest.raises(ValueError, match="four hexadecimal digits"):
+        read_properties("spark.x=\\u12")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.5", 1.5),
+        ("1e2f", 100.0),
+        ("0x1.8p1", 3.0),
+        ("-0X.8P1d", -1.0),
+        ("0x1p9999", float("inf")),
+        ("-0x1p9999", float("-inf")),
+        ("-Infinity", float("-inf")),
+        ("inf", None),
+        ("0x1", None),
+        ("ten", None),
+    ],
+)
+def test_numbers_are_read_as_java_reads_them(text, value):
+    assert parse_double(text) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0"),
+        (0.1, "0.1"),
+        (1e-5, "1.0E-5"),
+        (-12345678.0, "-1.2345678E7"),
+        (float("inf"), "Infinity"),
+        (float("-inf"), "-Infinity"),
+    ],
+)
+def test_numbers_are_written_as_java_writes_them(value, text):
+    assert java_double(value) == text
+
+
+def submitted(*arguments: str, main: str = "local:///a.jar", **surroundings: Any) -> SubmissionInputs:
+    target = ["--master", "k8s://https://host", "--deploy-mode", "cluster"]
+    words = [*target, *arguments, main]
+    return submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=7, **surroundings))
+
+
+CLASS = ("--class", "Main")
+PACKAGES = ("--packages", "org.example:lib:1.0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ((*CLASS, "--packages", "org.example:lib"), "spark.jars.packages"),
+        ((*CLASS, "--packages", "org.example: :1.0"), "spark.jars.packages"),
+        ((*CLASS, *PACKAGES, "--exclude-packages", "org.example"), "spark.jars.excludes"),
+        ((*CLASS, "--jars", "/a?.jar"), "spark.jars"),
+        ((*CLASS, "--files", "/f/*#one"), "spark.files"),
+        ((*CLASS, "--conf", "spark.remote=sc://x"), "spark.remote"),
+        ((*CLASS, "--proxy-user", ""), "--proxy-user"),
+        ((*CLASS, "--proxy-user", "you", "--conf", "spark.kerberos.principal=me"), "--proxy-user"),
+        ((*CLASS, "--total-executor-cores", "none"), "--total-executor-cores"),
+        ((*CLASS, "--conf", "spark.driver.memory=0"), "spark.driver.memory"),
+        ((*CLASS, "--conf", f"spark.driver.memory={2**62}k"), "spark.driver.memory"),
+        ((*CLASS, "--conf", f"{K}authenticate.submission.oauthToken=a\x01"), f"{K}authenticate.submission.oauthToken"),
+        ((*CLASS, "--conf", f"{K}namespace=Not A Name"), f"{K}namespace"),
+        ((), "--class"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value).replace("\x01", "^A"),
+)
+def test_what_spark_submit_refuses_is_refused_by_its_name(arguments, field):
+    expand = {"/f/*": ("/f/1", "/f/2")}
+    with pytest.raises(DriverBuildError) as refusal:
+        submitted(*arguments, expand=lambda path: expand.get(path, (path,)))
+    assert refusal.value.field == field
+
+
+def test_packages_and_exclusions_in_their_form_are_taken():
+    inputs = submitted(*CLASS, *PACKAGES, "--exclude-packages", "org.example/other")
+    assert inputs.conf["spark.jars.excludes"] == "org.example/other"
+
+
+def test_a_session_is_not_submitted():
+    with pytest.raises(DriverBuildError, match="is not submitted in cluster mode"):
+        submitted(*CLASS, main="spark-shell")
+
+
+def test_an_r_application_takes_only_jars_that_are_files():
+    with pytest.raises(DriverBuildError, match=r"^spark\.jars: local:///x\.jar"):
+        submitted("--jars", "local:///x.jar", main="job.R")
+
+
+def test_an_r_application_may_have_jars_of_the_local_disk():
+    assert submitted("--jars", "/x.jar", main="job.R").conf["spark.jars"] == "file:/x.jar"
+
+
+def test_a_key_of_kerberos_may_have_its_former_name():
+    inputs = submitted(*CLASS, "--conf", "spark.yarn.principal=me")
+    assert inputs.conf["spark.kerberos.principal"] == "me"
+
+
+def test_the_class_of_a_local_jar_is_that_of_its_manifest():
+    inputs = submitted(main="/a.jar", main_class={"/a.jar": "org.example.Main"}.get)
+    assert inputs.main_class == "org.example.Main"
+
+
+def test_an_address_of_no_http_is_refused():
+    with pytest.raises(DriverBuildError, match=r"^spark\.master: must have an http or https address"):
+        submitted(*CLASS, "--master", "k8s://ftp://host")
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("https://c/d.zip#x", "https://c/d.zip#x"),
+        ("/a.zip#x", "file:/a.zip#x"),
+    ],
+)
+def test_an_alias_stays_with_its_file(source, target):
+    assert submitted(*CLASS, "--archives", source).conf["spark.archives"] == target
