@@ -74,12 +74,6 @@ def test_a_template_of_another_kind_is_refused():
         built({}, driverSpec={"podTemplateSpec": {"kind": "Deployment", "spec": {}}})
 
 
-@pytest.mark.parametrize("template", [{}, {"metadata": {}}, {"spec": []}], ids=["empty", "without spec", "a list"])
-def test_a_template_without_a_spec_is_refused(template):
-    with pytest.raises(DriverBuildError, match=r"is no pod template: it has no spec$"):
-        built({}, driverSpec={"podTemplateSpec": template})
-
-
 def test_volumes_of_executors_are_none_of_the_drivers():
     resources = built({f"{K}executor.volumes.emptyDir.data.mount.path": "/d"})
     mounts = resources.pod["spec"]["containers"][-1]["volumeMounts"]
@@ -131,6 +125,12 @@ INPUTS = SubmissionInputs(
 def driver(conf: dict[str, str], **changes: Any) -> Any:
     conf = {"spark.app.name": "app", f"{K}container.image": "spark", **conf}
     return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, "seed"))
+
+
+@pytest.mark.parametrize("template", [{}, {"metadata": {}}, {"spec": []}], ids=["empty", "without spec", "a list"])
+def test_a_template_without_a_spec_is_refused(template):
+    with pytest.raises(DriverBuildError, match=r"is no pod template: it has no spec$"):
+        driver({}, driver_template=template)
 
 
 def test_a_keytab_travels_in_a_secret():
