@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.errors import (
     Unauthorized,
     Unreachable,
 )
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS, SPARK_CLUSTERS
 from tests.kube.scripted import (
     ScriptedApi,
     answer,
@@ -202,6 +202,22 @@ async def test_a_refused_token_is_an_error_with_advice(api: ScriptedApi, client:
     with pytest.raises(Unauthorized, match="check the token") as caught:
         await client.get(PODS, "a", "jobs")
     assert "secret-token" not in str(caught.value)
+
+
+async def test_a_kind_is_served_in_the_versions_that_list_it(api: ScriptedApi, client: KubeClient) -> None:
+    kinds = {"resources": [{"name": "sparkclusters"}, {"name": "sparkclusters/status"}]}
+    api.script(answer(kinds), answer(kinds), refuse(404, "404 page not found"))
+    assert await client.serves(SPARK_CLUSTERS)
+    assert not await client.serves(SPARK_APPLICATIONS)
+    assert not await client.serves(SPARK_APPLICATIONS)
+    assert {request.path for request in api.requests} == {"/apis/spark.apache.org/v1"}
+
+
+async def test_a_group_has_the_versions_that_the_api_tells(api: ScriptedApi, client: KubeClient) -> None:
+    api.script(answer({"versions": [{"version": "v1"}, {"version": "v1beta1"}]}), refuse(404, "404 page not found"))
+    assert await client.versions(SPARK_APPLICATIONS) == ("v1", "v1beta1")
+    assert await client.versions(SPARK_APPLICATIONS) == ()
+    assert {request.path for request in api.requests} == {"/apis/spark.apache.org"}
 
 
 async def test_a_watch_yields_events_of_any_size(api: ScriptedApi, client: KubeClient) -> None:
