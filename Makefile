@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test check format spark-submit test-spark-submit e2e docs bench clean
+.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e docs bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 
 test: $(stamp) ## Run the hermetic test suite
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit" tests
+
+coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
 
 spark-submit test-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
 	@exec $(bin)/python -m pytest tests/spark_submit
