@@ -1,7 +1,5 @@
 """Kerberos: its configuration file, keytabs and delegation tokens."""
 
-from dataclasses import replace
-
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
@@ -10,7 +8,6 @@ from airflow_provider_spark_operator.core.driver.pod import (
     Submission,
     config_map,
     file_content,
-    merge,
     mounted_volume,
     secret,
     variable,
@@ -49,7 +46,7 @@ def kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
 
 
 def kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
-    """Mount the submitter's keytab, and an existing secret with delegation tokens.
+    """Mount the submitter's keytab, else an existing secret with delegation tokens.
 
     Nobody logs in with the keytab here, as spark-submit does where Kerberos is on.
 
@@ -59,20 +56,17 @@ def kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
     _check_pair(submission, _KEYTAB_KEY, _PRINCIPAL_KEY)
     _check_pair(submission, _SECRET_NAME_KEY, _SECRET_ITEM_KEY)
     keytab = submission.conf.text(_KEYTAB_KEY)
-    uploaded = Changes() if keytab is None or keytab.startswith("local:") else _keytab(submission, keytab)
+    if keytab is not None and not keytab.startswith("local:"):
+        return _keytab(submission, keytab)
     name, item = submission.conf.text(_SECRET_NAME_KEY), submission.conf.text(_SECRET_ITEM_KEY)
     if name is None:
-        return uploaded
-    tokens = mounted_volume(
+        return Changes()
+    added = mounted_volume(
         {"name": "hadoop-secret", "secret": {"secretName": name}},
         {"name": "hadoop-secret", "mountPath": _TOKEN_DIRECTORY},
     )
     location = variable("HADOOP_TOKEN_FILE_LOCATION", f"{_TOKEN_DIRECTORY}/{item}")
-    return replace(
-        uploaded,
-        pod=merge(uploaded.pod, tokens.pod),
-        container=merge(uploaded.container, {**tokens.container, "env": [location]}),
-    )
+    return Changes(pod=added.pod, container={**added.container, "env": [location]})
 
 
 def _keytab(submission: Submission, path: str) -> Changes:

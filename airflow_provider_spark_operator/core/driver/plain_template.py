@@ -10,7 +10,17 @@ from airflow_provider_spark_operator.core.driver.numbers import java_double
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 
 _TEXT_MAPS = frozenset(
-    {"annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "requests", "volumeAttributes"}
+    {
+        "annotations",
+        "labels",
+        "limits",
+        "matchLabels",
+        "minResources",
+        "nodeSelector",
+        "overhead",
+        "requests",
+        "volumeAttributes",
+    }
 )
 _TEXT_LISTS = frozenset({"args", "command"})
 _TEXTS = frozenset({"divisor", "sizeLimit", "storage"})

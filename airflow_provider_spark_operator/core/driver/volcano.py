@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.plain_template import plain
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     JsonObject,
@@ -41,20 +42,30 @@ def user_steps(submission: Submission, _: SparkPod) -> Changes:
     if not steps:
         return Changes()
     name = f"{submission.naming.application_id}-podgroup"
-    group: JsonObject = {
-        "spec": {},
-        **_template(submission),
+    key = _JSON_KEY if submission.inputs.pod_group_template is None else POD_GROUP_TEMPLATE_KEY
+    group = _group(key, plain(_template(submission)))
+    group["metadata"] |= {"name": name, "namespace": submission.inputs.namespace}
+    return Changes(pod={"metadata": {"annotations": {"scheduling.k8s.io/group-name": name}}}, pre_resources=(group,))
+
+
+def _group(key: str, template: JsonObject) -> JsonObject:
+    """The group that a template makes; `key` is where it comes from."""
+    for part in ("metadata", "spec"):
+        if not isinstance(template.get(part, {}), dict):
+            raise DriverBuildError(key, f"must have an object as its {part}")
+    spec = dict(template.get("spec", {}))
+    if "minMember" in spec:
+        try:
+            spec["minMember"] = int(spec["minMember"])
+        except (TypeError, ValueError):
+            raise DriverBuildError(key, "must have a whole number as its spec.minMember") from None
+    return {
+        **template,
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
+        "metadata": dict(template.get("metadata", {})),
+        "spec": spec,
     }
-    if not isinstance(group.get("metadata") or {}, dict):
-        raise DriverBuildError(_JSON_KEY, "must have an object as its metadata")
-    group["metadata"] = {
-        **(group.get("metadata") or {}),
-        "name": name,
-        "namespace": submission.inputs.namespace,
-    }
-    return Changes(pod={"metadata": {"annotations": {"scheduling.k8s.io/group-name": name}}}, pre_resources=(group,))
 
 
 def _template(submission: Submission) -> Mapping[str, Any]:
