@@ -1,0 +1,23 @@
+"""Count words: a script beside its DAG, with a module and a file of settings beside it."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
+from words import normalized
+
+
+def main(day: str) -> None:
+    settings = tomllib.loads(Path(SparkFiles.get("word_count.toml")).read_text())
+    spark = SparkSession.builder.appName(f"word-count-{day}").getOrCreate()
+    lines = spark.sparkContext.parallelize(settings["lines"], 2)
+    counts = lines.flatMap(str.split).map(lambda word: (normalized(word), 1)).reduceByKey(int.__add__)
+    for word, count in sorted(counts.collect()):
+        print(f"{day} {word}: {count}")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

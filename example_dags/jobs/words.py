@@ -1,0 +1,5 @@
+"""What counts as the same word."""
+
+
+def normalized(word: str) -> str:
+    return word.strip(".,!").lower()

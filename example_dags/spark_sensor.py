@@ -1,0 +1,23 @@
+"""One task submits, another waits: for an application that something else, or another DAG, has created."""
+
+from datetime import timedelta
+
+from airflow.sdk import DAG
+
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+
+with DAG("spark_sensor", schedule=None, catchup=False, tags=["spark", "example"], doc_md=__doc__) as dag:
+    submit = SparkApplicationOperator(
+        task_id="submit",
+        application="jobs/pi.yaml",
+        params={"partitions": 4},
+        wait_for_completion=False,
+    )
+    SparkApplicationSensor(
+        task_id="wait",
+        name=submit.output,
+        namespace="{{ ti.xcom_pull('submit', key='namespace') }}",
+        timeout=timedelta(hours=1),
+        deferrable=True,
+    )

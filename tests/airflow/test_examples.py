@@ -1,0 +1,71 @@
+"""Every example DAG, run by Airflow itself; the cluster's applications act by a script."""
+
+import os
+import shutil
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.parse import validate_document
+from tests.cluster import fail, succeed
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.usefixtures("airflow_database"),
+    # Airflow and what it runs on warn about each other; our own modules may not.
+    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
+]
+
+EXAMPLES = Path(__file__).parents[2] / "example_dags"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.fixture
+def run_example(cluster, dags_folder, monkeypatch):
+    """Run an example where a user would put it, with the connection that it asks for."""
+    monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
+    shutil.copytree(EXAMPLES, dags_folder, dirs_exist_ok=True)
+    return lambda name: run_path(str(dags_folder / f"{name}.py"))["dag"].test()
+
+
+async def by_its_script(application):
+    await (fail if "fail-on-purpose" in application.name else succeed)(application)
+
+
+def test_there_are_examples_enough():
+    assert len(NAMES) >= 8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_ends_as_it_says(cluster, run_example, name):
+    cluster.script = by_its_script
+    dag_run = run_example(name)
+    states = {task.task_id: task.state for task in dag_run.get_task_instances()}
+    assert states == {task: "failed" if task == "fail_on_purpose" else "success" for task in states}
+    assert cluster.applications()
+    for application in cluster.applications():
+        assert validate_document(application) == []
+
+
+def test_the_example_of_a_script_ships_its_files(cluster, run_example):
+    run_example("spark_script")
+    (config_map,) = cluster.application()["spec"]["configMapSpecs"]
+    assert config_map["data"] == {
+        name: (EXAMPLES / "jobs" / name).read_text() for name in ("word_count.py", "words.py", "word_count.toml")
+    }
+
+
+def test_the_example_of_a_mapped_task_has_an_application_for_each_table(cluster, run_example):
+    run_example("spark_mapped")
+    assert sorted(one["spec"]["driverArgs"] for one in cluster.applications()) == [["customers"], ["orders"]]
+
+
+def test_the_example_of_an_asset_tells_which_application_made_it(cluster, run_example):
+    from airflow.models.asset import AssetEvent
+    from airflow.utils.session import create_session
+
+    dag_run = run_example("spark_assets")
+    with create_session() as session:
+        (event,) = session.query(AssetEvent).filter_by(source_run_id=dag_run.run_id)
+        assert event.extra["spark_application_uid"] == cluster.application()["metadata"]["uid"]
