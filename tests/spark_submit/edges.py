@@ -3,6 +3,55 @@
 from tests.spark_submit.values import K
 
 _VOLUMES = f"{K}driver.volumes."
+_CLAIM = f"{_VOLUMES}persistentVolumeClaim.a"
+_CLIENT = f"{K}authenticate.submission."
+_STEPS = "org.apache.spark.deploy.k8s.features."
+_DEVICE = "spark.driver.resource.gpu"
+_TOKENS = {f"{K}kerberos.tokenSecret.name": "a", f"{K}kerberos.tokenSecret.itemKey": "b"}
+_PLAIN_PORTS = (
+    "spark.driver.port",
+    "spark.driver.blockManager.port",
+    "spark.blockManager.port",
+    "spark.connect.grpc.binding.port",
+)
+_READ_AT_ONCE = (
+    "configMap.maxSize",
+    "driver.service.ipFamilies",
+    "driver.service.ipFamilyPolicy",
+    "driver.service.publishNotReadyAddresses",
+    "legacy.useReadWriteOnceAccessMode",
+    "local.dirs.tmpfs",
+    "memoryOverheadFactor",
+    "securityContext.allowPrivilegeEscalation",
+    "submission.connectionTimeout",
+    "submission.requestTimeout",
+    "trust.certificates",
+)
+_READ_BY_OTHERS = (
+    "allocation.batch.size",
+    "appKillPodDeletionGracePeriod",
+    "driver.annotateExitException",
+    "driver.ownPersistentVolumeClaim",
+    "driver.requestTimeout",
+    "executor.deleteOnTermination",
+    "executor.podNamePrefix",
+    "executor.securityContext.allowPrivilegeEscalation",
+    "resource.type",
+    "submitInDriver",
+)
+_GROUP = f"{K}scheduler.volcano.podGroupTemplate"
+_VOLCANO = {f"{K}driver.pod.featureSteps": f"{_STEPS}VolcanoFeatureStep"}
+_GROUPS = (
+    "",
+    "{}",
+    "null",
+    "1",
+    '{"spec": null}',
+    '{"spec": {"minMember": "5"}}',
+    '{"spec": {"minMember": "x"}}',
+    '{"spec": {"minResources": {"cpu": 2}, "priorityClassName": "p", "unknown": 1}}',
+    '{"metadata": {"labels": {"a": 1}, "annotations": {}, "namespace": "x"}, "spec": {"minTaskMember": {"a": 1}}}',
+)
 
 EDGES: tuple[dict[str, str], ...] = (
     {f"{K}driver.label.": "empty"},
@@ -91,4 +140,67 @@ EDGES: tuple[dict[str, str], ...] = (
     {f"{K}driver.scheduler.name": "${java.home}"},
     {f"{K}driver.annotation.x": "${spark.app.name}"},
     {f"{K}container.image": "${spark.app.name}:{{SPARK_VERSION}}"},
+    *(
+        {"spark.driver.memory": size}
+        for size in ("1ki", "1024KiB", "1Gi", "1GiB", "1tib", "1ei", "1bi", "01g", "8388608t")
+    ),
+    {"spark.driver.memory": "9223372036854775808"},
+    *({"spark.driver.memoryOverhead": size} for size in ("1gib", "-1gi", " 5 ", "99999999999999999999")),
+    *({f"{K}memoryOverheadFactor": number} for number in ("0x1p-3", "Infinity", "NaN", "1F", "1_0", "5e-3", "-0.0")),
+    *({"spark.driver.memoryOverheadFactor": number} for number in ("Infinity", "1e300", "0x1p-3", "-0.0")),
+    *({key: " 77 "} for key in (*_PLAIN_PORTS, "spark.ui.port")),
+    *({key: "${spark.p}", "spark.p": "77"} for key in (*_PLAIN_PORTS, "spark.ui.port")),
+    {"spark.driver.blockManager.port": "1234", "spark.blockManager.port": "x"},
+    *(
+        {"spark.driver.resource.gpu.amount": number, "spark.driver.resource.gpu.vendor": "v"}
+        for number in ("1.0", " 1")
+    ),
+    {"spark.yarn.driver.memoryOverhead": "1g"},
+    {"spark.yarn.driver.memoryOverhead": "1g", "spark.driver.memoryOverhead": "2g"},
+    {"spark.yarn.keytab": "local:///k", "spark.yarn.principal": "p"},
+    {"spark.yarn.principal": "p"},
+    {"spark.kerberos.keytab": "@FILES@/a b.txt", "spark.kerberos.principal": "p", **_TOKENS},
+    {"spark.kerberos.keytab": "local:///k", "spark.kerberos.principal": "p", **_TOKENS},
+    {"spark.kerberos.keytab": "file:@FILES@/cert.pem", "spark.kerberos.principal": "p"},
+    {f"{K}kerberos.tokenSecret.name": "x"},
+    {f"{K}kerberos.krb5.path": "file:@FILES@/krb5.conf"},
+    {f"{K}kerberos.krb5.path": "@FILES@/conf"},
+    {f"{K}kerberos.krb5.path": "/no", f"{K}driver.pod.excludedFeatureSteps": f"{_STEPS}KerberosConfDriverFeatureStep"},
+    {f"{K}executor.podTemplateFile": "/no", f"{K}driver.pod.excludedFeatureSteps": f"{_STEPS}PodTemplateConfigMapStep"},
+    {f"{K}authenticate.driver.caCertFile": "file://@FILES@/cert.pem"},
+    *({"spark.cores.max": number} for number in ("0", "x", "3")),
+    {"spark.remote": "sc://host"},
+    {"spark.jars.packages": "a:b"},
+    {"spark.jars.packages": "a:b:c:", "spark.jars.excludes": "x"},
+    *({"spark.jars.ivySettings": path} for path in ("/no", "ftp://x")),
+    *({f"{_CLIENT}oauthTokenFile": path} for path in ("/no", "", "@FILES@/conf", "@FILES@/cert.pem")),
+    *({f"{_CLIENT}caCertFile": path} for path in ("/no", "", "@FILES@/conf", "@FILES@/cert.pem")),
+    *({f"{_CLIENT}clientKeyFile": path} for path in ("/no", "", "@FILES@/cert.pem")),
+    {f"{_CLIENT}clientKeyFile": "/no", f"{_CLIENT}clientCertFile": "/no"},
+    {f"{_CLIENT}oauthToken": "two\nlines"},
+    {f"{_CLIENT}oauthToken": "a", f"{_CLIENT}oauthTokenFile": "@FILES@/cert.pem"},
+    *({f"{K}{key}": "x"} for key in _READ_AT_ONCE),
+    *({f"{K}{key}": "x"} for key in _READ_BY_OTHERS),
+    {f"{K}local.dirs.tmpfs": "x", f"{_VOLUMES}emptyDir.spark-local-dir-1.mount.path": "/x"},
+    {f"{_VOLUMES}emptyDir.spark-local-dir-1.mount.path": "/x", "spark.local.dir": "/y", f"{K}local.dirs.tmpfs": "true"},
+    *({"spark.local.dir": path} for path in ("", "/a,", ",", "relative")),
+    {f"{_VOLUMES}emptyDir.a.mount.path": "/x", f"{_VOLUMES}emptyDir.a.options.sizeLimit": "99999999999999999999"},
+    {f"{_VOLUMES}emptyDir.a.mount.path": "/x", f"{_VOLUMES}emptyDir.a.options.sizeLimit": "1024"},
+    {f"{_VOLUMES}emptyDir.a.mount.path": "/x", f"{_VOLUMES}emptyDir.b.mount.path": "/x/"},
+    {f"{_VOLUMES}emptyDir.a.b.mount.path": "/x"},
+    {f"{_CLAIM}.mount.path": "/x", f"{_CLAIM}.options.claimName": ""},
+    {
+        f"{_CLAIM}.mount.path": "/x",
+        f"{_CLAIM}.options.claimName": "OnDemandOnDemand",
+        f"{_CLAIM}.options.storageClass": "",
+        f"{_CLAIM}.options.sizeLimit": "1Gi",
+        f"{_CLAIM}.label.spark-app-selector": "x",
+    },
+    {f"{K}executor.volumes.emptyDir.a.mount.path": "/x", f"{K}executor.volumes.emptyDir.b.mount.path": "/x"},
+    {f"{K}executor.volumes.emptyDir.a.mount.path": "/x", f"{K}executor.volumes.emptyDir.a.mount.readOnly": "x"},
+    *({f"{K}driver.secretKeyRef.A": value} for value in ("a:b:", "::", ":", " a : b ")),
+    *({"spark.app.name": name} for name in ("\u3000x\u00a0", "\x01" + "x" * 63 + "y", "🐍🐍x", "a" * 229)),
+    *(_VOLCANO | {f"{_GROUP}Json": text} for text in _GROUPS),
+    _VOLCANO | {f"{_GROUP}File": "@FILES@/group.yaml", f"{_GROUP}Json": "{"},
+    *(_VOLCANO | {f"{_GROUP}File": f"@FILES@/{name}.yaml"} for name in ("empty", "bad", "pod", "notpod")),
 )
