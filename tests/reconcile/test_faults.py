@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import (
@@ -208,3 +209,22 @@ async def test_a_creation_repeated_after_an_edit_of_the_name_replaces_the_driver
         (driver,) = await stage.objects(PODS)
     assert driver["metadata"]["name"] == "another"
     assert [owner["uid"] for owner in driver["metadata"]["ownerReferences"]] == [submitted["metadata"]["uid"]]
+
+
+async def test_a_driver_that_somebody_deletes_and_that_never_ends_fails_its_application(stage: Stage) -> None:
+    document = application(timeouts={"forceTerminationGracePeriodMillis": 100})
+    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
+        await stage.submit(document)
+        await stage.until_state(State.RUNNING_HEALTHY)
+        # As on a node that nobody hears of: the pod is to go, and stays.
+        await hold_driver(stage, ["example.com/lost-node"])
+        await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
+        failed = await stage.until_state(State.FAILED)
+        assert failed["status"]["currentState"]["reason"] == reasons.DRIVER_INTERRUPTED
+        await hold_driver(stage, [])
+        await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.until_no_child_is_left()
+
+
+async def hold_driver(stage: Stage, finalizers: list[str]) -> None:
+    await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": finalizers}})
