@@ -6,15 +6,16 @@ from datetime import datetime, timedelta
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster import ApplyCluster, ClusterDecision, decide
+from airflow_provider_spark_operator.core.cluster_resources.frame import object_name
 from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
 from airflow_provider_spark_operator.core.models.cluster_status import CLUSTER_FAILURE, ClusterStatus
-from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER, LABEL_CLUSTER_NAME
+from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER, ROLE_MASTER
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.unreadable import cluster_refusal
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid
+from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, STATEFUL_SETS
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
@@ -152,11 +153,17 @@ class ClusterReconciler:
         patch = None if status is None else status_patch(resource, status.to_document())
         if patch is None:
             return
-        # A creation that broke off before it came into the status may have left StatefulSets, whose pods run.
-        key, uid = key_of(resource), resource["metadata"]["uid"]
-        sets = await self._client.list(STATEFUL_SETS, key.namespace, label_selector=f"{LABEL_CLUSTER_NAME}={key.name}")
-        if not any(uid in owner_uids(each) for each in sets.items):
+        # A creation that broke off before it came into the status may have left a master, which runs.
+        if not await self._has_master(resource):
             await self._clusters.patch(resource, patch, subresource="status")
+
+    async def _has_master(self, resource: JsonObject) -> bool:
+        key = key_of(resource)
+        try:
+            master = await self._client.get(STATEFUL_SETS, object_name(key.name, ROLE_MASTER), key.namespace)
+        except NotFound:
+            return False
+        return resource["metadata"]["uid"] in owner_uids(master)
 
 
 def _version_of(resource: JsonObject) -> tuple[object, object]:

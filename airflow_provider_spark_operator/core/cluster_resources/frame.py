@@ -37,7 +37,7 @@ class Frame:
 
     def name(self, suffix: str) -> str:
         """The name of one of the cluster's objects: `<cluster>-<suffix>`."""
-        return f"{self.cluster.name}-{suffix}"
+        return object_name(self.cluster.name, suffix)
 
     def document(
         self,
@@ -100,3 +100,8 @@ class Frame:
             "ownerReferences": [reference],
         }
         return merge({key: value for key, value in given.items() if key not in _SERVER_FIELDS}, ours)
+
+
+def object_name(cluster: str, suffix: str) -> str:
+    """The name of the object of `cluster` that ends with `suffix`, as a role."""
+    return f"{cluster}-{suffix}"
