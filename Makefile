@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e docs bench clean
+.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e faults docs bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -42,9 +42,12 @@ coverage: $(stamp) ## Run the tests of core/, which have to try every branch of 
 spark-submit test-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
 	@exec $(bin)/python -m pytest tests/spark_submit
 
-e2e: $(stamp) ## Run rendered resources on a real node (E2E_KUBECONFIG, E2E_IMAGE)
+e2e: $(stamp) ## Run applications, the controller and pods on a real node (E2E_KUBECONFIG, E2E_IMAGE)
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
+
+faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
+	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
 
 docs: $(stamp) ## Write the pages that are made from code and data
 	@for page in draw_states list_differences list_fields; do $(bin)/python docs/$$page.py; done
