@@ -3,13 +3,11 @@
 import argparse
 import asyncio
 import logging
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from airflow_provider_spark_operator.cli.application_file import read_application_file
-from airflow_provider_spark_operator.cli.errors import print_error, print_note
+from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_cluster import RunningCluster, running_cluster
 from airflow_provider_spark_operator.cli.logs import configure_logs
@@ -25,6 +23,7 @@ from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
+from airflow_provider_spark_operator.local.home import LocalClusterError, temporary_home
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -41,10 +40,13 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 async def _run(document: Mapping[str, Any], namespace: str, limit: float | None) -> ExitCode:
-    with tempfile.TemporaryDirectory(prefix="spark-operator-") as home:
-        print_note("starting a local cluster")
-        async with running_cluster(Path(home) / "cluster") as cluster:
-            return await cluster.beside(_follow_through(cluster, document, namespace, limit))
+    try:
+        with temporary_home() as home:
+            print_note("starting a local cluster")
+            async with running_cluster(home) as cluster:
+                return await cluster.beside(_follow_through(cluster, document, namespace, limit))
+    except LocalClusterError as error:
+        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
 
 
 async def _follow_through(

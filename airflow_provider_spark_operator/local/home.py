@@ -3,9 +3,14 @@
 import fcntl
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from airflow_provider_spark_operator.local import remover
 
 _LOCK = "lock"
 _PRIVATE_FOLDER = 0o700
@@ -41,6 +46,25 @@ def locked_home(home: Path) -> Iterator[Path]:
             _remove_leftovers(home)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def temporary_home() -> Iterator[Path]:
+    """A folder for a cluster of one run; it goes with this process, however that ends.
+
+    Yields:
+        A path that does not exist yet, within a folder that its owner alone may read.
+
+    Raises:
+        LocalClusterError: there is no room for it.
+    """
+    with ExitStack() as stack:
+        with _sentences(Path(tempfile.gettempdir())):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="spark-operator-"))
+            command = (sys.executable, "-I", "-S", remover.__file__, folder)
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603  our own
+        stack.enter_context(process)  # leaving it closes the pipe, and waits
+        yield Path(folder) / "cluster"
 
 
 def write_private(path: Path, content: str) -> None:

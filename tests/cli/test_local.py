@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import ended, line_of, running
+from tests.local.kubelet.waiting import eventually, is_alive
 from tests.reconcile.stage import application
 
 DRIVER = "spark-kubernetes-driver"
@@ -117,3 +118,12 @@ async def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.
     with pytest.raises(ProcessLookupError):
         os.kill(driver, 0)
     assert left_in(tmp_path) == ["app.yaml"]
+
+
+async def test_a_killed_run_leaves_nothing_either(tmp_path: Path) -> None:
+    path = write(tmp_path, "echo $$$$; exec sleep 600")
+    async with running("local", "run", path, home=tmp_path) as process:
+        driver = int(await line_of(process, ""))
+        process.kill()
+        await process.wait()
+        await eventually(lambda: left_in(tmp_path) == ["app.yaml"] and not is_alive(driver))
