@@ -46,6 +46,15 @@ _REGISTRY = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?:
 _REFERENCE = re.compile(rf"(?:{_REGISTRY}/)?{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[a-z0-9+._-]+:[0-9a-f]+)?")
 
 
+def parse_rule(text: str) -> ImageRule:
+    """Read `PATTERN=RUNTIME`; raises ValueError where it is none."""
+    pattern, equals, runtime = text.rpartition("=")
+    known = [each.value for each in Runtime]
+    if not equals or not pattern or runtime not in known:
+        raise ValueError(f"{text!r} is no PATTERN=RUNTIME with one of the runtimes {', '.join(known)}")
+    return ImageRule(pattern, Runtime(runtime))
+
+
 class InvalidImage(Exception):
     """The name of an image is none."""
 
@@ -71,7 +80,7 @@ def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runti
     known = ", ".join(rule.pattern for rule in rules)
     raise ImageMissing(
         f'the local cluster has no runtime for the image "{image}": containers are processes of this machine, '
-        f"and it knows how to run {known}"
+        f"and it knows how to run {known}; --image PATTERN=RUNTIME adds another"
     )
 
 

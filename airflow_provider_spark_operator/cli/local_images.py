@@ -1,0 +1,61 @@
+"""`spark-operator local images`: what a local cluster runs for which image."""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from airflow_provider_spark_operator.cli.errors import CommandError
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule, Runtime, parse_rule
+from airflow_provider_spark_operator.local.kubelet.java import JavaMissing, find_java
+from airflow_provider_spark_operator.local.kubelet.software import SparkMissing, find_spark
+
+_HEAD = ("IMAGE", "RUNTIME", "RUNS")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print the table; the first line that fits an image's name decides.
+
+    Raises:
+        CommandError: a given rule is none.
+    """
+    what_runs = {Runtime.SPARK: asyncio.run(_described_spark()), Runtime.PROCESS: "the container's command, as it is"}
+    rows = [(rule.pattern, rule.runtime.value, what_runs[rule.runtime]) for rule in image_rules(options.image)]
+    if options.output == "json":
+        print(json.dumps([dict(zip(map(str.lower, _HEAD), row, strict=True)) for row in rows], indent=2))
+    else:
+        _print_table([_HEAD, *rows])
+    return ExitCode.SUCCESS
+
+
+def image_rules(given: Sequence[str] | None) -> tuple[ImageRule, ...]:
+    """The table with the rules of a command line before those that are always there.
+
+    Raises:
+        CommandError: one of the given is no rule.
+    """
+    try:
+        return (*map(parse_rule, given or ()), *DEFAULT_IMAGES)
+    except ValueError as error:
+        raise CommandError(f"--image: {error}", ExitCode.INVALID) from None
+
+
+async def _described_spark() -> str:
+    """The Spark and the Java that containers of a Spark image would get, or what to install."""
+    try:
+        home, java = find_spark(), await find_java()
+    except (SparkMissing, JavaMissing) as error:
+        return f"nothing yet: {error}"
+    try:
+        release = f"Spark {version('pyspark')}"
+    except PackageNotFoundError:  # it is on the path without having been installed
+        release = "Spark"
+    return f"{release} of {home} on Java {java.major} of {java.home}"
+
+
+def _print_table(rows: Sequence[tuple[str, str, str]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    for pattern, runtime, what in rows:
+        print(f"{pattern:<{widths[0]}}  {runtime:<{widths[1]}}  {what}")
