@@ -6,9 +6,11 @@ it hand out files of its disk that were never meant for others.
 
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from http.client import HTTPException
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -29,6 +31,7 @@ LARGEST_FILE = 1 << 20
 """Bytes: no config map holds more, and no template comes near it."""
 
 _READ_SECONDS = 30
+_LATE = f"it has not arrived within {_READ_SECONDS} s"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CHUNK = 1 << 16
 _LOCAL_SCHEMES = ("file", "local")
@@ -107,7 +110,7 @@ def _read_web(url: str) -> bytes:
             while len(content) <= LARGEST_FILE and (chunk := response.read1(_CHUNK)):
                 content += chunk
                 if monotonic() > end:
-                    raise OSError(f"it has not arrived within {_READ_SECONDS} s")
+                    raise OSError(_LATE)
     except HTTPError as error:
         error.close()
         raise OSError(f"the server answers {error.code} {error.reason}") from None
@@ -121,18 +124,43 @@ def _read_web(url: str) -> bytes:
 def _read_store(key: str, path: str, scheme: str) -> bytes:
     protocol, package = _STORES[scheme]
     try:
-        filesystem = importlib.import_module("fsspec").filesystem(protocol, skip_instance_cache=True)
+        fsspec = importlib.import_module("fsspec.core")
+        importlib.import_module("fsspec").get_filesystem_class(protocol)
     except (ImportError, ValueError):  # ValueError: a protocol that no installed package offers
         sentence = f"{path} can be read only with the package {package}: install it, or give the template itself"
         raise DriverBuildError(key, sentence) from None
-    try:
-        with filesystem.open(f"{protocol}{path[len(scheme) :]}", "rb") as stream:
+
+    def read() -> bytes:
+        # An address may name more than a path: Azure's has the account in its host.
+        filesystem, name = fsspec.url_to_fs(f"{protocol}{path[len(scheme) :]}", skip_instance_cache=True)
+        with filesystem.open(name, "rb") as stream:
             return bytes(stream.read(LARGEST_FILE + 1))
+
+    try:
+        return _in_time(read)
     except OSError:
         raise
     except Exception as error:
-        # Each store has errors of its own, of packages that may not be there.
-        raise OSError(f"{type(error).__name__}: {error}") from error
+        # Each store has errors of its own, of packages that may not be there; some go on for pages.
+        first = str(error).partition("\n")[0]
+        raise OSError(f"{type(error).__name__}: {first}") from error
+
+
+def _in_time(read: Callable[[], bytes]) -> bytes:
+    """What it reads; raise OSError after half a minute: the stores' clients try again for as long as they like."""
+    outcome: Future[bytes] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(read())
+        except Exception as error:
+            outcome.set_exception(error)
+
+    Thread(target=run, name="read-template", daemon=True).start()
+    try:
+        return outcome.result(timeout=_READ_SECONDS)
+    except TimeoutError:
+        raise OSError(_LATE) from None
 
 
 def _shown(path: str) -> str:

@@ -2,10 +2,11 @@ import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.reconcile import files
@@ -77,6 +78,26 @@ def test_a_template_is_read_through_fsspec(monkeypatch: pytest.MonkeyPatch) -> N
     fsspec.filesystem("memory").pipe("/bucket/pod.yaml", TEMPLATE.encode())
     assert read_templates({DRIVER: "s3a://bucket/pod.yaml"}).driver == {"spec": {"priorityClassName": "high"}}
     assert "does not exist" in refusal("s3a://bucket/none.yaml")
+
+
+def test_a_store_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = Event()
+    monkeypatch.setitem(files._STORES, "s3a", ("memory", "none"))
+    monkeypatch.setattr(files, "_READ_SECONDS", 0.01)
+    monkeypatch.setattr(MemoryFileSystem, "open", lambda *_, **__: end.wait())
+    try:
+        assert "has not arrived within" in refusal("s3a://bucket/pod.yaml")
+    finally:
+        end.set()
+
+
+def test_what_a_store_says_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("it is down\nand says so at length")
+
+    monkeypatch.setitem(files._STORES, "s3a", ("memory", "none"))
+    monkeypatch.setattr(MemoryFileSystem, "open", fail)
+    assert refusal("s3a://bucket/pod.yaml").endswith("cannot be read: RuntimeError: it is down")
 
 
 def test_a_store_without_its_package_is_refused_with_the_name_of_that(monkeypatch: pytest.MonkeyPatch) -> None:

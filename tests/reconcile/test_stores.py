@@ -1,0 +1,41 @@
+"""Templates in object stores, read by the packages of the extra `files` over their stores' own protocols."""
+
+from collections.abc import Iterator
+
+import fsspec
+import pytest
+
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.reconcile.files import read_templates
+from tests.reconcile.store import storing
+
+KEY = "spark.kubernetes.driver.podTemplateFile"
+TEMPLATE = b"spec:\n  priorityClassName: high\n"
+AZURE_ACCOUNT = "AccountName=account;AccountKey=c2VjcmV0"
+BUCKETS = ("s3a://bucket", "s3://bucket", "gs://bucket", "abfss://bucket@account.dfs.core.windows.net")
+
+
+@pytest.fixture(autouse=True)
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A store on this machine in the place of the real ones, as users of fsspec configure one."""
+    # It would ask for the kind of the bucket by gRPC first, and go on asking.
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+    with storing(TEMPLATE) as address:
+        azure = f"DefaultEndpointsProtocol=http;{AZURE_ACCOUNT};BlobEndpoint={address}/account"
+        monkeypatch.setitem(fsspec.config.conf, "s3", {"endpoint_url": address, "key": "me", "secret": "secret"})
+        monkeypatch.setitem(fsspec.config.conf, "gs", {"endpoint_url": address, "token": "anon"})
+        monkeypatch.setitem(fsspec.config.conf, "abfss", {"connection_string": azure})
+        yield
+
+
+@pytest.mark.parametrize("bucket", BUCKETS)
+def test_a_template_is_read_from_a_store(bucket: str) -> None:
+    assert read_templates({KEY: f"{bucket}/pod.yaml"}).driver == {"spec": {"priorityClassName": "high"}}
+
+
+@pytest.mark.parametrize("bucket", BUCKETS)
+def test_one_that_is_not_there_is_named(bucket: str) -> None:
+    with pytest.raises(DriverBuildError) as refusal:
+        read_templates({KEY: f"{bucket}/none.yaml"})
+    assert refusal.value.field == KEY
+    assert refusal.value.sentence == f"the file {bucket}/none.yaml does not exist"
