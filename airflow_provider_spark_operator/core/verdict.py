@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from airflow_provider_spark_operator.core import pods, reasons
-from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry, last_stop
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.states import ApplicationState
 
@@ -56,7 +56,7 @@ def verdict(progress: Progress) -> Verdict:
     if stop is None:
         sentence = "The application was cancelled: its resources were released before it had ended."
         return Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
-    if stop.state == _State.SUCCEEDED:
+    if stop.meaning == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
     return _failure(stop, progress)
 
@@ -78,7 +78,7 @@ _REJECTIONS: Final = frozenset(
 )
 # What to do about each reason of a pod's condition DisruptionTarget.
 _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
-    "PreemptionByScheduler": "give the driver a higher priority (priorityClassName in spec.driverSpec), or try again",
+    "PreemptionByScheduler": "give the driver a higher priority (priorityClassName in {driver}), or try again",
     "DeletionByTaintManager": "its node was lost or is being emptied: try again, another node will take it",
     "EvictionByEvictionAPI": "somebody has evicted it, as for emptying its node: try again, or protect it by a "
     "PodDisruptionBudget",
@@ -110,33 +110,33 @@ _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
 
 
 def _failure(stop: StateEntry, progress: Progress) -> Verdict:
-    cause = _cause(stop)
+    cause = _cause(stop, progress.settings)
     attempts = f" in attempt {progress.attempt + 1}" if progress.attempt else ""
     advice = f"; {cause.advice}" if cause.advice else ""
     sentence = f"{stop.state}{attempts}: {cause.what.rstrip('.')}{advice}."
     return Verdict(Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence)
 
 
-def _cause(stop: StateEntry) -> _Cause:
+def _cause(stop: StateEntry, settings: SettingNames) -> _Cause:
     status = stop.driver_status or {}
-    if stop.state == _State.SCHEDULING_FAILURE:
+    if stop.meaning == _State.SCHEDULING_FAILURE:
         return _refusal(stop)
-    if stop.state == _State.DRIVER_EVICTED:
+    if stop.meaning == _State.DRIVER_EVICTED:
         said = pods.text(status.get("message"))
         what = "the driver pod was evicted from its node" + (f": {said}" if said else "")
-        advice = "raise what the driver requests to what it uses, memory by spark.driver.memoryOverhead"
+        advice = f"raise what the driver requests to what it uses, memory by {settings.overhead}"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, advice)
-    if stop.state in _TIMEOUTS:
-        return _obstacle(status) or _timeout(stop)
+    if stop.meaning in _TIMEOUTS:
+        return _obstacle(status, settings) or _timeout(stop)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
-        return _interrupted(status, stop.message or "the driver pod was deleted while it ran")
+        return _interrupted(status, stop.message or "the driver pod was deleted while it ran", settings)
     if not status:
         return _unseen(stop)
     if pods.taken_away(status):
         said = pods.disruption(status) or _said_of_pod(status)
-        return _interrupted(status, "the driver pod was taken away" + (f" ({said})" if said else ""))
+        return _interrupted(status, "the driver pod was taken away" + (f" ({said})" if said else ""), settings)
     what = _lower_first(stop.message or "the driver failed")
-    return _rejected(status) or _terminated(status) or _failed(what)
+    return _rejected(status) or _terminated(status, settings) or _failed(what)
 
 
 def _failed(what: str) -> _Cause:
@@ -151,18 +151,18 @@ def _refusal(stop: StateEntry) -> _Cause:
 
 
 def _timeout(stop: StateEntry) -> _Cause:
-    kind, reason, what, advice = _TIMEOUTS[stop.state]
+    kind, reason, what, advice = _TIMEOUTS[stop.meaning]
     if stop.reason == reasons.EXECUTORS_START_TIMED_OUT and stop.message:
         what = _lower_first(stop.message)  # no status is recorded of executors: what they wait for is only there
     return _Cause(kind, True, reason, what, advice)
 
 
-def _obstacle(status: Mapping[str, object]) -> _Cause | None:
+def _obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
     """What kept a driver pod from running, as far as its status says so."""
     scheduled = pods.condition(status, "PodScheduled")
     if pods.text(scheduled.get("status")).lower() == "false":
         what = f"no node could take the driver pod: {pods.text(scheduled.get('message')) or 'no reason given'}"
-        advice = "ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit"
+        advice = f"ask for less ({settings.size}), or add nodes that fit"
         if pods.text(scheduled.get("reason")) == "SchedulingGated":
             advice = "whatever has set its scheduling gates, as a queue does, has to lift them"
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, advice)
@@ -172,7 +172,7 @@ def _obstacle(status: Mapping[str, object]) -> _Cause | None:
         if container.reason in pods.PULL_FAILURES:
             image = f" {container.image}" if container.image else ""
             what = f"the image{image} of the driver's container {container.name} could not be pulled: {detail}"
-            advice = "check spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets"
+            advice = f"check {settings.image}"
             return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.IMAGE_UNAVAILABLE, what, advice)
         if container.reason in pods.CREATION_FAILURES:
             what = f"the driver's container {container.name} could not be created: {detail}"
@@ -190,9 +190,9 @@ def _unseen(stop: StateEntry) -> _Cause:
     return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first(message))
 
 
-def _interrupted(status: Mapping[str, object], what: str) -> _Cause:
+def _interrupted(status: Mapping[str, object], what: str, settings: SettingNames) -> _Cause:
     disruption = pods.text(pods.condition(status, "DisruptionTarget").get("reason"))
-    advice = _AFTER_DISRUPTION.get(disruption, "try again")
+    advice = _AFTER_DISRUPTION.get(disruption, "try again").format(driver=settings.driver)
     return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, _lower_first(what), advice)
 
 
@@ -208,7 +208,7 @@ def _said_of_pod(status: Mapping[str, object]) -> str:
     return ": ".join(word for word in words if word)
 
 
-def _terminated(status: Mapping[str, object]) -> _Cause | None:
+def _terminated(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
     containers = pods.all_containers(status)
     ended = [each for each in containers if each.exit_code]
     # A container that was restarted runs, or waits; how it ended before is why.
@@ -217,7 +217,7 @@ def _terminated(status: Mapping[str, object]) -> _Cause | None:
     if failed is None:
         said = _said_of_pod(status)
         return _failed(f"the driver pod failed ({said})") if said else None
-    return _ended_container(failed, status)
+    return _ended_container(failed, status, settings)
 
 
 def _precedence(container: pods.Container) -> int:
@@ -227,27 +227,27 @@ def _precedence(container: pods.Container) -> int:
     return 1 if container.name == DRIVER_CONTAINER else 2
 
 
-def _ended_container(failed: pods.Container, status: Mapping[str, object]) -> _Cause:
+def _ended_container(failed: pods.Container, status: Mapping[str, object], settings: SettingNames) -> _Cause:
     if failed.reason in _START_FAILURES:
         what = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
-        advice = "check its command and image (spec.driverSpec, spark.kubernetes.container.image)"
+        advice = f"check its command and image ({settings.command})"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what, advice)
     what = f"container {failed.name} of the driver ended with {pods.exit_words(failed)}"
     if failed.reason == reasons.OUT_OF_MEMORY:
-        advice = _memory_advice(failed.name, status)
+        advice = _memory_advice(failed.name, status, settings)
         return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, what, advice)
     init_names = {container.name for container in pods.containers(status, "initContainerStatuses")}
     reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
     return _Cause(FailureKind.APPLICATION, True, reason, what)
 
 
-def _memory_advice(name: str, status: Mapping[str, object]) -> str:
+def _memory_advice(name: str, status: Mapping[str, object], settings: SettingNames) -> str:
     """Which setting to raise: Spark's are those of its own container, which has Spark's name or is the only one."""
     names = [container.name for container in pods.containers(status)]
-    sparks = "spark.driver.memory or spark.driver.memoryOverhead"
+    sparks = settings.memory
     if name == DRIVER_CONTAINER or names == [name]:
         return f"raise {sparks}"
-    template = f"the memory limit of {name} in spec.driverSpec.podTemplateSpec"
+    template = f"the memory limit of {name} in {settings.template}"
     if name in names and DRIVER_CONTAINER not in names:
         return f"raise {sparks} where it runs Spark, else {template}"
     return f"raise {template}"

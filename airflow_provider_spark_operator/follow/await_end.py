@@ -5,8 +5,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
-from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.progress import Progress, with_driver_status
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict, verdict
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -27,6 +27,14 @@ def judge(resource: Mapping[str, Any]) -> Ending | None:
     seen = progress(resource)
     judged = verdict(seen)
     return None if judged.outcome is Outcome.WAITING else Ending(judged, seen, resource)
+
+
+def judge_again(ending: Ending, driver_status: Mapping[str, object] | None) -> Ending:
+    """The ending with what the driver pod itself says of it, where the resource says little."""
+    if driver_status is None or not ending.progress.driver_kept:
+        return ending
+    seen = with_driver_status(ending.progress, driver_status)
+    return Ending(verdict(seen), seen, ending.resource)
 
 
 async def wait_for_end(

@@ -1,6 +1,6 @@
 """Delete what one try of a task has submitted, for those who know the task but not the application."""
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.dialect import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of

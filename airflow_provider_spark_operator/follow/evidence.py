@@ -6,9 +6,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.pods import Container, containers, status_of
-from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Verdict
 from airflow_provider_spark_operator.follow.last_lines import LastLines, cleaned
 from airflow_provider_spark_operator.follow.pods import driver_container, driver_pod
@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
+_STATES = frozenset(state for dialect in DIALECTS for state in dialect.states)
 _EVENTS = 5
 # After an error Spark tells at length how it shuts down: ask for many more lines than are kept.
 _REQUESTED_LINES = 200
@@ -38,6 +39,7 @@ class Evidence:
         container_reason: Why the driver's container ended or waits (`OOMKilled`, `ImagePullBackOff`).
         exit_code: Of the driver's container; None if it has none.
         log_problem: Why there is no log; None if there is one.
+        driver_status: The status of the driver's pod; None if the pod is gone.
     """
 
     reference: ApplicationReference
@@ -46,6 +48,7 @@ class Evidence:
     container_reason: str | None = None
     exit_code: int | None = None
     log_problem: str | None = None
+    driver_status: Mapping[str, object] | None = None
 
 
 async def gather_evidence(
@@ -78,13 +81,14 @@ async def gather_evidence(
         container_reason=(container.reason or None) if container else None,
         exit_code=container.exit_code if container else None,
         log_problem=problem,
+        driver_status=status_of(pod) if pod is not None else None,
     )
 
 
 def failure_sentence(verdict: Verdict, evidence: Evidence) -> str:
     """One sentence for a person: which application, the state it failed in, why, and the last log lines."""
     said = verdict.sentence.rstrip(".")
-    begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in set(ApplicationState)
+    begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in _STATES
     sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {said}"
     if evidence.exit_code and "exit code" not in said:
         reason = f" ({evidence.container_reason})" if evidence.container_reason else ""

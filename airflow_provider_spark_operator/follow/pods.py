@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.names import (
     DRIVER_CONTAINER,
-    LABEL_APPLICATION_NAME,
     LABEL_ROLE,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
@@ -37,7 +37,8 @@ async def driver_pod(client: KubeClient, reference: ApplicationReference) -> Jso
         KubeError: Pods cannot be listed.
     """
     pods = await _pods(client, reference, ROLE_DRIVER)
-    own = [pod for pod in pods if _is_owned_by(pod, reference.uid)]
+    unowned = not dialect_of(reference.resource.api_version).owned_driver
+    own = [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners(pod))]
     return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
 
 
@@ -88,9 +89,14 @@ def has_ended(pod: Mapping[str, Any]) -> bool:
 
 
 async def _pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:
-    selector = f"{LABEL_APPLICATION_NAME}={reference.name},{LABEL_ROLE}={role}"
+    label = dialect_of(reference.resource.api_version).application_label
+    selector = f"{label}={reference.name},{LABEL_ROLE}={role}"
     return (await client.list(PODS, reference.namespace, label_selector=selector)).items
 
 
 def _is_owned_by(pod: Mapping[str, Any], uid: str) -> bool:
-    return any(owner.get("uid") == uid for owner in pod["metadata"].get("ownerReferences") or ())
+    return any(owner.get("uid") == uid for owner in _owners(pod))
+
+
+def _owners(pod: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return pod["metadata"].get("ownerReferences") or ()

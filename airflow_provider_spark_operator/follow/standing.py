@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
-from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
@@ -31,8 +31,13 @@ def standing(document: Mapping[str, Any]) -> Standing:
         return Standing.LEAVING
     seen = progress(document)
     if seen.phase is not Phase.ENDED:
-        failing = seen.phase is Phase.STOPPING and not seen.restart_pending and seen.state in FAILURE
+        failing = seen.phase is Phase.STOPPING and not seen.restart_pending and _failed(seen)
         return Standing.USED_UP if failing else Standing.LIVE
     if verdict(seen).outcome is Outcome.SUCCEEDED and not annotations(document).get(ANNOTATION_RESULT_TAKEN_BY):
         return Standing.SUCCEEDED
     return Standing.USED_UP
+
+
+def _failed(seen: Progress) -> bool:
+    stop = last_stop(seen.history)
+    return (stop.meaning if stop else seen.state) in FAILURE

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_spark_operator.core.dialects import kubeflow
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
 from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TASK_INSTANCE_ID
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
@@ -74,7 +76,7 @@ async def submit(
 
     Args:
         client: For the cluster.
-        document: A SparkApplication, in any version. Without a name it gets the stamp's default name.
+        document: A SparkApplication of any dialect, in any version. Without a name it gets the stamp's default name.
         namespace: Where; None for the document's own, else the client's default.
         stamp: Whose it is. None for nobody's: it is created, never adopted.
         deletion_seconds: How long to wait for the deletion of an old one of the same name.
@@ -142,7 +144,7 @@ def _prepared(
             metadata["name"] = stamp.default_name()
         metadata["labels"] = {**(metadata.get("labels") or {}), **stamp.labels()}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **stamp.annotations()}
-    problems = list(validate_document(body))
+    problems = _problems(body)
     if not problems and namespace and metadata.get("namespace", namespace) != namespace:
         problems.append(
             Problem(
@@ -156,6 +158,12 @@ def _prepared(
     metadata["namespace"] = namespace or metadata.get("namespace") or client.default_namespace
     body.pop("status", None)
     return body
+
+
+def _problems(body: JsonObject) -> list[Problem]:
+    if dialect_of(body.get("apiVersion")) is KUBEFLOW:
+        return kubeflow.problems(body)
+    return list(validate_document(body))
 
 
 async def _in_served_version(client: KubeClient, body: JsonObject) -> ResourceType:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from airflow_provider_spark_operator.core.dialects import kubeflow
 from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
@@ -35,7 +36,12 @@ _GROUPS: Mapping[str, _Group] = {
         VERSIONS,
         "install the CustomResourceDefinitions with `spark-operator crds | kubectl apply --server-side -f -`, "
         "or those of the Apache operator's chart",
-    )
+    ),
+    kubeflow.GROUP: _Group(
+        kubeflow.VERSIONS,
+        "install Kubeflow's Spark operator, as with `helm install spark-operator spark-operator --repo "
+        "https://kubeflow.github.io/spark-operator`, or write the application for spark.apache.org",
+    ),
 }
 
 

@@ -16,6 +16,8 @@ from airflow_provider_spark_operator.core.states import (
 )
 from airflow_provider_spark_operator.core.times import read_time
 
+# What Spark asks for if nobody says how many.
+_DEFAULT_EXECUTORS = 2
 _DRIVER_RUNS = RUNNING | {
     ApplicationState.DRIVER_READY,
     ApplicationState.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
@@ -43,6 +45,15 @@ def progress(resource: Mapping[str, object]) -> Progress:
         application_id=_application_id(resource, attempt) if status else None,
         restart_pending=_restart_pending(resource, current.state),
     )
+
+
+def wanted_executors(resource: Mapping[str, object]) -> int:
+    """How many executors the application begins with, and never has fewer of."""
+    conf = mapping(mapping(resource.get("spec")).get("sparkConf"))
+    dynamic = str(conf.get("spark.dynamicAllocation.enabled", "")).lower() == "true"
+    key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
+    value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
+    return int(value) if value.isdecimal() else _DEFAULT_EXECUTORS
 
 
 def _phase(state: str) -> Phase:

@@ -1,11 +1,11 @@
 """How far an application is, whatever kind of resource it is written as."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING
+from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING, ApplicationState
 
 
 class Phase(StrEnum):
@@ -22,10 +22,34 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True)
+class SettingNames:
+    """Where users of a kind of resource set what an advice may be about; those of `spark.apache.org`, unless said.
+
+    Attributes:
+        memory: Of the driver, with and without what is outside of its heap.
+        overhead: Of the driver's memory, what is outside of its heap.
+        size: What the driver asks of a node.
+        image: The driver's image, and how it is pulled.
+        command: What decides which command the driver's container runs.
+        driver: The driver as a whole.
+        template: The driver's pod template.
+    """
+
+    memory: str = "spark.driver.memory or spark.driver.memoryOverhead"
+    overhead: str = "spark.driver.memoryOverhead"
+    size: str = "spark.driver.cores, spark.driver.memory"
+    image: str = "spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets"
+    command: str = "spec.driverSpec, spark.kubernetes.container.image"
+    driver: str = "spec.driverSpec"
+    template: str = "spec.driverSpec.podTemplateSpec"
+
+
+@dataclass(frozen=True)
 class StateEntry:
     """A state that the application entered at `time`, and the driver pod's status if that was recorded.
 
-    `reason` is a constant of `core.reasons`, where whoever drives the application has written one.
+    `reason` is a constant of `core.reasons`, where whoever drives the application has written one. `means` is
+    the state of `spark.apache.org` that a word of another kind of resource amounts to, where there is one.
     """
 
     state: str
@@ -33,6 +57,12 @@ class StateEntry:
     message: str | None = None
     driver_status: Mapping[str, object] | None = None
     reason: str | None = None
+    means: ApplicationState | None = None
+
+    @property
+    def meaning(self) -> str:
+        """The state in a word of `spark.apache.org`, as far as there is one."""
+        return self.means or self.state
 
 
 @dataclass(frozen=True)
@@ -41,7 +71,8 @@ class Progress:
 
     `history` is the current attempt's, or longer, oldest first. `driver_status` is the driver pod's
     status with the last stop of the current attempt. `attempt` counts from 0. `restart_pending`: the
-    driver has ended, and another attempt follows or may follow.
+    driver has ended, and another attempt follows or may follow. `driver_kept`: the driver pod outlives the
+    application's end, and says more about it than the resource: see `with_driver_status`.
     """
 
     state: str
@@ -53,13 +84,26 @@ class Progress:
     driver_status: Mapping[str, object] | None = None
     application_id: str | None = None
     restart_pending: bool = False
+    driver_kept: bool = False
+    settings: SettingNames = SettingNames()
 
 
 def last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
     """The entry with which the latest attempt in `history` stopped; None if it never did."""
     for entry in reversed(history):
-        if entry.state in STOPPING:
+        if entry.meaning in STOPPING:
             return entry
-        if entry.state in INITIALIZING:
+        if entry.meaning in INITIALIZING:
             return None
     return None
+
+
+def with_driver_status(seen: Progress, status: Mapping[str, object]) -> Progress:
+    """`seen`, whose driver failed, with what the driver pod's own status says about that."""
+    stop = last_stop(seen.history)
+    if stop is None or stop.meaning != ApplicationState.FAILED:
+        return seen
+    evicted = str(status.get("reason", "")).lower() == "evicted"
+    means = ApplicationState.DRIVER_EVICTED if evicted else stop.means
+    history = (*seen.history[:-1], replace(stop, driver_status=status, means=means))
+    return replace(seen, history=history, driver_status=status)

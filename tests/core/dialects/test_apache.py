@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import progress, wanted_executors
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -128,3 +128,17 @@ def test_a_status_that_is_not_understood_is_waiting(status):
 def test_a_time_without_an_offset_is_utc():
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00"}
     assert progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("conf", "wanted"),
+    [
+        ({}, 2),
+        ({"spark.executor.instances": "5"}, 5),
+        ({"spark.executor.instances": "many"}, 2),
+        ({"spark.dynamicAllocation.enabled": "true"}, 0),
+        ({"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": 3}, 3),
+    ],
+)
+def test_the_number_of_executors_to_wait_for(conf, wanted):
+    assert wanted_executors({"spec": {"sparkConf": conf}}) == wanted

@@ -1,0 +1,179 @@
+"""The progress of a `sparkoperator.k8s.io` SparkApplication, which Kubeflow's Spark operator drives.
+
+Its status keeps no history, and of a failure no more than a sentence; its driver pod, however, is kept until the
+application is deleted. Anything can stand in a status: what is not understood is left out, never raised about.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.times import read_time
+
+GROUP: Final = "sparkoperator.k8s.io"
+VERSIONS: Final = ("v1beta2",)
+LABEL_APPLICATION_NAME: Final = "sparkoperator.k8s.io/app-name"
+
+
+class KubeflowState(StrEnum):
+    """A word of `status.applicationState.state`; of a new application it is empty, which no person can read."""
+
+    NEW = "NEW"
+    SUBMITTED = "SUBMITTED"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    SUBMISSION_FAILED = "SUBMISSION_FAILED"
+    PENDING_RERUN = "PENDING_RERUN"
+    INVALIDATING = "INVALIDATING"
+    SUCCEEDING = "SUCCEEDING"
+    FAILING = "FAILING"
+    SUSPENDING = "SUSPENDING"
+    SUSPENDED = "SUSPENDED"
+    RESUMING = "RESUMING"
+    UNKNOWN = "UNKNOWN"
+
+
+_State = KubeflowState
+_PHASES: Final[Mapping[str, Phase]] = {
+    _State.RUNNING: Phase.RUNNING,
+    _State.SUCCEEDING: Phase.STOPPING,
+    _State.FAILING: Phase.STOPPING,
+    _State.COMPLETED: Phase.ENDED,
+    _State.FAILED: Phase.ENDED,
+}
+_MEANINGS: Final[Mapping[str, ApplicationState]] = {
+    _State.SUCCEEDING: ApplicationState.SUCCEEDED,
+    _State.COMPLETED: ApplicationState.SUCCEEDED,
+    _State.FAILING: ApplicationState.FAILED,
+    _State.FAILED: ApplicationState.FAILED,
+}
+# Another attempt follows: after a pause, an edit, or a suspension.
+_BETWEEN_ATTEMPTS: Final = frozenset(
+    {_State.PENDING_RERUN, _State.INVALIDATING, _State.SUSPENDING, _State.SUSPENDED, _State.RESUMING}
+)
+_SUBMITTING: Final = frozenset({_State.SUBMITTED, _State.SUBMISSION_FAILED})
+# So begins what its controller writes where a submission failed; what a driver did is told in other words.
+_NOT_SUBMITTED: Final = re.compile(r"failed (to|during) ", re.IGNORECASE)
+_EXIT: Final = re.compile(r"driver container failed with ExitCode: (-?\d{1,9}), Reason: (.*)", re.DOTALL)
+_SETTINGS: Final = SettingNames(
+    memory="spec.driver.memory or spec.driver.memoryOverhead",
+    overhead="spec.driver.memoryOverhead",
+    size="spec.driver.cores, spec.driver.memory",
+    image="spec.image and spec.imagePullSecrets",
+    command="spec.driver, spec.image",
+    driver="spec.driver",
+    template="spec.driver.template or spec.driver.sidecars",
+)
+_TYPES: Final = ("Java", "Scala", "Python", "R")
+
+
+def progress(resource: Mapping[str, object]) -> Progress:
+    """How far `resource`, a whole SparkApplication as the API returns it, is.
+
+    Without a status it is new. A state word that is not known here counts as waiting.
+    """
+    status = mapping(resource.get("status"))
+    told = mapping(status.get("applicationState"))
+    state = text(told.get("state")) or _State.NEW
+    message = text(told.get("errorMessage")) or None
+    means = _meaning(state, message)
+    driver = _driver_status(message) if means is ApplicationState.FAILED else None
+    present = StateEntry(state, _since(status, state), message, driver_status=driver, means=means)
+    return Progress(
+        state=state,
+        phase=_PHASES.get(state, Phase.WAITING),
+        since=present.time,
+        message=message,
+        attempt=max(0, _count(status, "executionAttempts") - 1),
+        history=(present,) if means else (),
+        driver_status=driver,
+        application_id=text(status.get("sparkApplicationId")) or None,
+        restart_pending=_restart_pending(mapping(mapping(resource.get("spec")).get("restartPolicy")), status, state),
+        driver_kept=True,
+        settings=_SETTINGS,
+    )
+
+
+def wanted_executors(resource: Mapping[str, object]) -> int:
+    """How many executors the application begins with, and never has fewer of."""
+    spec = mapping(resource.get("spec"))
+    dynamic = mapping(spec.get("dynamicAllocation"))
+    if dynamic.get("enabled") is True:
+        return _count(dynamic, "minExecutors")
+    return _count(mapping(spec.get("executor")), "instances") or 1
+
+
+def driver_pod_name(resource: Mapping[str, object], name: str) -> str:
+    """The name that the driver pod of the application `name` has in every attempt."""
+    spec = mapping(resource.get("spec"))
+    fixed = text(mapping(spec.get("driver")).get("podName"))
+    return fixed or text(mapping(spec.get("sparkConf")).get("spark.kubernetes.driver.pod.name")) or f"{name}-driver"
+
+
+def problems(document: Mapping[str, object]) -> list[Problem]:
+    """What is wrong with `document`, as far as it can be told without Kubeflow's own definition of it."""
+    known = [f"{GROUP}/{version}" for version in VERSIONS]
+    if document.get("apiVersion") not in known:
+        return [Problem("apiVersion", f"must be {' or '.join(known)}, not {document.get('apiVersion')!r}")]
+    if document.get("kind") != "SparkApplication":
+        return [Problem("kind", f"must be SparkApplication, not {document.get('kind')!r}")]
+    for key in ("metadata", "spec"):
+        if not isinstance(document.get(key), Mapping):
+            return [Problem(key, "must be an object")]
+    spec, found = mapping(document.get("spec")), []
+    if spec.get("type") not in _TYPES:
+        found.append(Problem("spec.type", f"must be one of {', '.join(_TYPES)}, not {spec.get('type')!r}"))
+    missing = [key for key in ("sparkVersion", "mainApplicationFile") if not text(spec.get(key))]
+    found += [Problem(f"spec.{key}", "is required") for key in missing]
+    absent = [key for key in ("driver", "executor") if not isinstance(spec.get(key), Mapping)]
+    found += [Problem(f"spec.{key}", "must be an object, which may be empty") for key in absent]
+    return found
+
+
+def _meaning(state: str, message: str | None) -> ApplicationState | None:
+    if state == _State.FAILED and _NOT_SUBMITTED.match(message or ""):
+        return ApplicationState.SCHEDULING_FAILURE
+    return _MEANINGS.get(state)
+
+
+def _driver_status(message: str | None) -> Mapping[str, object] | None:
+    """The pod status that a message about the driver's end was made of, as far as it tells."""
+    ended = _EXIT.match(message or "")
+    if ended is None:
+        return None
+    terminated = {"exitCode": int(ended[1]), "reason": ended[2].strip()}
+    return {
+        "phase": "Failed",
+        "containerStatuses": [{"name": DRIVER_CONTAINER, "state": {"terminated": terminated}}],
+    }
+
+
+def _since(status: Mapping[str, object], state: str) -> datetime | None:
+    if state in _SUBMITTING:
+        return read_time(status.get("lastSubmissionAttemptTime"))
+    return read_time(status.get("terminationTime")) if state in _MEANINGS else None
+
+
+def _restart_pending(policy: Mapping[str, object], status: Mapping[str, object], state: str) -> bool:
+    if state in _BETWEEN_ATTEMPTS:
+        return True
+    kind = policy.get("type")
+    if state == _State.SUCCEEDING:
+        return kind == "Always"
+    if state == _State.FAILING:
+        left = _count(status, "executionAttempts") <= _count(policy, "onFailureRetries")
+        return kind == "Always" or (kind == "OnFailure" and left)
+    return False
+
+
+def _count(holder: Mapping[str, object], key: str) -> int:
+    number = holder.get(key)
+    return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0
