@@ -48,6 +48,7 @@ def built(conf: dict[str, str], **spec: Any) -> Any:
             f"{K}executor.volumes.hostPath.data.options.path",
         ),
         ({**VOLCANO, GROUP_JSON: "[]"}, GROUP_JSON),
+        ({**VOLCANO, GROUP_JSON: '{"spec": {"minMember": "many"}}'}, GROUP_JSON),
     ],
     ids=[
         "no basic step",
@@ -61,6 +62,7 @@ def built(conf: dict[str, str], **spec: Any) -> Any:
         "size in bytes",
         "executor volume without its path",
         "pod group that is a list",
+        "pod group of many",
     ],
 )
 def test_a_value_that_makes_no_driver_is_refused_by_its_key(conf, field):

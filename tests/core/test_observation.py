@@ -99,6 +99,7 @@ NAMED = [
     pytest.param(pod("Running", container(), container("side", exit_code=1)), None, id="a sidecar dies"),
     pytest.param(pod("Running", container(exit_code=0), container("side")), S.SUCCEEDED, id="Spark ends"),
     pytest.param(pod("Running", container(DRIVER.upper(), exit_code=1), container("side")), S.FAILED, id="any case"),
+    pytest.param(pod("Running", container(), container("a", exit_code=1), container("z", exit_code=1)), None, id="two"),
     pytest.param(pod("Running", container("side", exit_code=1)), None, id="it is not there"),
     pytest.param(pod("Failed", container("side", exit_code=1)), S.FAILED, id="it is not there, and the pod failed"),
 ]
@@ -108,6 +109,12 @@ NAMED = [
 def test_where_the_container_is_named_only_its_end_counts(seen, state):
     ending = observation.ending(seen, DRIVER)
     assert (ending.state if ending else None) is state
+
+
+def test_a_failed_pod_is_told_by_the_end_of_the_named_container():
+    ending = observation.ending(pod("Failed", container("side", exit_code=2), container(exit_code=3)), DRIVER)
+    assert ending is not None
+    assert ending.message == f"Container {DRIVER} of the driver ended with exit code 3."
 
 
 def test_the_container_is_named_by_the_configuration():
@@ -125,6 +132,7 @@ def test_the_container_is_named_by_the_configuration():
         pytest.param(pod("RUNNING", container(), ready=True), True, True, id="another case"),
         pytest.param(pod("Pending", ready=True), False, False, id="ready but not running"),
         pytest.param(pod("Running", ready=True), True, True, id="ready without containers"),
+        pytest.param(pod("Unknown", ready=True), False, False, id="ready when it was last heard of"),
     ],
 )
 def test_a_driver_has_started_when_its_container_is_ready_and_is_ready_when_the_pod_is(seen, started, ready):

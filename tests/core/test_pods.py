@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Observed, Present, Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
@@ -17,9 +17,10 @@ S = ApplicationState
     [
         (None, FailureKind.INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
         (NOW + seconds(1), FailureKind.INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
+        (NOW, FailureKind.INFRASTRUCTURE, reasons.DRIVER_INTERRUPTED),
         (NOW - seconds(1), FailureKind.APPLICATION, reasons.DRIVER_FAILED),
     ],
-    ids=["unknown", "after the deletion", "before the deletion"],
+    ids=["unknown", "after the deletion", "with the deletion", "before the deletion"],
 )
 def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself(finished, kind, reason):
     ended = container(exit_code=143, reason="Error")
@@ -34,3 +35,18 @@ def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself
     assert (judged_so.failure_kind, judged_so.reason) == (kind, reason)
     assert "exit code 143 (Error, killed by SIGTERM)" in judged_so.sentence
     assert ("the driver pod was deleted while it ran" in judged_so.sentence) is (kind is FailureKind.INFRASTRUCTURE)
+
+
+SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "SEGV": 11, "PIPE": 13, "TERM": 15}
+
+
+@pytest.mark.parametrize(("name", "number"), SIGNALS.items())
+def test_an_exit_code_over_128_names_the_signal(name, number):
+    (ended,) = pods.containers({"containerStatuses": [container(exit_code=128 + number)]})
+    assert pods.exit_words(ended) == f"exit code {128 + number} (killed by SIG{name})"
+
+
+@pytest.mark.parametrize(("code", "words"), [(128, "exit code 128"), (133, "exit code 133"), (1, "exit code 1")])
+def test_any_other_exit_code_is_only_a_number(code, words):
+    (ended,) = pods.containers({"containerStatuses": [container(exit_code=code)]})
+    assert pods.exit_words(ended) == words
