@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from airflow.sdk import conf
 
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
 from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -38,8 +39,6 @@ _LAST_LINES_SECONDS = 5.0
 # A triggerer that is killed leaves the lines of at most this time to be told again by the next one.
 _NOTE_SECONDS = 30.0
 _LAST_NOTE_SECONDS = 2.0
-# What Spark asks for if nobody says how many.
-_DEFAULT_EXECUTORS = 2
 
 _streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
 
@@ -97,6 +96,8 @@ class Narrator:
 
     async def tell(self, seen: Progress, resource: Mapping[str, Any]) -> None:
         """Tell what is new in `seen`, the progress of `resource`: each state once, with the time it began."""
+        if seen.attempt != self._attempt:  # without its time, a state of the attempt before has the same look
+            self._told = {(state, time) for state, time in self._told if time is not None}
         new = [entry for entry in _entries(seen) if (entry.state, entry.time) not in self._told]
         self._told |= {(entry.state, entry.time) for entry in new}
         if self._position is None:
@@ -107,7 +108,7 @@ class Narrator:
         for entry in new[:-1]:
             self._say(entry)
         if new:
-            await self._tell_present(new[-1], seen, _wanted_executors(resource))
+            await self._tell_present(new[-1], seen, dialect_of(resource.get("apiVersion")).wanted_executors(resource))
 
     def tell_last_lines(self, lines: Iterable[str]) -> None:
         """Tell the end of a driver's log that was not streamed."""
@@ -184,7 +185,7 @@ class Narrator:
         loop = asyncio.get_running_loop()
         most = conf.getint(_SECTION, "driver_log_streams", fallback=_MOST_STREAMS)
         if _streams.get(loop, 0) >= most:
-            self._log.info("%d drivers' logs are being shown already: of this one, the last lines are shown at the end", most)
+            self._log.info("%d drivers' logs are being shown already: this one's last lines follow at the end", most)
             return
         _streams[loop] = _streams.get(loop, 0) + 1
         try:
@@ -250,14 +251,6 @@ def _entries(seen: Progress) -> list[StateEntry]:
     if not any((entry.state, entry.time) == (present.state, present.time) for entry in known):
         known.append(present)
     return known
-
-
-def _wanted_executors(resource: Mapping[str, Any]) -> int:
-    conf = (resource.get("spec") or {}).get("sparkConf") or {}
-    dynamic = str(conf.get("spark.dynamicAllocation.enabled", "")).lower() == "true"
-    key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
-    value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
-    return int(value) if value.isdecimal() else _DEFAULT_EXECUTORS
 
 
 def _complete(found: ExecutorCount, wanted: int) -> bool:

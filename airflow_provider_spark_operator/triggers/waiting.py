@@ -6,12 +6,12 @@ import logging
 from collections.abc import Collection
 from contextlib import aclosing
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.dialect import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome
-from airflow_provider_spark_operator.follow.await_end import Ending, judge
+from airflow_provider_spark_operator.follow.await_end import Ending, judge, judge_again
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd, executor_ends
@@ -115,7 +115,7 @@ async def _attempt_end(
     hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress
 ) -> _AttemptEnd:
     stop = last_stop(seen.history)
-    failed = stop is None or stop.state != ApplicationState.SUCCEEDED
+    failed = stop is None or stop.meaning != ApplicationState.SUCCEEDED
     # A driver that has failed takes its executors along: they are looked at while its last lines arrive.
     looking = asyncio.create_task(executor_ends(hub.client, reference)) if failed else None
     try:
@@ -138,7 +138,8 @@ async def _evidence(hub: WatchHub, narrator: Narrator, reference: ApplicationRef
 
 
 def _event(ending: Ending, evidence: Evidence, executors: Collection[ExecutorEnd] = ()) -> ApplicationEvent:
-    verdict, seen, reference = ending.verdict, ending.progress, evidence.reference
+    ending, reference = judge_again(ending, evidence.driver_status), evidence.reference
+    verdict, seen = ending.verdict, ending.progress
     failed = verdict.outcome is Outcome.FAILED
     starved = ["driver"] if verdict.reason == OUT_OF_MEMORY else []
     starved += ["executor"] if failed and any(one.out_of_memory for one in executors) else []
