@@ -34,7 +34,8 @@ def upload_dependencies(submission: Submission) -> Uploads:
         local = [entry for entry in entries if is_local(entry)]
         moved = [upload(submission, key, entry) for entry in local]
         if moved:
-            uploads += [Upload(each.source, each.target.partition("#")[0]) for each in moved]
+            archives = key == _ARCHIVES_KEY
+            uploads += [Upload(each.source, without_alias(each.target)[0]) if archives else each for each in moved]
             rest = [entry for entry in entries if not is_local(entry)]
             properties[key] = ",".join([*(each.target for each in moved), *rest])
     return Uploads(tuple(uploads), properties)

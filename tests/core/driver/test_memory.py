@@ -6,7 +6,22 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import memory_mib
 from airflow_provider_spark_operator.core.driver.numbers import java_double
 
-UNITS = {"": 20, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "p": 50}
+UNITS = {
+    "": 20,
+    "b": 0,
+    "k": 10,
+    "kb": 10,
+    "m": 20,
+    "mb": 20,
+    "g": 30,
+    "gb": 30,
+    "t": 40,
+    "p": 50,
+    "ki": 10,
+    "kib": 10,
+    "mi": 20,
+    "gib": 30,
+}
 
 
 @given(st.integers(0, 10_000), st.sampled_from(sorted(UNITS)), st.booleans())

@@ -1,0 +1,40 @@
+import pytest
+
+from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, resolved, without_alias
+
+
+@pytest.mark.parametrize(
+    ("reference", "uri"),
+    [
+        ("/a/b.jar", "file:/a/b.jar"),
+        ("b.jar", "file:/home/me/b.jar"),
+        ("/a b.jar", "file:/a%20b.jar"),
+        ("/a%20b.jar", "file:/a%2520b.jar"),
+        ("/a.zip#env", "file:/a.zip#env"),
+        ("/a%20b.zip#env", "file:/a%20b.zip#env"),
+        ("/a.zip#two words", "file:/a.zip%23two%20words"),
+        ("file:/a.jar", "file:/a.jar"),
+        ("file:///a%20b.jar", "file:///a%20b.jar"),
+        ("https://h:1/a?b=c#d", "https://h:1/a?b=c#d"),
+        ("https://h/ü", "https://h/ü"),
+        ("local:///a", "local:///a"),
+        ("https://h/a b", "file:/home/me/https://h/a%20b"),
+        ("%zz", "file:/home/me/%25zz"),
+    ],
+)
+def test_what_is_no_uri_is_a_path(reference, uri):
+    assert resolved(reference, "/home/me") == uri
+
+
+def test_a_path_and_its_uri_lead_to_each_other():
+    for path in ("/a b", "/100%", "/a#b?c", "/ü→字", "/[1]{2}^`|"):
+        assert file_path(file_uri(path)) == path
+    assert file_path("file:///a%20b?query#alias") == "/a b"
+    assert file_path("local:///a") is None
+    assert file_path("https://h/a") is None
+
+
+def test_an_alias_is_what_follows_the_hash():
+    assert without_alias("file:/a.zip#env") == ("file:/a.zip", "env")
+    assert without_alias("file:/a.zip#") == ("file:/a.zip", "")
+    assert without_alias("file:/a.zip") == ("file:/a.zip", "")
