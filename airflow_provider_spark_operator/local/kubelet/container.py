@@ -7,6 +7,7 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.kubelet.container_log import ContainerLog, LogQuery
+from airflow_provider_spark_operator.local.kubelet.files import read_regular
 from airflow_provider_spark_operator.local.kubelet.images import ImageMissing, InvalidImage
 from airflow_provider_spark_operator.local.kubelet.java import JavaMissing
 from airflow_provider_spark_operator.local.kubelet.launch import Launch, prepare_launch
@@ -182,6 +183,8 @@ class Container:
             max_file_bytes=self._node.max_log_bytes,
             clock=self._node.clock,
         )
+        if self.previous_log:
+            self.previous_log.remove()
         self.previous_log, self.log = self.log, log
         self._out_of_memory = False
         try:
@@ -233,7 +236,6 @@ class Container:
 
 def _text_of(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(_MESSAGE_BYTES).decode(errors="replace")
+        return read_regular(path, _MESSAGE_BYTES).decode(errors="replace")
     except OSError:
         return ""

@@ -88,6 +88,11 @@ class ContainerLog:
         self._file.close()
         self._notify()
 
+    def remove(self) -> None:
+        """Remove the files of a log that has ended; whoever reads it goes on to its end."""
+        for path in (self.path, self.older):
+            path.unlink(missing_ok=True)
+
     async def read(self, query: LogQuery) -> AsyncIterator[bytes]:
         """The wanted part of the log, in pieces; a log that is not followed ends with what is there now."""
         remaining = query.limit_bytes

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
@@ -73,7 +73,7 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
         MissingReference: something that the container refers to is not there.
         JavaMissing: Spark is to run and there is no Java.
         SparkMissing: Spark is to run and is not installed.
-        StartError: there is nothing to run, or the memory's limit is no quantity.
+        StartError: there is nothing to run, or a setting makes no sense.
         OSError: a folder or file cannot be written.
     """
     runtime = runtime_of(str(spec.get("image")), node.images)
@@ -164,7 +164,10 @@ def _directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
         return folder / "work"
     directory = Path(paths.rewrite(str(working)))
     if not directory.is_dir():
-        directory = folder / "root" / str(working).lstrip("/")
+        inside = PurePosixPath(str(working).lstrip("/"))
+        if ".." in inside.parts or "\0" in str(inside):
+            raise StartError(f"workingDir {working!r} must not lead out of the container")
+        directory = folder / "root" / inside
         directory.mkdir(parents=True, exist_ok=True)
     return directory
 

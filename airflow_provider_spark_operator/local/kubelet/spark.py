@@ -13,6 +13,7 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
 from airflow_provider_spark_operator.local.kubelet.class_archive import recording_options, starting_options
+from airflow_provider_spark_operator.local.kubelet.files import read_regular
 from airflow_provider_spark_operator.local.kubelet.java import Java
 from airflow_provider_spark_operator.local.kubelet.process import StartError
 from airflow_provider_spark_operator.local.kubelet.programs import MASTER, Daemon
@@ -25,6 +26,8 @@ WORK_FOLDER = "/opt/spark/work-dir"
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _EXECUTOR = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _PROPERTIES_OPTION = "--properties-file"
+# No config map holds more.
+_PROPERTIES_BYTES = 1 << 20
 _ADD_MODULES = "--add-modules="
 _JAVA_OPTION = "SPARK_JAVA_OPT_"
 # Paths of the executors' pods and of the machine, whose turn comes when those pods are started.
@@ -111,8 +114,8 @@ def spark_command(
         api: how the driver reaches the API server.
 
     Raises:
-        StartError: a setting cannot be read.
-        OSError: the driver's properties file cannot be read or its copy not be written.
+        StartError: a setting, or the driver's properties file, cannot be read.
+        OSError: the copy of that file cannot be written.
     """
     if arguments[:1] == ["driver"]:
         return _driver(runtime, arguments[1:], environment, place, api)
@@ -168,7 +171,7 @@ def _driver(
     properties: dict[str, str] = {}
     if _PROPERTIES_OPTION in words[:-1]:
         position = words.index(_PROPERTIES_OPTION) + 1
-        entries = read_properties(Path(words[position]).read_text(encoding="utf-8"))
+        entries = read_properties(_text_of(Path(words[position])))
         properties = {
             key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
         }
@@ -281,6 +284,17 @@ def _runs_on(option: str, java: Java) -> bool:
     if not option.startswith(_ADD_MODULES):
         return True
     return set(option.removeprefix(_ADD_MODULES).split(",")) <= java.modules
+
+
+def _text_of(file: Path) -> str:
+    """The text of a driver's properties file."""
+    try:
+        content = read_regular(file.resolve(), _PROPERTIES_BYTES + 1)
+    except OSError as error:
+        raise StartError(f"{_PROPERTIES_OPTION} {file}: {error.strerror or error}") from error
+    if len(content) > _PROPERTIES_BYTES:
+        raise StartError(f"{_PROPERTIES_OPTION} {file}: it is larger than {_PROPERTIES_BYTES} bytes")
+    return content.decode(errors="replace")
 
 
 def _options(settings: Mapping[str, str], name: str) -> list[str]:

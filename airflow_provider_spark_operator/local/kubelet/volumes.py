@@ -1,5 +1,6 @@
 """A pod's volumes as folders of this machine."""
 
+import errno
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from airflow_provider_spark_operator.local.kubelet.references import (
 
 SERVICE_ACCOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _DEFAULT_MODE = 0o644
+_IMPOSSIBLE_PATHS = frozenset({errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EPERM})
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -85,8 +87,7 @@ def mounted_folders(
         folder = volume / _relative(below) if below else volume
         if not folder.resolve().is_relative_to(volume.resolve()):
             raise MissingReference(f"subPath {below} of volume {mount['name']} leads out of the volume")
-        if not folder.exists():
-            folder.mkdir(parents=True)
+        _make_folder(folder, f"subPath {below} of volume {mount['name']}")
         folders[mount["mountPath"]] = folder
     return folders
 
@@ -101,7 +102,7 @@ def _make_volume(volume: JsonObject, pod: JsonObject, references: References, fo
         files = _volume_files(volume, pod, references, folders)
         folder.mkdir(parents=True, exist_ok=True)
         for path, (content, mode) in files.items():
-            _write_file(folder / _relative(path), content, mode)
+            _write_volume_file(folder, path, content, mode)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -186,6 +187,27 @@ def _relative(path: str) -> PurePosixPath:
     if relative.is_absolute() or ".." in relative.parts or "\0" in path:
         raise MissingReference(f"path {path!r} must lead into the volume")
     return relative
+
+
+def _make_folder(folder: Path, what: str) -> None:
+    """Make what is to be mounted, unless it is there; raises MissingReference for a path that cannot be made."""
+    try:
+        if not folder.exists():
+            folder.mkdir(parents=True)
+    except OSError as error:
+        if error.errno not in _IMPOSSIBLE_PATHS:
+            raise
+        raise MissingReference(f"{what} cannot be a folder: {error.strerror}") from error
+
+
+def _write_volume_file(folder: Path, path: str, content: bytes, mode: int) -> None:
+    """Write a file of a volume; raises MissingReference for a path that cannot be one beside the others."""
+    try:
+        _write_file(folder / _relative(path), content, mode)
+    except OSError as error:
+        if error.errno not in _IMPOSSIBLE_PATHS:
+            raise
+        raise MissingReference(f"path {path!r} cannot be a file of the volume: {error.strerror}") from error
 
 
 def _write_file(path: Path, content: bytes, mode: int) -> None:

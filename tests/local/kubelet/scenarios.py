@@ -118,6 +118,22 @@ _WORDS = (
     '"$PLAIN" "$COMPOSED" "$POD" "$COLOR" "$ACCOUNT" "$MILLICORES" "$CORES" "$MEBIBYTES" "$MODE" "$WORD" '
     '"${NONE-unset}" "$LATER" "$P_mode" "$word" "$HOSTNAME"'
 )
+# Names and values that a shell would choke on.
+_ODD = [
+    {"name": "with space", "value": "a b"},
+    {"name": "SEMI;COLON", "value": "; exit 7"},
+    {"name": "-n", "value": "$(touch /tmp/x) `true` \"quoted\" 'too' \\ end"},
+    {"name": "LINES", "value": "one\ntwo\n"},
+    {"name": "1ST", "value": "é ü 猫"},
+    {"name": "EMPTY"},
+]
+_ODD_SOURCE = {"prefix": "P.", "configMapRef": {"name": "odd-variables"}}
+_PRINT = """
+import json, os
+names = ["with space", "SEMI;COLON", "-n", "LINES", "1ST", "EMPTY", "P.a.b-c", "P.1st"]
+with open("/dev/termination-log", "w") as file:
+    json.dump({name: os.environ.get(name) for name in names}, file)
+"""
 _LABEL_ITEM = {"path": "labels/color", "fieldRef": {"fieldPath": "metadata.labels['color']"}}
 _LIMIT_ITEM = {"path": "limit", "resourceFieldRef": {"containerName": "main", "resource": "limits.memory"}}
 _VOLUMES = [
@@ -219,6 +235,12 @@ SCENARIOS = [
         ),
         ended,
         needs=(config_map("environment", mode="fast"), secret("environment", word="sesame")),
+    ),
+    Scenario(
+        "odd-variables",
+        once(container("", command=["python3", "-c", _PRINT], env=_ODD, envFrom=[_ODD_SOURCE])),
+        ended,
+        needs=(config_map("odd-variables", **{"a.b-c": "dots and dashes", "1st": "a digit"}),),
     ),
     Scenario(
         "volumes",
