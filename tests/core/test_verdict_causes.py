@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.decision import Present
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move
 from airflow_provider_spark_operator.core.verdict import FailureKind
-from tests.builders import NOW, container, driver_pod, pod, seconds
+from tests.builders import NOW, container, driver_pod, held_up_executor, pod, seconds
 from tests.core.decisions import at, decided
 from tests.core.test_verdict import judged, judged_end
 
@@ -133,6 +133,7 @@ def test_a_driver_that_its_node_refused_waits_for_room():
     seen = pod("Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu")
     failed = judged_end(S.FAILED, "", seen)
     assert (failed.failure_kind, failed.reason) == (FailureKind.SCHEDULING, reasons.UNSCHEDULABLE)
+    assert failed.retry_worthy
     assert failed.sentence == (
         "Failed: the node that was to take the driver pod had no room for it: "
         "OutOfcpu: Node didn't have enough resource: cpu; try again, or ask for less."
@@ -178,6 +179,21 @@ def test_executors_that_no_node_takes_are_told_in_the_schedulers_words():
     )
     failed = judged(move(decision.status, S.RESOURCE_RELEASED, NOW + seconds(301), ""))
     assert "0/3 nodes are available: 3 Insufficient cpu" in failed.sentence
+
+
+def test_the_oldest_of_several_executors_that_cannot_start_is_told():
+    stuck = tuple(held_up_executor(f"exec-{number}", created=NOW + seconds(number)) for number in (2, 1))
+    resource = at(S.DRIVER_READY, instances={"initExecutors": 2})
+    decision = decided(resource, Present(driver_pod("ready")), after=301, executors=stuck)
+    assert "executor pod exec-1 cannot start: ImagePullBackOff" in decision.message
+
+
+def test_a_driver_that_no_node_takes_needs_other_nodes_or_less():
+    full = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}
+    failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[full]))
+    assert failed.sentence.endswith(
+        "0/3 nodes are available; ask for less (spark.driver.cores, spark.driver.memory), or add nodes that fit."
+    )
 
 
 @pytest.mark.parametrize(
