@@ -63,6 +63,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     up.set_defaults(module="local_up")
     up.add_argument("--home", metavar="DIR", default=".spark-local", help="its state (default: %(default)s)")
     up.add_argument("--kubeconfig", metavar="FILE", help="write the kubeconfig there too, not only under DIR")
+    _add_images(up)
     _add_log_format(up)
     prepare = actions.add_parser(
         "prepare",
@@ -83,7 +84,17 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     run.add_argument("application", metavar="APP.yaml", help="a SparkApplication; - reads standard input")
     run.add_argument("-n", "--namespace", metavar="NAMESPACE", default="default")
     run.add_argument("--timeout", type=_positive_seconds, metavar="SECONDS", help="give up then (default: never)")
+    _add_images(run)
     _add_log_format(run)
+    images = actions.add_parser(
+        "images",
+        help="print which images the cluster runs, and by what",
+        description="Print the table of images: the first line that fits an image's name decides what runs instead.",
+        epilog=EXIT_CODES,
+    )
+    images.set_defaults(module="local_images")
+    _add_images(images)
+    images.add_argument("-o", "--output", choices=("text", "json"), default="text")
 
 
 def _add_crds(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -137,6 +148,15 @@ def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 def _add_cluster_access(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--kubeconfig", metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)")
     verb.add_argument("--context", metavar="NAME", help="context of the kubeconfig (default: its current one)")
+
+
+def _add_images(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--image",
+        action="append",
+        metavar="PATTERN=RUNTIME",
+        help="run images of such names by `spark` or `process`; may be repeated, comes before what is built in",
+    )
 
 
 def _add_log_format(verb: argparse.ArgumentParser) -> None:

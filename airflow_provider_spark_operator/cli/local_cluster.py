@@ -1,7 +1,7 @@
 """A local cluster with the controller on it, as `local up` and `local run` need it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.local.cluster import LocalCluster, LocalClusterError
+from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
@@ -47,7 +48,7 @@ class RunningCluster:
 
 
 @asynccontextmanager
-async def running_cluster(home: Path) -> AsyncIterator[RunningCluster]:
+async def running_cluster(home: Path, *, images: Sequence[ImageRule] = DEFAULT_IMAGES) -> AsyncIterator[RunningCluster]:
     """Start a cluster in the folder `home`, and take it down at the end, with every process in it.
 
     Raises:
@@ -55,7 +56,7 @@ async def running_cluster(home: Path) -> AsyncIterator[RunningCluster]:
     """
     try:
         async with (
-            LocalCluster(home, custom_resource_definitions()) as cluster,
+            LocalCluster(home, custom_resource_definitions(), images=images) as cluster,
             await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
             _running_controller(client) as controller,
         ):

@@ -3,13 +3,14 @@
 import argparse
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow_provider_spark_operator.cli.application_file import read_application_file
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_cluster import RunningCluster, running_cluster
+from airflow_provider_spark_operator.cli.local_images import image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.narration import Narration
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
@@ -24,6 +25,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.local.home import LocalClusterError, temporary_home
+from airflow_provider_spark_operator.local.kubelet.images import ImageRule
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -33,17 +35,20 @@ def run(options: argparse.Namespace) -> ExitCode:
         CommandError: the file holds no valid application, or the cluster cannot be started.
     """
     document = read_application_file(options.application)
+    images = image_rules(options.image)
     configure_logs(options.log_format, logging.WARNING)
     return run_until_signalled(
-        lambda: _run(document, options.namespace, options.timeout), after_sigterm=ExitCode.INTERRUPTED
+        lambda: _run(document, options.namespace, options.timeout, images), after_sigterm=ExitCode.INTERRUPTED
     )
 
 
-async def _run(document: Mapping[str, Any], namespace: str, limit: float | None) -> ExitCode:
+async def _run(
+    document: Mapping[str, Any], namespace: str, limit: float | None, images: Sequence[ImageRule]
+) -> ExitCode:
     try:
         with temporary_home() as home:
             print_note("starting a local cluster")
-            async with running_cluster(home) as cluster:
+            async with running_cluster(home, images=images) as cluster:
                 return await cluster.beside(_follow_through(cluster, document, namespace, limit))
     except LocalClusterError as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None

@@ -2,15 +2,17 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_cluster import running_cluster
+from airflow_provider_spark_operator.cli.local_images import image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.local.kubelet.images import ImageRule
 
 _MARK = "# Written by `spark-operator local up`; it is gone when that ends.\n"
 
@@ -23,13 +25,14 @@ def run(options: argparse.Namespace) -> ExitCode:
     """
     configure_logs(options.log_format)
     kubeconfig = Path(options.kubeconfig) if options.kubeconfig else None
-    return run_until_signalled(lambda: _up(Path(options.home), kubeconfig))
+    images = image_rules(options.image)
+    return run_until_signalled(lambda: _up(Path(options.home), kubeconfig, images))
 
 
-async def _up(home: Path, kubeconfig: Path | None) -> ExitCode:
+async def _up(home: Path, kubeconfig: Path | None, images: Sequence[ImageRule]) -> ExitCode:
     if kubeconfig is not None:
         _check_replaceable(kubeconfig)
-    async with running_cluster(home) as cluster:
+    async with running_cluster(home, images=images) as cluster:
         with _published(cluster.kubeconfig, kubeconfig) as path:
             print(f"ready kubeconfig={path}", flush=True)
             await cluster.controller

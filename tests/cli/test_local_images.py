@@ -1,0 +1,61 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli import main
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.local.kubelet import software
+from tests.cli.process import ended, running
+from tests.cli.test_local import write
+
+
+def test_the_table_says_what_runs_for_an_image(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "images"]) == ExitCode.SUCCESS
+
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["IMAGE", "RUNTIME", "RUNS"]
+    spark = next(line for line in lines if line.startswith("*/spark "))
+    assert "Spark 4." in spark
+    assert "on Java " in spark
+    assert any(line.startswith("local/process ") and "as it is" in line for line in lines)
+
+
+def test_the_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["local", "images", "--image", "*/etl=spark", "--image", "busybox=process", "-o", "json"]
+
+    assert main(words) == ExitCode.SUCCESS
+
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["image"], row["runtime"]) for row in rows[:2]] == [("*/etl", "spark"), ("busybox", "process")]
+    assert rows[1]["runs"] == "the container's command, as it is"
+
+
+def test_without_spark_the_table_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(software.importlib.util, "find_spec", lambda _: None)
+
+    assert main(["local", "images"]) == ExitCode.SUCCESS
+
+    assert "nothing yet: Spark is not installed: install it with pip install" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rule", ["busybox", "busybox=docker", "=spark", ""])
+def test_what_is_no_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["local", "images", "--image", rule]) == ExitCode.INVALID
+
+    error = capsys.readouterr().err
+    assert error == (
+        f"spark-operator: error: --image: {rule!r} is no PATTERN=RUNTIME with one of the runtimes spark, process\n"
+    )
+
+
+async def test_a_run_takes_further_images(tmp_path: Path) -> None:
+    path = write(tmp_path, "echo it runs", "registry.example/tools/shell:1")
+
+    async with running("local", "run", path, "--image", "*/shell=process", home=tmp_path) as process:
+        exit_code, out, err = await ended(process)
+
+    assert exit_code == ExitCode.SUCCESS, err
+    assert "it runs" in out
