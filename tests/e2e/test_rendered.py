@@ -1,49 +1,17 @@
-"""Applications run on a real node from rendered resources alone: no controller, no spark-submit.
+"""Applications run on a real node from rendered resources alone: no controller, no spark-submit."""
 
-The image has the layout of Spark's own; E2E_JAR and E2E_CLASS name a Java application in it that prints
-`Pi is roughly`.
-"""
-
-import asyncio
 import json
-import os
-import secrets
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, ResourceType, resource_type_of
+from airflow_provider_spark_operator.kube.resources import SECRETS, resource_type_of
+from tests.e2e.node import CLASS, IMAGE, JAR, NEEDED, K, application, ended
 
-KUBECONFIG, IMAGE = os.environ.get("E2E_KUBECONFIG"), os.environ.get("E2E_IMAGE", "")
-JAR = os.environ.get("E2E_JAR", "local:///opt/spark/examples/jars/pi.jar")
-CLASS = os.environ.get("E2E_CLASS", "Pi")
-DEADLINE = 300
-WORKLOAD = Path(__file__).parents[2] / "docs" / "manifests" / "workload.yaml"
-K = "spark.kubernetes."
-
-pytestmark = [
-    pytest.mark.skipif(not (KUBECONFIG and IMAGE), reason="E2E_KUBECONFIG and E2E_IMAGE name no cluster and image"),
-    pytest.mark.timeout(2 * DEADLINE),
-]
-
-CONF = {
-    f"{K}container.image": IMAGE,
-    f"{K}authenticate.driver.serviceAccountName": "spark",
-    f"{K}driver.request.cores": "0.2",
-    f"{K}executor.request.cores": "0.2",
-    f"{K}executor.terminationGracePeriodSeconds": "1s",
-    "spark.driver.memory": "512m",
-    "spark.executor.memory": "512m",
-    "spark.executor.instances": "1",
-    "spark.ui.enabled": "false",
-}
+pytestmark = NEEDED
 
 SCRIPT = """
 import os, pathlib, sys
@@ -56,6 +24,9 @@ def seen(paths):
 spark = SparkSession.builder.getOrCreate()
 pathlib.Path("/scratch/a").write_text("scratch")
 pathlib.Path("/memory/a").write_text("memory")
+pathlib.Path("/made/a").write_text("made")
+memory = os.statvfs("/memory")
+assert memory.f_blocks * memory.f_frsize == 16 << 20, memory
 here = ["/keys/key", "/scratch/a", "/memory/a", "/job/beside.py", "/pod/name", "/projected/name"]
 assert seen(here)[:3] == ["hunter2", "scratch", "memory"], seen(here)
 assert os.environ["KEY"] == "hunter2"
@@ -75,15 +46,6 @@ JOB_MOUNT = {"name": "job", "mountPath": "/job"}
 NAME_ITEM = {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}
 
 
-def application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "spark.apache.org/v1",
-        "kind": "SparkApplication",
-        "metadata": {"name": name},
-        "spec": {"runtimeVersions": {"sparkVersion": "4.3.0"}, "sparkConf": CONF | conf, **spec},
-    }
-
-
 JAVA = application("java", {}, mainClass=CLASS, jars=JAR, driverArgs=["2"])
 PYTHON = application(
     "python",
@@ -94,6 +56,11 @@ PYTHON = application(
         f"{K}driver.volumes.emptyDir.scratch.mount.path": "/scratch",
         f"{K}driver.volumes.emptyDir.memory.mount.path": "/memory",
         f"{K}driver.volumes.emptyDir.memory.options.medium": "Memory",
+        f"{K}driver.volumes.emptyDir.memory.options.sizeLimit": "16Mi",
+        f"{K}driver.volumes.hostPath.made.mount.path": "/made",
+        f"{K}driver.volumes.hostPath.made.mount.subPath": "inside",
+        f"{K}driver.volumes.hostPath.made.options.path": "/tmp/e2e-rendered",
+        f"{K}driver.volumes.hostPath.made.options.type": "DirectoryOrCreate",
         f"{K}driver.volumes.hostPath.node.mount.path": "/node",
         f"{K}driver.volumes.hostPath.node.options.path": "/tmp",
         f"{K}driver.volumes.hostPath.node.options.type": "Directory",
@@ -139,51 +106,6 @@ PYTHON = application(
 )
 
 
-@pytest.fixture
-async def client() -> AsyncIterator[KubeClient]:
-    async with await open_client(ClusterAccess(kubeconfig=Path(str(KUBECONFIG)))) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def namespace(client: KubeClient) -> AsyncIterator[str]:
-    name = f"e-rendered-{secrets.token_hex(3)}"
-    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
-    try:
-        for document in yaml.safe_load_all(WORKLOAD.read_text()):
-            await client.create(kind_of(document), document, name)
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"key": "hunter2"}}
-        await client.create(kind_of(secret), secret, name)
-        yield name
-    finally:
-        await client.delete(NAMESPACES, name, None)
-        await gone(client, name)
-
-
-def kind_of(document: dict[str, Any]) -> ResourceType:
-    group, _, version = document["apiVersion"].rpartition("/")
-    return ResourceType(group, version, f"{document['kind'].lower()}s", document["kind"])
-
-
-async def gone(client: KubeClient, name: str) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            try:
-                await client.get(NAMESPACES, name, None)
-            except NotFound:
-                return
-            await asyncio.sleep(0.5)
-
-
-async def ended(client: KubeClient, namespace: str, name: str) -> dict[str, Any]:
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            pod: dict[str, Any] = await client.get(PODS, name, namespace)
-            if pod["status"].get("phase") in ("Succeeded", "Failed"):
-                return pod
-            await asyncio.sleep(0.5)
-
-
 @pytest.mark.parametrize(
     ("document", "printed"),
     [(JAVA, "Pi is roughly 3."), (PYTHON, "arguments ['one', 'two words', '']")],
@@ -200,6 +122,8 @@ async def test_rendered_resources_run(
     file = tmp_path / "app.json"
     file.write_text(json.dumps(document))
     assert main(["render", str(file), "-n", namespace, "-o", "json"]) == 0
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"key": "hunter2"}}
+    await client.create(SECRETS, secret, namespace)
     rendered = json.loads(capsys.readouterr().out)["items"]
     for each in rendered:
         await client.create(resource_type_of(each), each, namespace)
