@@ -308,3 +308,18 @@ def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_
         status = move_to_next_attempt(status, AttemptInfo(id=number), after, "", trim=False)
         status = move(move(status, S.DRIVER_REQUESTED, after, ""), S.FAILED, after + seconds(number), "")
     assert policy.attempt_duration(status) == seconds(2)
+
+
+def test_the_limit_of_scheduling_failures_is_none_of_other_failures():
+    config = RestartConfig(max_restart_attempts=9, max_restart_on_failure=1, max_restart_on_scheduling_failure=5)
+    following = AttemptInfo(id=2, restart_counter=2, failure_restart_counter=2)
+    said = "The maximum number of restarts on failure (1) has been exceeded."
+    assert policy.exceeded_limit(config, S.FAILED, following) == said
+    assert policy.exceeded_limit(config, S.SCHEDULING_FAILURE, following) is None
+
+
+def test_untrimmed_the_attempt_before_ended_with_the_entry_before_the_last():
+    ended = status_at(S.FAILED)
+    again = move_to_next_attempt(ended, AttemptInfo(id=1), NOW, "", trim=False)
+    config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
+    assert policy.backoff(config, again) == seconds(2)

@@ -15,12 +15,13 @@ from airflow_provider_spark_operator.core.transitions import (
     MOVES,
     IllegalMove,
     in_order,
+    next_key,
     initial_status,
     move,
     move_to_next_attempt,
     remark,
 )
-from tests.builders import NOW, status_at, status_in
+from tests.builders import NOW, seconds, status_at, status_in
 
 S = ApplicationState
 LATER = NOW + timedelta(seconds=5)
@@ -128,3 +129,11 @@ def test_a_new_application_says_that_it_was_submitted():
     status = initial_status(NOW)
     assert status.current_state.message == "The application was submitted."
     assert status.state_transition_history == {"0": status.current_state}
+
+
+def test_foreign_keys_come_before_all_numbers_and_give_none():
+    first, second = (initial_status(NOW + seconds(number)).current_state for number in (1, 2))
+    assert in_order({"0": second, "-7": first}) == [first, second]
+    assert next_key({"x": first}) == "0"
+    assert next_key({"x": first, "0": second, "9" * 19: second}) == "1"
+    assert next_key({"9" * 18: first}) == "1" + "0" * 18
