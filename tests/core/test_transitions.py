@@ -15,10 +15,10 @@ from airflow_provider_spark_operator.core.transitions import (
     MOVES,
     IllegalMove,
     in_order,
-    next_key,
     initial_status,
     move,
     move_to_next_attempt,
+    next_key,
     remark,
 )
 from tests.builders import NOW, seconds, status_at, status_in
