@@ -45,6 +45,10 @@ def run(options: argparse.Namespace) -> ExitCode:
     Raises:
         CommandError: the input cannot be used, or nothing can be built from it.
     """
+    if options.spark_submit and (options.namespace or options.attempt is not None or options.config):
+        raise CommandError(
+            "--namespace, --attempt and --config go with a file, not with --spark-submit", ExitCode.INVALID
+        )
     try:
         if options.spark_submit:
             documents = submitted(options.words, os.environ)

@@ -1,6 +1,7 @@
 import io
 import json
 import uuid
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,14 @@ def test_what_cannot_be_rendered_is_one_sentence(file: Path, capsys: pytest.Capt
     assert refusal(capsys, "none.yaml").startswith("none.yaml: cannot be read")
 
 
+@pytest.mark.parametrize("option", [("-n", "x"), ("--attempt", "0"), ("--config", "x")])
+def test_what_only_a_file_needs_is_not_ignored_beside_a_submission(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*option, "--spark-submit", "--", *SUBMISSION, *IMAGE, "local:///a.jar"]
+    assert refusal(capsys, *words).startswith("--namespace, --attempt and --config go with a file")
+
+
 def test_an_attempt_is_a_number(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["render", str(file), "--attempt", "-1"])
@@ -220,6 +229,33 @@ def test_a_submission_reads_the_files_around_it(
     properties = read_properties(maps[-1]["spark.properties"])
     assert properties["spark.from.defaults"] == "1"
     assert properties["spark.both"] == "file"
+
+
+def test_the_main_class_is_that_of_a_local_jars_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile(tmp_path / "app.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "Main-Class: org.example.InJar\n")
+    upload = ["--conf", "spark.kubernetes.file.upload.path=s3a://bucket"]
+    documents = rendered(capsys, "--spark-submit", "--", *SUBMISSION[:4], *IMAGE, *upload, "app.jar")
+    args = of_kind(documents, "Pod")["spec"]["containers"][0]["args"]
+    assert args[args.index("--class") + 1] == "org.example.InJar"
+
+
+def test_a_keytab_and_what_the_client_reads_are_files_of_this_disk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "me.keytab").write_bytes(b"key")
+    kerberos = ["--principal", "me", "--keytab", str(tmp_path / "me.keytab")]
+    documents = rendered(capsys, "--spark-submit", "--", *SUBMISSION, *IMAGE, *kerberos, "local:///a.jar")
+    assert of_kind(documents, "Secret")["data"] == {"me.keytab": "a2V5"}
+    key = "spark.kubernetes.authenticate.submission.caCertFile"
+    words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "--conf", f"{key}=none.pem", "local:///a.jar"]
+    assert refusal(capsys, *words) == f"{key}: the file none.pem does not exist"
+
+
+def test_a_mistake_in_a_properties_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p").write_text("spark.a=\\u12\n")
+    words = ["--spark-submit", "--", *SUBMISSION, *IMAGE, "--properties-file", "p", "local:///a.jar"]
+    assert refusal(capsys, *words).startswith("--properties-file: holds a \\u without four hexadecimal digits")
 
 
 def test_what_would_be_uploaded_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
