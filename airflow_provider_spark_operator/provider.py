@@ -40,6 +40,7 @@ ProviderInfo = TypedDict(
         "hooks": list[Modules],
         "triggers": list[Modules],
         "extra-links": list[str],
+        "task-decorators": list[dict[str, str]],
         "config": dict[str, ConfigSection],
     },
 )
@@ -66,6 +67,12 @@ def get_provider_info() -> ProviderInfo:
         "hooks": [_modules("hooks.spark")],
         "triggers": [_modules("triggers.spark_application")],
         "extra-links": [f"{_PACKAGE}.links.spark_application.{name}" for name in _LINKS],
+        "task-decorators": [
+            {
+                "name": "spark_application",
+                "class-name": f"{_PACKAGE}.decorators.spark_application.spark_application_task",
+            }
+        ],
         "config": {"spark_operator": {"description": "Spark applications on Kubernetes.", "options": _options()}},
     }
 

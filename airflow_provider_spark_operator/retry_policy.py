@@ -99,13 +99,14 @@ class SparkRetryPolicy(RetryPolicy):
         growth = _growth(context)
         for role in roles:
             growth[role] = growth.get(role, 1.0) * (self.memory_growth or 1.0)
-        context["task_state_store"].set(STORE_KEY, growth)
+        context["task_state_store"].set(STORE_KEY, dict(growth))
 
 
 def _growth(context: "Context") -> dict[str, float]:
     stored = context["task_state_store"].get(STORE_KEY) if "task_state_store" in context else None
     known = stored if isinstance(stored, dict) else {}
-    return {role: float(known[role]) for role in _ROLES if isinstance(known.get(role), (int, float))}
+    factors = {role: known.get(role) for role in _ROLES}
+    return {role: float(factor) for role, factor in factors.items() if isinstance(factor, (int, float))}
 
 
 def _mebibytes(size: str) -> int | None:

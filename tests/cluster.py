@@ -102,10 +102,10 @@ class Application:
                 driver["metadata"]["name"], driver["metadata"]["uid"],
             )  # fmt: skip
 
-    def end_driver(self, exit_code: int, reason: str | None = None) -> dict[str, Any]:
+    def end_driver(self, exit_code: int, message: str | None = None) -> dict[str, Any]:
         """Let the driver's container end; the pod's status."""
-        word = reason or ("Error" if exit_code else "Completed")
-        status = self._end_pod(self.driver, container(exit_code=exit_code, reason=word))
+        word = "Error" if exit_code else "Completed"
+        status = self._end_pod(self.driver, container(exit_code=exit_code, reason=word, message=message))
         self.log.end()
         return status
 

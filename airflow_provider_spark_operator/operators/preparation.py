@@ -18,6 +18,7 @@ class Sender:
         folders: Where local files are looked for.
         upload_to: The URL of a folder, for what no config map takes; None for none.
         download_from: The same folder as the driver reads it.
+        generated: Files that are made here and now; those beside a script need not be named by a parameter.
     """
 
     application: str
@@ -25,6 +26,7 @@ class Sender:
     folders: Sequence[str]
     upload_to: str | None = None
     download_from: str | None = None
+    generated: Sequence[shipment.LocalFile] = ()
 
 
 def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> JsonObject:
@@ -36,17 +38,22 @@ def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> Js
     """
     script = [parameters.py_file] if parameters.py_file else []
     beside = [*listed(parameters.py_files), *listed(parameters.files), *listed(parameters.jars)]
-    files = shipment.read_files([*script, *beside], sender.folders)
+    made = [file.given for file in sender.generated]
+    named = [path for path in [*script, *beside] if path not in made]
+    files = [*sender.generated, *shipment.read_files(named, sender.folders)]
     packed = shipment.packed(files, sender.upload_to)
     uris = {file.given: shipment.mounted_uri(file) for file in packed.mounted}
     for file in packed.uploaded:
         uris[file.given] = shipment.upload(file, sender.upload_to or "", sender.download_from)
+    generated = [file.given for file in sender.generated if file.beside]
+    if generated:
+        parameters = replace(parameters, files=[*listed(parameters.files), *generated])
     document = _located(parameters, uris).over(document)
     if not packed.mounted:
         return document
     name = shipment.config_map_name(sender.application, packed.mounted, sender.try_id)
     # Spark hands a script to the driver alone; what goes beside it every executor reads, at the same place.
-    executors = any(file.given in beside for file in packed.mounted)
+    executors = any(file.beside or file.given in beside for file in packed.mounted)
     return shipment.with_config_map(document, packed.mounted, name, executors=executors)
 
 

@@ -30,11 +30,19 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file to ship: how the DAG names it, and what is in it."""
+    """A file to ship.
+
+    Attributes:
+        given: How the DAG names it.
+        name: Without its folder.
+        content: What is in it.
+        beside: It is no script but goes beside one, to the executors too.
+    """
 
     given: str
     name: str
     content: bytes
+    beside: bool = False
 
     @property
     def text(self) -> str | None:
@@ -138,7 +146,7 @@ def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
             logger.info("%s is uploaded to %s", file.given, target)
     except Exception as error:  # every store has its own
         raise AirflowException(f"{file.given} cannot be uploaded to {folder}: {error}") from error
-    return f"{(download_from or _as_spark_reads(upload_to)).rstrip('/')}/{place}"
+    return f"{(download_from or as_spark_reads(upload_to)).rstrip('/')}/{place}"
 
 
 def mounted_uri(file: LocalFile) -> str:
@@ -179,6 +187,13 @@ def config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -
     return f"{application[:46].rstrip('-')}-files-{digest.hexdigest()[:10]}"
 
 
+def as_spark_reads(url: str) -> str:
+    """The URL of a folder of Airflow's object storage as Spark reads it: without the connection, `s3a` for `s3`."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{'s3a' if scheme == 's3' else scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
 def _located(given: str, folders: Sequence[str]) -> Path:
     path = Path(given.removeprefix("file://").removeprefix("file:"))
     places = [path] if path.is_absolute() else [Path(folder) / path for folder in folders]
@@ -190,12 +205,6 @@ def _located(given: str, folders: Sequence[str]) -> Path:
         f"file {given!r} is not there; looked in {looked}. One that is in the image is named by local://, "
         "one elsewhere by its URL"
     )
-
-
-def _as_spark_reads(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{'s3a' if scheme == 's3' else scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _mounting(role: JsonObject, name: str, default: str, chosen: object) -> JsonObject:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_spark_operator.follow.submit import Submission
     from airflow_provider_spark_operator.operators.document import JsonObject, Model
+    from airflow_provider_spark_operator.operators.shipment import LocalFile
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 
 # The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
@@ -150,12 +151,8 @@ class SparkApplicationOperator(BaseOperator):
         delete_on_kill: bool = True,
         get_logs: bool = True,
         restarts: str = restarting.CLUSTER,
-        openlineage_inject_parent_job_info: bool = conf.getboolean(
-            "openlineage", "spark_inject_parent_job_info", fallback=False
-        ),
-        openlineage_inject_transport_info: bool = conf.getboolean(
-            "openlineage", "spark_inject_transport_info", fallback=False
-        ),
+        openlineage_inject_parent_job_info: bool = tries.INJECT_PARENT,
+        openlineage_inject_transport_info: bool = tries.INJECT_TRANSPORT,
         **kwargs: Any,
     ) -> None:
         super().__init__(**with_restarts(restarts, application, kwargs))
@@ -281,7 +278,8 @@ class SparkApplicationOperator(BaseOperator):
         Raises:
             AirflowException: A parameter or a file is wrong, or a file could not be uploaded.
         """
-        document = prepared(document, self._parameters(), self._sender(document, engagement))
+        sender = self._sender(document, engagement)
+        document = prepared(document, self._parameters(), sender)
         document = tries.restarted_by_one(document, self.restarts, self.retries or 0)
         document = tries.with_grown_memory(document, self.retry_policy, context)
         return tries.with_lineage(
@@ -302,7 +300,12 @@ class SparkApplicationOperator(BaseOperator):
             folders=documents.folders(self.get_template_env()),
             upload_to=self.upload_to,
             download_from=self.download_from,
+            generated=self._generated(engagement),
         )
+
+    def _generated(self, engagement: Engagement) -> "tuple[LocalFile, ...]":  # noqa: ARG002 - for a function's task
+        """Files to ship that lie nowhere; a task that makes its program of something else makes them here."""
+        return ()
 
     def _known_document(self) -> "JsonObject":
         """The document, as far as it can be read when the task resumes: its file may be gone by then."""

@@ -3,6 +3,8 @@
 import logging
 from typing import TYPE_CHECKING
 
+from airflow.sdk import conf
+
 from airflow_provider_spark_operator.operators import restarts
 from airflow_provider_spark_operator.operators.document import JsonObject
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.retry_policy import RetryPolicy
 
 logger = logging.getLogger(__name__)
+
+INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
+INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info", fallback=False)
 
 
 def restarted_by_one(document: JsonObject, who: str, retries: int) -> JsonObject:

@@ -42,6 +42,7 @@ class ApplicationEvent:
         api_version: Of the resource.
         seconds_per_state: How long the application was in each state, in the order it went through them.
         retry_worthy: False where the same application would surely fail the same way again.
+        driver_message: What the driver's container left as its message when it ended well.
         out_of_memory: Which of `driver` and `executor` was killed for want of memory.
     """
 
@@ -61,6 +62,7 @@ class ApplicationEvent:
     seconds_per_state: Mapping[str, float] = field(default_factory=dict)
     retry_worthy: bool = True
     out_of_memory: tuple[str, ...] = ()
+    driver_message: str | None = None
 
     def to_payload(self) -> dict[str, Any]:
         """JSON values, for `TriggerEvent`."""

@@ -8,6 +8,8 @@ from contextlib import aclosing
 
 from airflow_provider_spark_operator.core.dialects.dialect import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.pods import containers
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome
@@ -160,7 +162,14 @@ def _event(ending: Ending, evidence: Evidence, executors: Collection[ExecutorEnd
         seconds_per_state=seconds_per_state(seen),
         retry_worthy=verdict.retry_worthy,
         out_of_memory=tuple(starved),
+        driver_message=_message(evidence),
     )
+
+
+def _message(evidence: Evidence) -> str | None:
+    present = containers(evidence.driver_status or {})
+    named = [container for container in present if container.name == DRIVER_CONTAINER] or present
+    return next((one.message for one in named if one.exit_code == 0 and one.message), None)
 
 
 def _reached(reference: ApplicationReference, seen: Progress, state: str) -> ApplicationEvent:

@@ -10,8 +10,8 @@ from words import normalized
 
 
 def main(day: str) -> None:
-    settings = tomllib.loads(Path(SparkFiles.get("word_count.toml")).read_text())
     spark = SparkSession.builder.appName(f"word-count-{day}").getOrCreate()
+    settings = tomllib.loads(Path(SparkFiles.get("word_count.toml")).read_text())
     lines = spark.sparkContext.parallelize(settings["lines"], 2)
     counts = lines.flatMap(str.split).map(lambda word: (normalized(word), 1)).reduceByKey(int.__add__)
     for word, count in sorted(counts.collect()):

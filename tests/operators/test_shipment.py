@@ -139,7 +139,7 @@ def test_the_same_content_is_uploaded_once(folder, bucket, tmp_path, monkeypatch
     ],
 )
 def test_spark_reads_where_airflow_has_written(url, read):
-    assert shipment._as_spark_reads(url).rstrip("/") == read
+    assert shipment.as_spark_reads(url).rstrip("/") == read
 
 
 def test_a_store_that_refuses_is_named(folder, tmp_path):

@@ -1,0 +1,1 @@
+"""Decorators that make tasks of Python functions."""

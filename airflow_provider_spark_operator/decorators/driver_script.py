@@ -1,0 +1,83 @@
+"""The script that runs a decorated function in a driver, and what it tells its task in the end.
+
+The return value comes back as the message that Kubernetes keeps of a terminated container: it needs neither a store nor
+rights, and holds 4 KiB. Where there is a store, the value is there as well, and what is larger only there.
+"""
+
+import json
+
+SCRIPT = "airflow_task.py"
+ARGUMENTS = "airflow_task_arguments.json"
+# Where Kubernetes reads a container's message, unless its template says otherwise.
+MESSAGE_FILE = "/dev/termination-log"
+MESSAGE_BYTES = 4096
+_MARK = "airflow-result"
+
+_HARNESS = f'''
+def _airflow_store(spark, text, url):
+    path = spark._jvm.org.apache.hadoop.fs.Path(url)
+    files = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    stream = files.create(path, True)
+    try:
+        stream.write(text.encode())
+    finally:
+        stream.close()
+
+
+def _airflow_main():
+    import json
+    import sys
+
+    from pyspark import SparkFiles
+    from pyspark.sql import SparkSession
+
+    message_file, result_url = sys.argv[1], sys.argv[2]
+    spark = SparkSession.builder.getOrCreate()
+    with open(SparkFiles.get("{ARGUMENTS}"), encoding="utf-8") as file:
+        given = json.load(file)
+    keywords = given["keywords"] | ({{"spark": spark}} if given["wants_spark"] else {{}})
+    value = globals()[given["function"]](*given["positional"], **keywords)
+    text = json.dumps({{"{_MARK}": {{"value": value}}}})
+    if result_url:
+        _airflow_store(spark, json.dumps(value), result_url)
+    if len(text.encode()) > {MESSAGE_BYTES}:
+        if not result_url:
+            raise ValueError(
+                f"the return value takes {{len(text.encode())}} bytes, and without a store only {MESSAGE_BYTES} come "
+                "back: give the task an upload_to, or return where you have stored the result"
+            )
+        text = json.dumps({{"{_MARK}": {{"stored": True}}}})
+    with open(message_file, "w", encoding="utf-8") as file:
+        file.write(text)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    _airflow_main()
+'''
+
+
+def script(source: str) -> str:
+    """The program of a driver that runs the function in `source` and reports what it returns."""
+    return f"{source.rstrip()}\n\n{_HARNESS}"
+
+
+def arguments(function: str, positional: list[object], keywords: dict[str, object], *, wants_spark: bool) -> str:
+    """What the script reads to know what to call.
+
+    Raises:
+        TypeError: An argument is no JSON value.
+    """
+    return json.dumps(
+        {"function": function, "positional": positional, "keywords": keywords, "wants_spark": wants_spark}
+    )
+
+
+def reported(message: str | None) -> dict[str, object] | None:
+    """What the script has reported: its `value`, or that it is `stored`; None where it reported nothing."""
+    try:
+        told = json.loads(message or "")
+    except ValueError:
+        return None
+    result = told.get(_MARK) if isinstance(told, dict) else None
+    return result if isinstance(result, dict) else None

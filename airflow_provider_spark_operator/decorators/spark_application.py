@@ -1,0 +1,166 @@
+"""`@task.spark_application`: a Python function that runs as the driver of a Spark application."""
+
+import inspect
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, task_decorator_factory
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.decorators import driver_script
+from airflow_provider_spark_operator.exceptions import SparkApplicationError
+from airflow_provider_spark_operator.operators.shipment import LocalFile, as_spark_reads
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context, ObjectStoragePath
+
+    from airflow_provider_spark_operator.operators.document import JsonObject
+    from airflow_provider_spark_operator.operators.kill import Engagement
+    from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+
+# A driver that has ended holds no memory and no processor.
+_RETENTION = {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 600_000}
+_NOT_FOR_FUNCTIONS = ("py_file", "main_class", "arguments")
+
+
+class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
+    """Run a function as a driver; its arguments and its return value are JSON values.
+
+    The function's source is shipped, not the module around it: what it needs it imports itself. A parameter named
+    `spark` gets the session. A return value that is too large to come back with the application (4 KiB) is stored
+    under `upload_to`, and the task returns its path, an `ObjectStoragePath`; given to another such function, that
+    path stands for the value.
+
+    Args:
+        python_callable: The function.
+        op_args: Its arguments.
+        op_kwargs: See `op_args`.
+        files: See `SparkApplicationOperator`, as for all else but what a function stands for.
+        **kwargs: See `SparkApplicationOperator`.
+
+    Raises:
+        ValueError: A parameter says what to run, which is the function.
+    """
+
+    custom_operator_name = "@task.spark_application"
+    template_fields: Sequence[str] = (
+        "op_args",
+        "op_kwargs",
+        *(name for name in SparkApplicationOperator.template_fields if name not in _NOT_FOR_FUNCTIONS),
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **DecoratedOperator.template_fields_renderers,
+        **SparkApplicationOperator.template_fields_renderers,
+    }
+
+    def __init__(
+        self,
+        *,
+        python_callable: Callable[..., Any],
+        op_args: Collection[Any] | None = None,
+        op_kwargs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        given = [name for name in _NOT_FOR_FUNCTIONS if kwargs.get(name) is not None]
+        if given:
+            raise ValueError(f"{', '.join(given)}: the decorated function is what runs; leave it out")
+        self._wants_spark = "spark" in inspect.signature(python_callable).parameters
+        if self._wants_spark:
+            op_kwargs = {"spark": None, **(op_kwargs or {})}  # the driver fills it in
+        super().__init__(
+            python_callable=python_callable,
+            op_args=op_args,
+            op_kwargs=op_kwargs,
+            py_file=driver_script.SCRIPT,
+            **kwargs,
+        )
+
+    def _generated(self, engagement: "Engagement") -> tuple[LocalFile, ...]:
+        source = driver_script.script(str(self.get_python_source()))  # type: ignore[no-untyped-call]
+        keywords = {key: value for key, value in self.op_kwargs.items() if key != "spark" or not self._wants_spark}
+        try:
+            arguments = driver_script.arguments(
+                self.python_callable.__name__,
+                [_plain(value) for value in self.op_args],
+                {key: _plain(value) for key, value in keywords.items()},
+                wants_spark=self._wants_spark,
+            )
+        except TypeError as error:
+            raise AirflowFailException(f"an argument of {self.python_callable.__name__} is no JSON: {error}") from error
+        # Known only here; parameters are read after the files are made.
+        self.arguments = [driver_script.MESSAGE_FILE, self._result_url(engagement)]
+        return (
+            LocalFile(driver_script.SCRIPT, driver_script.SCRIPT, source.encode()),
+            LocalFile(driver_script.ARGUMENTS, driver_script.ARGUMENTS, arguments.encode(), beside=True),
+        )
+
+    def _result_url(self, engagement: "Engagement") -> str:
+        folder = self.download_from or (as_spark_reads(self.upload_to) if self.upload_to else "")
+        return f"{folder.rstrip('/')}/{_result_name(engagement)}" if folder else ""
+
+    def _submitted(self, document: "JsonObject", engagement: "Engagement", context: "Context") -> "JsonObject":
+        return _retained(super()._submitted(document, engagement, context))
+
+    def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> Any:
+        super()._conclude(context, engagement, event)
+        told = driver_script.reported(event.driver_message)
+        if told is not None and not told.get("stored"):
+            return self._handle_output(return_value=told.get("value"))
+        stored = self._stored_result(engagement)
+        if stored is not None:
+            return stored
+        raise SparkApplicationError(
+            f"{event.namespace}/{event.name} has succeeded, but what the function returned is lost: its driver's pod "
+            f"was deleted before its message in {driver_script.MESSAGE_FILE} was read; give the task an upload_to"
+        )
+
+    def _stored_result(self, engagement: "Engagement") -> "ObjectStoragePath | None":
+        from airflow.sdk import ObjectStoragePath
+
+        if not self.upload_to:
+            return None
+        path = ObjectStoragePath(self.upload_to.rstrip("/")) / _result_name(engagement)
+        return path if path.exists() else None
+
+
+def spark_application_task(
+    python_callable: Callable[..., Any] | None = None, multiple_outputs: bool | None = None, **kwargs: Any
+) -> TaskDecorator:
+    """Make a task of a function that runs as the driver of a Spark application.
+
+    Args:
+        python_callable: The function.
+        multiple_outputs: Push each key of the dict that it returns as an XCom of its own.
+        **kwargs: See `SparkApplicationOperator`.
+    """
+    return task_decorator_factory(
+        python_callable=python_callable,
+        multiple_outputs=multiple_outputs,
+        decorated_operator_class=SparkDecoratedOperator,
+        **kwargs,
+    )
+
+
+def _retained(document: "JsonObject") -> "JsonObject":
+    """`document` with a driver that stays for a while when it has ended: its message goes with its pod."""
+    spec = document["spec"]
+    tolerations = {**_RETENTION, **(spec.get("applicationTolerations") or {})}
+    return document | {"spec": spec | {"applicationTolerations": tolerations}}
+
+
+def _result_name(engagement: "Engagement") -> str:
+    stamp = engagement.stamp
+    return f"results/{stamp.identity}/{stamp.try_number}.json"
+
+
+def _plain(value: object) -> object:
+    """`value` as JSON: a path of a stored result stands for what it holds."""
+    from airflow.sdk import ObjectStoragePath
+
+    return _stored(value) if isinstance(value, ObjectStoragePath) else value
+
+
+def _stored(path: "ObjectStoragePath") -> object:
+    return json.loads(path.read_text())

@@ -1,0 +1,191 @@
+"""`@task.spark_application`: what is shipped, what the driver runs, and what comes back."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from airflow.sdk import DAG, ObjectStoragePath, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.decorators import driver_script
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
+from tests.cluster import succeed
+from tests.task import TaskInstance, run
+
+# As much of PySpark as the script around the function uses; what it stores, it stores beside itself.
+PYSPARK = """
+import pathlib
+
+class SparkFiles:
+    get = staticmethod(lambda name: str(pathlib.Path(__file__).with_name(name)))
+"""
+PYSPARK_SQL = """
+import pathlib
+
+class _Stream:
+    def __init__(self, path): self._path = path
+    def write(self, data): self._path.write_bytes(data)
+    def close(self): pass
+
+class _Path:
+    def __init__(self, url): self.path = pathlib.Path(url.removeprefix("s3a://"))
+    def getFileSystem(self, conf): return self
+    def create(self, path, overwrite):
+        path.path.parent.mkdir(parents=True, exist_ok=True)
+        return _Stream(path.path)
+
+class _Names:
+    Path = _Path
+    def __getattr__(self, name): return self
+
+class SparkSession:
+    _jvm = _Names()
+    _jsc = type("Context", (), {"hadoopConfiguration": lambda self: None})()
+    def stop(self): pass
+    def range(self, number): return range(number)
+
+SparkSession.builder = type("Builder", (), {"getOrCreate": lambda self: SparkSession()})()
+"""
+
+
+@pytest.fixture
+def driver(cluster, tmp_path):
+    """Let the cluster's applications run what was shipped to them, with the message of their end."""
+
+    def run_driver(document):
+        folder = tmp_path / "driver"
+        folder.mkdir(exist_ok=True)
+        (folder / "pyspark").mkdir(exist_ok=True)
+        (folder / "pyspark" / "sql.py").write_text(PYSPARK_SQL)
+        (folder / "pyspark" / "__init__.py").write_text(PYSPARK.replace("__file__", repr(str(folder / "x"))))
+        for name, text in document["spec"]["configMapSpecs"][0]["data"].items():
+            (folder / name).write_text(text)
+        message = folder / "message"
+        message.write_text("")
+        arguments = [str(message), *document["spec"]["driverArgs"][1:]]
+        command = [sys.executable, str(folder / driver_script.SCRIPT), *arguments]
+        ended = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True)
+        return ended.returncode, message.read_text(), ended.stderr
+
+    async def act(application):
+        document = cluster.store.get(cluster.kind, application.namespace, application.name)
+        code, message, error = run_driver(document)
+        application.enter("Submitted", "DriverRequested")
+        application.start_driver()
+        application.enter("DriverStarted", "RunningHealthy")
+        for line in error.splitlines():
+            application.log.write(line)
+        status = application.end_driver(code, message=message)
+        application.enter("Failed" if code else "Succeeded", driver=status if code else None)
+        application.enter("TerminatedWithoutReleaseResources")
+
+    cluster.script = act
+    return cluster
+
+
+def made(function, deferrable=True, **parameters):
+    """The decorated function; call it as in a DAG file, for the operator."""
+    given = {"image": "spark:4.3.0", "name": "pi", "kubernetes_conn_id": "spark", **parameters}
+
+    def call(*positional, **keywords):
+        with DAG("functions", schedule=None):
+            return task.spark_application(deferrable=deferrable, **given)(function)(*positional, **keywords).operator
+
+    return call
+
+
+def count(numbers, *, times=1):
+    # Not shipped: comments are left out.
+    return {"sum": sum(numbers) * times}
+
+
+def squares(spark, number):
+    return [each * each for each in spark.range(number)]
+
+
+def refuse():
+    raise ValueError("not today")
+
+
+def no_json():
+    return {1, 2}
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_a_function_runs_as_the_driver_and_its_value_comes_back(driver, deferrable):
+    task_instance = TaskInstance()
+    assert run(made(count, deferrable)([1, 2], times=3), task_instance) == {"sum": 9}
+    assert task_instance.xcoms["state"] == "Succeeded"
+    spec = driver.application()["spec"]
+    assert spec["pyFiles"] == f"local:///opt/airflow-task/{driver_script.SCRIPT}"
+    assert spec["driverArgs"] == ["/dev/termination-log", ""]
+
+
+def test_a_parameter_named_spark_gets_the_session(driver):
+    assert run(made(squares)(number=4), TaskInstance()) == [0, 1, 4, 9]
+
+
+def test_what_the_function_raises_is_told_with_the_drivers_log(driver):
+    with pytest.raises(SparkApplicationFailed, match="ValueError: not today"):
+        run(made(refuse)(), TaskInstance())
+
+
+def test_a_value_that_is_no_json_fails_the_driver(driver):
+    with pytest.raises(SparkApplicationFailed, match="set is not JSON serializable"):
+        run(made(no_json)(), TaskInstance())
+
+
+def test_a_large_value_needs_a_store(driver):
+    with pytest.raises(SparkApplicationFailed, match="give the task an upload_to"):
+        run(made(squares)(number=2000), TaskInstance())
+
+
+def test_a_large_value_is_returned_as_its_path_and_given_on_by_it(driver, tmp_path):
+    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
+    path = run(made(squares, **stores)(number=2000), TaskInstance())
+    assert isinstance(path, ObjectStoragePath)
+    assert json.loads(path.read_text())[-1] == 1999**2
+    assert run(made(count, name="count")(path), TaskInstance("count")) == {"sum": sum(n * n for n in range(2000))}
+
+
+def test_a_driver_that_reports_nothing_is_no_success(cluster):
+    cluster.script = succeed
+    with pytest.raises(SparkApplicationError, match="what the function returned is lost: its driver's pod was deleted"):
+        run(made(count)([1]), TaskInstance())
+
+
+def test_a_value_whose_message_is_lost_is_found_in_the_store(driver, tmp_path, monkeypatch):
+    monkeypatch.setattr(driver_script, "reported", lambda message: None)
+    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
+    assert json.loads(run(made(count, **stores)([1, 2]), TaskInstance()).read_text()) == {"sum": 3}
+
+
+def test_the_driver_stays_until_its_message_is_read(driver):
+    run(made(count)([1]), TaskInstance())
+    tolerations = driver.application()["spec"]["applicationTolerations"]
+    assert tolerations["resourceRetainPolicy"] == "Always"
+    assert tolerations["resourceRetainDurationMillis"] == 600_000
+
+
+def test_an_argument_that_is_no_json_is_named(cluster):
+    with pytest.raises(AirflowFailException, match=r"an argument of count is no JSON: .*set"):
+        run(made(count)({1}), TaskInstance())
+    assert cluster.applications() == []
+
+
+@pytest.mark.parametrize("given", [{"py_file": "job.py"}, {"main_class": "A"}, {"arguments": []}])
+def test_what_the_function_stands_for_is_refused(given):
+    with pytest.raises(ValueError, match=f"{next(iter(given))}: the decorated function is what runs"):
+        made(count, **given)([1])
+
+
+def test_a_mapped_function_has_an_application_for_each_element():
+    with DAG("mapped", schedule=None) as dag:
+        task.spark_application(image="spark:4.3.0")(count).partial(times=2).expand(numbers=[[1], [2]])
+    assert dag.get_task("count").is_mapped
+
+
+@pytest.mark.parametrize("message", [None, "", "bye", "3", "{}", '{"airflow-result": 3}'])
+def test_a_message_that_is_not_the_scripts_reports_nothing(message):
+    assert driver_script.reported(message) is None
