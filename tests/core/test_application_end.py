@@ -243,3 +243,9 @@ def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace():
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
     decision = decided(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
     assert decision.actions == (DeleteDriver(0, force=False),)
+
+
+@pytest.mark.parametrize(("millis", "again"), [(-1, 1), (0, 1), (999, 1), (1_001, 1.001), (5_000, 5)])
+def test_a_terminating_driver_is_looked_at_each_period_but_not_without_pause(millis, again):
+    resource = at(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
+    assert decided(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)
