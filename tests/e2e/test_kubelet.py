@@ -1,22 +1,22 @@
-"""The lives that the local node is held to are those of pods on a real one."""
+"""The lives that the local cluster is held to are those on a real one."""
 
 import asyncio
-import os
+import json
 
-import pytest
-
+from airflow_provider_spark_operator.kube.client import KubeClient
+from tests.e2e.node import IMAGE, KUBECONFIG, NEEDED
 from tests.local.kubelet.record import lives_on, recorded
 from tests.local.kubelet.scenarios import SCENARIOS
+from tests.local.workloads.life import RECORDED, life
 
-KUBECONFIG, IMAGE = os.environ.get("E2E_KUBECONFIG"), os.environ.get("E2E_IMAGE", "")
-
-pytestmark = [
-    pytest.mark.skipif(not (KUBECONFIG and IMAGE), reason="E2E_KUBECONFIG and E2E_IMAGE name no cluster and image"),
-    pytest.mark.timeout(600),
-]
+pytestmark = NEEDED
 
 
 def test_pods_live_on_this_node_as_they_were_recorded() -> None:
     lives = asyncio.run(lives_on(str(KUBECONFIG), IMAGE, SCENARIOS))
 
     assert lives == {scenario.name: recorded(scenario.name) for scenario in SCENARIOS}
+
+
+async def test_a_stateful_set_lives_on_this_cluster_as_it_was_recorded(client: KubeClient) -> None:
+    assert await life(client, IMAGE) == json.loads(RECORDED.read_text())  # noqa: ASYNC240  a small file

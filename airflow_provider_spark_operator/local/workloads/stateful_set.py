@@ -119,6 +119,7 @@ def _pod(stateful_set: JsonObject, number: int) -> JsonObject:
         "kind": "Pod",
         "metadata": {
             "name": name,
+            "generateName": f"{metadata['name']}-",
             "labels": (given.get("labels") or {}) | labels,
             "annotations": given.get("annotations") or {},
             "ownerReferences": [_owner_reference(stateful_set)],

@@ -1,5 +1,6 @@
 """StatefulSets on a local cluster."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.local.cluster import LocalCluster
 from tests.local.kubelet.pods import eventually_async, shell
+from tests.local.workloads.life import RECORDED, life
 
 Json = dict[str, Any]
 
@@ -144,3 +146,7 @@ async def test_a_pod_that_is_refused_is_tried_again_and_an_event_says_why(client
     await client.create(SERVICE_ACCOUNTS, account, "default")
 
     await ready(client, 1)
+
+
+async def test_a_set_lives_here_as_it_does_on_a_real_cluster(client: KubeClient) -> None:
+    assert await life(client, "local/process") == json.loads(RECORDED.read_text())
