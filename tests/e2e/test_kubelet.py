@@ -19,4 +19,4 @@ def test_pods_live_on_this_node_as_they_were_recorded() -> None:
 
 
 async def test_a_stateful_set_lives_on_this_cluster_as_it_was_recorded(client: KubeClient) -> None:
-    assert await life(client, IMAGE) == json.loads(RECORDED.read_text())  # noqa: ASYNC240  a small file
+    assert await life(client, IMAGE) == json.loads(RECORDED.read_text())
