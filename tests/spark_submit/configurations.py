@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from tests.spark_submit.files import CONFIGURATION_FILES
+from tests.spark_submit.surroundings import hadoop, kerberos, security, volcano
 from tests.spark_submit.templates import TEMPLATES
 from tests.spark_submit.values import (
     BAD_SIZES,
@@ -18,10 +19,13 @@ from tests.spark_submit.values import (
     PRINTABLE,
     QUANTITIES,
     SIZES,
+    STEPS,
     VARIABLES,
     WORDS,
     K,
     Settings,
+    one,
+    optional,
     seldom,
 )
 
@@ -43,15 +47,6 @@ class Drawn:
 def family(prefix: str, names: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
     """A few settings of one prefix."""
     return st.dictionaries(names.map(lambda name: f"{prefix}{name}"), values, min_size=1, max_size=4)
-
-
-def one(key: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
-    return values.map(lambda value: {key: value})
-
-
-def optional(keys: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[Settings]:
-    """Any of the settings."""
-    return st.fixed_dictionaries({}, optional=keys)
 
 
 def devices() -> st.SearchStrategy[Settings]:
@@ -186,62 +181,15 @@ def placement() -> st.SearchStrategy[Settings]:
             f"{K}legacy.useReadWriteOnceAccessMode": BOOLEANS,
             "spark.local.dir": PATHS,
             f"{K}driver.pod.excludedFeatureSteps": st.sampled_from(
-                [
-                    "org.apache.spark.deploy.k8s.features.NetworkPolicyFeatureStep",
-                    "org.apache.spark.deploy.k8s.features.DriverServiceFeatureStep,"
-                    "org.apache.spark.deploy.k8s.features.LocalDirsFeatureStep",
+                [f"{STEPS}NetworkPolicyFeatureStep", f"{STEPS}DriverServiceFeatureStep,{STEPS}LocalDirsFeatureStep"]
+                + [
+                    f"{STEPS}{step}FeatureStep"
+                    for step in ("MountSecrets", "EnvSecrets", "MountVolumes", "HadoopConfDriver")
                 ]
+                + [f"{STEPS}KerberosConfDriverFeatureStep , {STEPS}PodTemplateConfigMapStep"]
             ),
         }
     )
-
-
-def security() -> st.SearchStrategy[Settings]:
-    prefix = f"{K}authenticate.driver."
-    return optional(
-        {
-            f"{prefix}oauthToken": WORDS,
-            f"{prefix}caCertFile": seldom(st.just("@FILES@/cert.pem"), "/no/such/file"),
-            f"{prefix}clientKeyFile": st.just("@FILES@/cert.pem"),
-            f"{prefix}mounted.oauthTokenFile": PATHS,
-            f"{prefix}mounted.caCertFile": PATHS,
-            f"{prefix}serviceAccountName": WORDS,
-            "spark.other.oauthToken": WORDS,
-            "spark.other.password": WORDS,
-        }
-    )
-
-
-def hadoop() -> st.SearchStrategy[Settings]:
-    token = f"{K}kerberos.tokenSecret."
-    return st.one_of(
-        one(f"{K}hadoop.configMapName", WORDS),
-        one(f"{K}kerberos.krb5.configMapName", WORDS),
-        one(
-            f"{K}kerberos.krb5.path",
-            seldom(st.sampled_from(["@FILES@/krb5.conf", "@FILES@/other.conf"]), "/no/such/file"),
-        ),
-        st.just({f"{token}name": "a", f"{token}itemKey": "b"}),
-        st.just({f"{token}name": "a", f"{token}itemKey": "b"}),
-        st.just({f"{K}kerberos.krb5.path": "@FILES@/krb5.conf", f"{K}kerberos.krb5.configMapName": "both"}),
-    )
-
-
-def volcano() -> st.SearchStrategy[Settings]:
-    step = {f"{K}driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
-    template = f"{K}scheduler.volcano.podGroupTemplate"
-    choices = optional(
-        {
-            f"{template}File": seldom(st.just("@FILES@/group.yaml"), "/no/such/file"),
-            f"{template}Json": seldom(st.just('{"metadata": {"labels": {"a": "b"}}, "spec": {"queue": "json"}}'), "{"),
-        }
-    )
-    return choices.map(lambda chosen: step | chosen)
-
-
-def kerberos() -> st.SearchStrategy[Settings]:
-    keytab = {"spark.kerberos.keytab": "local:///etc/keytab"}
-    return st.sampled_from([keytab | {"spark.kerberos.principal": "me"}] * 5 + [keytab])
 
 
 def local_directories() -> st.SearchStrategy[Settings]:

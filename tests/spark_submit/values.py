@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 K = "spark.kubernetes."
+STEPS = "org.apache.spark.deploy.k8s.features."
 Settings = dict[str, str]
 
 WORDS = st.text("abcxyz019-", min_size=1, max_size=12).map(lambda word: f"w{word.strip('-')}")
@@ -30,7 +31,9 @@ ODD = st.one_of(
 # A name of nothing but dashes leaves an id without a name, which looks like none.
 NAMES = st.one_of(WORDS, st.tuples(ODD, WORDS, ODD).map("".join))
 PATHS = WORDS.map(lambda word: f"/mnt/{word}")
-SIZES = st.sampled_from(["512m", "1g", "2G", "1536", "4gb", "1048576k", "3000MB", "1t", "700m"])
+SIZES = st.sampled_from(
+    ["512m", "1g", "2G", "1536", "4gb", "1048576k", "3000MB", "1t", "700m", "1gib", "2Gi", "512mi", "1p"]
+)
 BAD_SIZES = ("0", "0.5g", "1x", "-1g", "", "1 g", "1g1", "g")
 FACTORS = st.sampled_from(["0.1", "0.25", "0.4", "1", "1.5", "2.0", "1e-1", "0.333333333333", "12345678.9", "0.00001"])
 QUANTITIES = st.sampled_from(["1", "500m", "0.5", "2.5", "100m", "1Ki"])
@@ -41,3 +44,12 @@ VARIABLES = st.text("ABCXYZ_09", min_size=1, max_size=8).map(lambda name: f"V{na
 def seldom(good: st.SearchStrategy[str], *bad: str) -> st.SearchStrategy[str]:
     """Mostly a good value."""
     return st.integers(0, 11).flatmap(lambda number: good if number else st.sampled_from(bad))
+
+
+def one(key: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
+    return values.map(lambda value: {key: value})
+
+
+def optional(keys: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[Settings]:
+    """Any of the settings."""
+    return st.fixed_dictionaries({}, optional=keys)
