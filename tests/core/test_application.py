@@ -205,6 +205,11 @@ def test_a_driver_that_was_just_requested_is_given_time_to_appear():
     assert decision.requeue_after == seconds(10)
 
 
+@pytest.mark.parametrize("state", sorted((STARTING | RUNNING) - {S.DRIVER_REQUESTED}))
+def test_a_driver_that_was_seen_before_is_looked_for_at_once_in_every_state(state):
+    assert decided(at(state), Unconfirmed()).actions == (ConfirmAbsence(),)
+
+
 def test_a_driver_that_was_seen_before_is_looked_for_at_once():
     assert decided(at(S.DRIVER_STARTED), Unconfirmed()).actions == (ConfirmAbsence(),)
 

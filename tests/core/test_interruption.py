@@ -61,8 +61,9 @@ def test_a_driver_that_somebody_deleted_has_the_longer_of_two_graces(grace, own,
 
 
 def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end():
-    deleted = Present(driver_pod("succeeded", deletion=NOW))
-    assert entered(decided(at(S.RUNNING_HEALTHY), deleted, after=10_000)) is S.SUCCEEDED
+    deleted = Present(driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
+    decision = decided(at(S.RUNNING_HEALTHY), deleted, after=10_000)
+    assert (entered(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
