@@ -5,6 +5,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
 if TYPE_CHECKING:
@@ -93,6 +94,26 @@ def cancellation_sentence(outcomes: "Mapping[ApplicationReference, CancelOutcome
     return next(
         (sentence for outcome, sentence in words.items() if outcome in found), "nothing of it was found to cancel"
     )
+
+
+def timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
+    """Cancel, since nobody waits any more, and say so.
+
+    Args:
+        engagement: What runs.
+        sentence: What had not happened in time.
+        limit: The time, as it is shown.
+        delete: Whether to cancel at all.
+    """
+    message = f"{sentence} within the task's execution_timeout of {limit}"
+    if not delete:
+        return SparkApplicationTimedOut(f"{message}; it is left running, as delete_on_kill is off")
+    try:
+        outcomes = engagement.cancel()
+    except Exception as error:
+        # Whatever it is, the task fails for the time that is over; what still runs must be said with it.
+        return SparkApplicationTimedOut(f"{message}; cancelling it failed, it may still run: {error}")
+    return SparkApplicationTimedOut(f"{message}; {cancellation_sentence(outcomes)}")
 
 
 def _is_killed(stamp: "TaskStamp") -> bool:

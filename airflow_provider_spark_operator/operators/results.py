@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
 from airflow_provider_spark_operator.core.names import application_id
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> SparkApplicationError | None:
+def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> AirflowException | None:
     """What the task raises for this event; None where the application has succeeded.
 
     Args:
@@ -26,6 +28,10 @@ def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> SparkApp
     """
     if event.kind is EventKind.DELETED:
         return SparkApplicationDeleted(event.sentence)
+    if event.kind is EventKind.REFUSED:
+        return AirflowFailException(event.sentence)
+    if event.kind is EventKind.UNSUBMITTED:
+        return SparkApplicationError(event.sentence)
     if event.kind is not EventKind.ENDED:
         return SparkApplicationError(f"{event.sentence}; it may still run, and a retry takes it over")
     if event.outcome == "Succeeded":
@@ -44,6 +50,8 @@ def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> SparkApp
 def xcoms_of(event: ApplicationEvent) -> dict[str, Any]:
     """The XComs that only the end makes known."""
     return {
+        "namespace": event.namespace,  # a task that started in the triggerer could not say it before
+        "uid": event.uid,
         "application_id": event.application_id,
         "state": event.state,
         "attempts": event.attempts,

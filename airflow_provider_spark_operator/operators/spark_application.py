@@ -29,10 +29,11 @@ from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import requests, results, tries
 from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application, with_restarts
-from airflow_provider_spark_operator.operators.kill import Engagement, cancellation_sentence
+from airflow_provider_spark_operator.operators.kill import Engagement, timed_out
 from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
 from airflow_provider_spark_operator.operators.parameters import Parameters
 from airflow_provider_spark_operator.operators.preparation import Sender, prepared
+from airflow_provider_spark_operator.operators.start import trigger_arguments
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -97,6 +98,7 @@ class SparkApplicationOperator(BaseOperator):
             default is `[openlineage] spark_inject_parent_job_info`.
         openlineage_inject_transport_info: Put Airflow's OpenLineage transport into the Spark properties, its key
             in clear; the default is `[openlineage] spark_inject_transport_info`.
+        start_from_trigger: Start in the triggerer at once, and see a worker only at the end.
         **kwargs: Airflow's own arguments for every task.
 
     Raises:
@@ -153,6 +155,7 @@ class SparkApplicationOperator(BaseOperator):
         restarts: str = restarting.CLUSTER,
         openlineage_inject_parent_job_info: bool = tries.INJECT_PARENT,
         openlineage_inject_transport_info: bool = tries.INJECT_TRANSPORT,
+        start_from_trigger: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**with_restarts(restarts, application, kwargs))
@@ -187,6 +190,8 @@ class SparkApplicationOperator(BaseOperator):
         problems = self._parameters().problems(alone=application is None)
         if problems:
             raise ValueError("; ".join(problems))
+        self.start_from_trigger = start_from_trigger
+        self.start_trigger_args = trigger_arguments(self, self._parameters()) if start_from_trigger else None
         check_unless_template(name, documents.name_problem)
         check_unless_template(namespace, documents.namespace_problem)
         self.link_target: LinkTarget | None = None
@@ -381,16 +386,7 @@ class SparkApplicationOperator(BaseOperator):
         return event.name
 
     def _timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
-        """Cancel, since nobody waits any more, and say so."""
-        message = f"{sentence} within the task's execution_timeout of {self.execution_timeout}"
-        if not self.delete_on_kill:
-            return SparkApplicationTimedOut(f"{message}; it is left running, as delete_on_kill is off")
-        try:
-            outcomes = engagement.cancel()
-        except Exception as error:
-            # Whatever it is, the task fails for the time that is over; what still runs must be said with it.
-            return SparkApplicationTimedOut(f"{message}; cancelling it failed, it may still run: {error}")
-        return SparkApplicationTimedOut(f"{message}; {cancellation_sentence(outcomes)}")
+        return timed_out(engagement, sentence, self.execution_timeout, delete=self.delete_on_kill)
 
     def _push(self, context: "Context", **values: Any) -> None:
         if self.do_xcom_push:

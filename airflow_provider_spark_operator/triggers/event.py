@@ -20,6 +20,10 @@ class EventKind(StrEnum):
     """The application is gone."""
     TIMED_OUT = "timed-out"
     """The task's time is over; the application still runs."""
+    REFUSED = "refused"
+    """What was to be submitted cannot be an application, or the connection no connection; no retry mends that."""
+    UNSUBMITTED = "unsubmitted"
+    """The application could not be submitted."""
     LOST = "lost"
     """The application can no longer be followed (no permission, no connection); what became of it is unknown."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.triggers import lasting
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
 
@@ -24,10 +25,6 @@ logger = logging.getLogger(__name__)
 _LAST_LOOK_SECONDS = 20.0
 _PATH = "airflow_provider_spark_operator.triggers.spark_application"
 FORMAT_VERSION = 1
-
-# Airflow cancels a trigger's on_kill after a second (it repeats the cancellation each time round its
-# loop). The deletion goes on in a task of its own; this set keeps the tasks from being collected.
-_cancellations: set[asyncio.Task[None]] = set()
 
 
 class SparkApplicationTrigger(BaseTrigger):
@@ -135,10 +132,7 @@ class SparkApplicationTrigger(BaseTrigger):
         """Delete the application if a person has killed the task, and if it is still this try's."""
         if self._fired or not self.delete_on_kill or self.stamp is None:
             return
-        task = asyncio.create_task(self._delete_if_killed())
-        _cancellations.add(task)
-        task.add_done_callback(_cancellations.discard)
-        await asyncio.shield(task)
+        await lasting.finish(self._delete_if_killed())
 
     async def _access(self) -> "ClusterAccess":
         return await async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)

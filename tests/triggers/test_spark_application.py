@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import ServerError
-from airflow_provider_spark_operator.triggers import spark_application
+from airflow_provider_spark_operator.triggers import lasting, spark_application
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
     SparkApplicationTrigger,
@@ -144,7 +144,7 @@ async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(cluster, ap
     killing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await killing
-    (deletion,) = spark_application._cancellations
+    (deletion,) = lasting._tasks
     answer.set()
     await asyncio.wait_for(deletion, 60)
     assert cluster.applications() == []

@@ -1,0 +1,77 @@
+"""What a task that starts in the triggerer gives it, and what it cannot be together with."""
+
+from typing import TYPE_CHECKING
+
+from airflow.sdk import XComArg
+
+from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import restarts as restarting
+from airflow_provider_spark_operator.operators.parameters import NAMES, Parameters, listed
+from airflow_provider_spark_operator.operators.shipment import is_local
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
+if TYPE_CHECKING:
+    from airflow.triggers.base import StartTriggerArgs
+
+    from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+_TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStartTrigger"
+
+
+def trigger_arguments(operator: "SparkApplicationOperator", parameters: Parameters) -> "StartTriggerArgs":
+    """The trigger that the scheduler starts in place of the task, made while the DAG is parsed.
+
+    Everything that the triggerer renders stands in `application`, `name`, `namespace` and `kubernetes_conn_id`.
+
+    Args:
+        operator: The task.
+        parameters: What goes over its document.
+
+    Raises:
+        ValueError: The task has something that only a worker can do.
+    """
+    from airflow.triggers.base import StartTriggerArgs
+
+    problems = [problem for problem in _problems(operator) if problem]
+    if problems:
+        raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
+    document = documents.blank() if operator.application is None else documents.parse(operator.application)
+    document = parameters.over(document)
+    if operator.restarts == restarting.AIRFLOW:
+        document = restarting.without_restarts(document)
+    return StartTriggerArgs(
+        trigger_cls=_TRIGGER,
+        next_method="execute_complete",
+        trigger_kwargs={
+            "application": document,
+            "name": operator.name,
+            "namespace": operator.namespace,
+            "kubernetes_conn_id": operator.kubernetes_conn_id,
+            "delete_on_kill": operator.delete_on_kill,
+            "driver_log": operator.get_logs,
+        },
+    )
+
+
+def _problems(operator: "SparkApplicationOperator") -> list[str | None]:
+    files = [uri for name in ("py_files", "files", "jars") for uri in listed(_text(getattr(operator, name)))]
+    local = [uri for uri in [*files, *listed(_text(operator.py_file))] if is_local(uri)]
+    given = {name: getattr(operator, name) for name in (*NAMES, "application", "name", "namespace")}
+    pending = sorted(name for name, value in given.items() if isinstance(value, XComArg))
+    policy = operator.retry_policy
+    grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
+    lineage = operator.openlineage_inject_parent_job_info or operator.openlineage_inject_transport_info
+    return [
+        "application must be an object, as a file or text is read on a worker"
+        if isinstance(operator.application, str)
+        else None,
+        f"{', '.join(local)}: files are shipped by a worker; use local:// or a URL" if local else None,
+        f"{', '.join(pending)}: the result of a task is fetched by a worker" if pending else None,
+        "memory_growth: the memory that earlier tries needed is read by a worker" if grows else None,
+        "OpenLineage's properties are made by a worker" if lineage else None,
+        None if operator.wait_for_completion else "wait_for_completion=False leaves the triggerer nothing to do",
+    ]
+
+
+def _text(value: object) -> list[str] | str | None:
+    return value if isinstance(value, (list, str)) else None

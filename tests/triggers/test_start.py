@@ -1,0 +1,186 @@
+"""Tasks that start in the triggerer: what they may be, and what the trigger does."""
+
+import asyncio
+
+import pytest
+from airflow.sdk import DAG, task
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from airflow_provider_spark_operator.triggers import start
+from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
+from airflow_provider_spark_operator.triggers.task_instance import Fate
+from tests.cluster import fail, run_on, stay_submitted, succeed
+from tests.operators.tasks import DOCUMENT, operator
+from tests.task import TaskInstance, fire, stored, when_told
+
+
+def started(task_instance=None, **parameters):
+    """The operator, and the trigger that the scheduler makes for it, as the triggerer runs it."""
+    made = operator(start_from_trigger=True, **parameters)
+    arguments = made.start_trigger_args
+    assert arguments.trigger_cls == f"{start.__name__}.{SparkApplicationStartTrigger.__name__}"
+    trigger = stored(SparkApplicationStartTrigger(**arguments.trigger_kwargs))
+    trigger.task_instance = task_instance or TaskInstance()
+    return made, trigger
+
+
+def resumed(made, trigger):
+    event = fire(trigger)
+    return made.resume_execution("execute_complete", {"event": event}, {"ti": trigger.task_instance})
+
+
+def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster):
+    made, trigger = started(image="spark:4.3.0")
+    assert resumed(made, trigger) == "pi"
+    application = cluster.application()
+    xcoms = trigger.task_instance.xcoms
+    assert (xcoms["namespace"], xcoms["uid"]) == ("jobs", application["metadata"]["uid"])
+    assert application["spec"]["sparkConf"]["spark.kubernetes.container.image"] == "spark:4.3.0"
+    annotations = application["metadata"]["annotations"]
+    assert annotations["airflow.spark-operator/task-instance-id"] == str(trigger.task_instance.id)
+
+
+def test_a_failure_is_raised_where_a_retry_policy_sees_it(cluster):
+    cluster.script = fail
+    with pytest.raises(SparkApplicationFailed, match="exit code 3"):
+        resumed(*started())
+
+
+def test_a_document_that_is_no_application_is_not_retried(cluster):
+    with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions"):
+        resumed(*started(application={**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}))
+
+
+def test_what_could_not_be_submitted_is_said(cluster):
+    with pytest.raises(SparkApplicationError, match=r"the application was not submitted: .* namespace nowhere"):
+        resumed(*started(namespace="nowhere"))
+
+
+def test_a_connection_that_is_missing_is_named():
+    with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
+        resumed(*started(kubernetes_conn_id="nowhere"))
+
+
+async def submitted(trigger, word="Submitted"):
+    """Run the trigger as the triggerer does, until it tells of its application."""
+    ready = asyncio.Event()
+    with when_told(word, ready.set):
+        task = asyncio.create_task(anext(trigger.run()))
+        await asyncio.wait_for(ready.wait(), 60)
+    return task
+
+
+async def stopped(trigger, task):
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    await trigger.on_kill()
+
+
+async def test_another_triggerer_takes_the_application_over(cluster):
+    cluster.script = stay_submitted
+    _, first = started()
+    task = await submitted(first)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    uid = cluster.application()["metadata"]["uid"]
+    _, second = started(first.task_instance)
+    task = await submitted(second)
+    await asyncio.to_thread(cluster.play, succeed)
+    assert (await asyncio.wait_for(task, 60)).payload["uid"] == uid
+
+
+@pytest.mark.parametrize(("fate", "left"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
+async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch, fate, left):
+    monkeypatch.setattr(start, "fate", lambda stamp: fate)
+    cluster.script = run_on
+    _, trigger = started()
+    await stopped(trigger, await submitted(trigger, "RunningHealthy"))
+    assert len(cluster.applications()) == left
+
+
+async def test_a_kill_during_the_submission_deletes_what_comes_of_it(cluster, monkeypatch):
+    monkeypatch.setattr(start, "fate", lambda stamp: Fate.KILLED)
+    cluster.script = run_on
+    create, asked, answer = KubeClient.create, asyncio.Event(), asyncio.Event()
+
+    async def create_late(*arguments):
+        asked.set()
+        await answer.wait()
+        return await create(*arguments)
+
+    monkeypatch.setattr(KubeClient, "create", create_late)
+    _, trigger = started()
+    task = asyncio.create_task(anext(trigger.run()))
+    await asyncio.wait_for(asked.wait(), 60)
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    killing = asyncio.create_task(trigger.on_kill())
+    answer.set()
+    await asyncio.wait_for(killing, 60)
+    assert cluster.applications() == []
+
+
+@pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["told so", "fired"])
+async def test_a_kill_deletes_nothing_where_it_must_not(cluster, monkeypatch, given):
+    monkeypatch.setattr(start, "fate", lambda stamp: Fate.KILLED)
+    _, trigger = started(**given)
+    await asyncio.wait_for(anext(trigger.run()), 60)
+    await trigger.on_kill()
+    assert len(cluster.applications()) == 1
+
+
+def test_templates_are_rendered_in_the_triggerer():
+    with DAG("templates", schedule=None) as dag:
+        made = operator(start_from_trigger=True, name="pi-{{ ds_nodash }}", arguments=["{{ ds }}"])
+    trigger = SparkApplicationStartTrigger(**made.start_trigger_args.trigger_kwargs)
+    trigger.template_fields = tuple(name for name in made.template_fields if hasattr(trigger, name))
+    trigger.render_template_fields({"ds": "2026-01-02", "ds_nodash": "20260102"}, dag.get_template_env())
+    assert trigger.name == "pi-20260102"
+    assert trigger.application["spec"]["driverArgs"] == ["2026-01-02"]
+
+
+def test_the_scheduler_reads_from_the_stored_dag_what_to_start():
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    with DAG("started", schedule=None) as dag:
+        operator(start_from_trigger=True)
+        SparkApplicationOperator(task_id="worker", application=DOCUMENT)
+    restored = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert restored.get_task("run").start_from_trigger
+    assert restored.get_task("run").start_trigger_args.next_method == "execute_complete"
+    assert not restored.get_task("worker").start_from_trigger
+
+
+@task
+def how_many():
+    return 3
+
+
+WORKERS_ONLY = [
+    ({"application": "app.yaml"}, "application must be an object"),
+    ({"application": None, "py_file": "job.py"}, r"job\.py: files are shipped by a worker"),
+    ({"files": ["local:///a", "b.json"]}, r"b\.json: files are shipped by a worker"),
+    ({"retry_policy": SparkRetryPolicy(memory_growth=2)}, "memory_growth: .* is read by a worker"),
+    ({"openlineage_inject_parent_job_info": True}, "OpenLineage's properties are made by a worker"),
+    ({"wait_for_completion": False}, "wait_for_completion=False leaves the triggerer nothing to do"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WORKERS_ONLY)
+def test_what_only_a_worker_can_do_is_refused_while_the_dag_is_parsed(given, message):
+    with pytest.raises(ValueError, match=f"start_from_trigger: {message}"):
+        operator(start_from_trigger=True, **given)
+
+
+def test_the_result_of_another_task_is_refused_while_the_dag_is_parsed():
+    with DAG("results", schedule=None), pytest.raises(ValueError, match="executor_instances: the result of a task"):
+        operator(start_from_trigger=True, executor_instances=how_many())
+
+
+def test_the_trigger_survives_the_database():
+    trigger = SparkApplicationStartTrigger(DOCUMENT, "pi", "jobs", "spark", delete_on_kill=False, colour="red")
+    assert stored(trigger).serialize() == trigger.serialize()
