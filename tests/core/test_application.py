@@ -206,12 +206,8 @@ def test_a_driver_that_was_just_requested_is_given_time_to_appear():
 
 
 @pytest.mark.parametrize("state", sorted((STARTING | RUNNING) - {S.DRIVER_REQUESTED}))
-def test_a_driver_that_was_seen_before_is_looked_for_at_once_in_every_state(state):
+def test_a_driver_that_was_seen_before_is_looked_for_at_once(state):
     assert decided(at(state), Unconfirmed()).actions == (ConfirmAbsence(),)
-
-
-def test_a_driver_that_was_seen_before_is_looked_for_at_once():
-    assert decided(at(S.DRIVER_STARTED), Unconfirmed()).actions == (ConfirmAbsence(),)
 
 
 @pytest.mark.parametrize(
