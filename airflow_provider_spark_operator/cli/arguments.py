@@ -64,6 +64,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     up.add_argument("--home", metavar="DIR", default=".spark-local", help="its state (default: %(default)s)")
     up.add_argument("--kubeconfig", metavar="FILE", help="write the kubeconfig there too, not only under DIR")
     _add_images(up)
+    up.add_argument("--keep", action="store_true", help="keep its objects under DIR for the next start with --keep")
     _add_log_format(up)
     prepare = actions.add_parser(
         "prepare",

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.local.cluster import LocalCluster, LocalClusterError
 from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule
@@ -48,15 +49,19 @@ class RunningCluster:
 
 
 @asynccontextmanager
-async def running_cluster(home: Path, *, images: Sequence[ImageRule] = DEFAULT_IMAGES) -> AsyncIterator[RunningCluster]:
+async def running_cluster(
+    home: Path, *, images: Sequence[ImageRule] = DEFAULT_IMAGES, keep: bool = False
+) -> AsyncIterator[RunningCluster]:
     """Start a cluster in the folder `home`, and take it down at the end, with every process in it.
+
+    With `keep`, its objects stay in the folder, and those of the last such cluster there are back.
 
     Raises:
         CommandError: it cannot be started.
     """
     try:
         async with (
-            LocalCluster(home, custom_resource_definitions(), images=images) as cluster,
+            LocalCluster(home, custom_resource_definitions(), images=images, keep=keep) as cluster,
             await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
             _running_controller(client) as controller,
         ):
@@ -68,7 +73,8 @@ async def running_cluster(home: Path, *, images: Sequence[ImageRule] = DEFAULT_I
 
 async def _create_workload_account(client: KubeClient) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": WORKLOAD_SERVICE_ACCOUNT}}
-    await client.create(SERVICE_ACCOUNTS, account, client.default_namespace)
+    with suppress(AlreadyExists):  # it was kept
+        await client.create(SERVICE_ACCOUNTS, account, client.default_namespace)
 
 
 @asynccontextmanager

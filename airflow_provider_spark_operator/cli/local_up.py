@@ -26,13 +26,13 @@ def run(options: argparse.Namespace) -> ExitCode:
     configure_logs(options.log_format)
     kubeconfig = Path(options.kubeconfig) if options.kubeconfig else None
     images = image_rules(options.image)
-    return run_until_signalled(lambda: _up(Path(options.home), kubeconfig, images))
+    return run_until_signalled(lambda: _up(Path(options.home), kubeconfig, images, keep=options.keep))
 
 
-async def _up(home: Path, kubeconfig: Path | None, images: Sequence[ImageRule]) -> ExitCode:
+async def _up(home: Path, kubeconfig: Path | None, images: Sequence[ImageRule], *, keep: bool) -> ExitCode:
     if kubeconfig is not None:
         _check_replaceable(kubeconfig)
-    async with running_cluster(home, images=images) as cluster:
+    async with running_cluster(home, images=images, keep=keep) as cluster:
         with _published(cluster.kubeconfig, kubeconfig) as path:
             print(f"ready kubeconfig={path}", flush=True)
             await cluster.controller

@@ -3,8 +3,8 @@
 import asyncio
 import base64
 import secrets
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ import yaml
 
 from airflow_provider_spark_operator.local.api import resources
 from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.journal import Journal
 from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
 from airflow_provider_spark_operator.local.api.registry import KindRegistry
 from airflow_provider_spark_operator.local.api.requests import WriteOptions
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["LocalCluster", "LocalClusterError"]
 
 _HOST = "127.0.0.1"
+JOURNAL = "journal"
 _NAMESPACES = ("default", "kube-system")
 
 
@@ -44,6 +46,7 @@ class LocalCluster:
         crds: CustomResourceDefinitions to install.
         images: which images can be run, and by what.
         port: the port of the API server; 0 takes a free one.
+        keep: whether its objects outlive it, in a journal in the folder, for the next cluster that keeps them.
     """
 
     def __init__(
@@ -53,11 +56,13 @@ class LocalCluster:
         *,
         images: Sequence[ImageRule] = DEFAULT_IMAGES,
         port: int = 0,
+        keep: bool = False,
     ) -> None:
         self.home = home.absolute()
         self._crds = crds
         self._images = images
         self._port = port
+        self._keep = keep
         self._running = AsyncExitStack()
 
     @property
@@ -73,7 +78,8 @@ class LocalCluster:
         """
         async with AsyncExitStack() as starting:
             home = starting.enter_context(locked_home(self.home))
-            await starting.enter_async_context(self._served(home))
+            journal = starting.enter_context(_journal(home)) if self._keep else None
+            await starting.enter_async_context(self._served(home, journal))
             self._running = starting.pop_all()
         return self
 
@@ -84,11 +90,11 @@ class LocalCluster:
         await self._running.aclose()
 
     @asynccontextmanager
-    async def _served(self, home: Path) -> AsyncIterator[None]:
+    async def _served(self, home: Path, journal: Journal | None) -> AsyncIterator[None]:
         """Run the API server and the node, in this order, and write the kubeconfig."""
         identity = _identity(home)
         token = secrets.token_urlsafe(32)
-        store = Store()
+        store = _store(journal)
         kinds = KindRegistry(store)
         _install(store, kinds, NAMESPACES, [_namespace(name) for name in _NAMESPACES])
         _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
@@ -128,6 +134,23 @@ class _NodeLogs:
         return await self.node.read(namespace, pod, container, **options)
 
 
+@contextmanager
+def _journal(home: Path) -> Iterator[Journal]:
+    """The journal of the folder, closed at the end."""
+    try:
+        with closing(Journal(home / JOURNAL)) as journal:
+            yield journal
+    except OSError as error:
+        raise LocalClusterError(f"the local cluster cannot keep its objects in {home / JOURNAL}: {error}") from error
+
+
+def _store(journal: Journal | None) -> Store:
+    try:
+        return Store(journal=journal)
+    except OSError as error:
+        raise LocalClusterError(f"the local cluster cannot read the objects that were kept: {error}") from error
+
+
 def _identity(home: Path) -> "ServerIdentity":
     try:
         from airflow_provider_spark_operator.local.api.tls import issue_identity
@@ -147,10 +170,15 @@ def _namespace(name: str) -> JsonObject:
 
 
 def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[JsonObject]) -> None:
-    """Create objects without namespace as the API server would."""
+    """Create objects without namespace as the API server would; those that were kept get what they ask for now."""
     served = kinds.find(kind.group, kind.versions[0], kind.plural)
+    options = WriteOptions(manager="local")
     for document in documents:
-        resources.create(store, served, None, document, WriteOptions(manager="local"))
+        name = document["metadata"]["name"]
+        if not store.exists(kind, None, name):
+            resources.create(store, served, None, document, options)
+        elif "spec" in document:
+            resources.patch(store, served, (None, name), (resources.MERGE_PATCH, {"spec": document["spec"]}), options)
 
 
 def _kubeconfig(access: ApiAccess) -> str:

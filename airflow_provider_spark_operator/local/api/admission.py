@@ -1,23 +1,27 @@
 """What the API server does to a document before it is stored: defaults, validation, first status."""
 
-import base64
-import binascii
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_spark_operator.local.api import definitions, pods, schema
+from airflow_provider_spark_operator.local.api import data_rules, definitions, pod_rules, pods, schema, service_rules
 from airflow_provider_spark_operator.local.api.addresses import allocate_address
 from airflow_provider_spark_operator.local.api.documents import JsonObject, text_at
+from airflow_provider_spark_operator.local.api.events import GROUP as NEW_EVENTS
 from airflow_provider_spark_operator.local.api.kinds import (
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     INGRESSES,
+    LEASES,
     NAMESPACES,
     NETWORK_POLICIES,
     PERSISTENT_VOLUME_CLAIMS,
+    POD_DISRUPTION_BUDGETS,
     PODS,
+    PRIORITY_CLASSES,
     SECRETS,
     SERVICE_ACCOUNTS,
     SERVICES,
@@ -25,8 +29,20 @@ from airflow_provider_spark_operator.local.api.kinds import (
     Kind,
 )
 from airflow_provider_spark_operator.local.api.registry import ServedKind
-from airflow_provider_spark_operator.local.api.status import Cause, bad_request, forbidden, invalid
+from airflow_provider_spark_operator.local.api.status import Cause, forbidden, invalid
 from airflow_provider_spark_operator.local.api.store import Store
+
+_STATEFUL_SET_CHANGES = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_GO_TYPES = {str: "string", float: "float64", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
 
 
 def admit(served: ServedKind, document: JsonObject) -> None:
@@ -55,19 +71,22 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
     """
     kind = served.kind
     if kind.key == PODS.key:
-        pods.admit_pod(document)
+        _give_priority(store, document)
+        pods.admit_pod(document, datetime.now(UTC))
         _require_account(store, namespace, document)
+    elif kind.key == EVENTS.key:
+        _check_event(served, namespace, document)
     elif kind.key == SERVICES.key:
         _allocate(store, document)
         document["status"] = {"loadBalancer": {}}
     elif kind.key == NAMESPACES.key:
         document["status"] = {"phase": "Active"}
-        name = text_at(document, ("metadata", "name"))
-        labels = document["metadata"].get("labels") or {}
-        document["metadata"]["labels"] = labels | {"kubernetes.io/metadata.name": name}
         document["spec"] = {"finalizers": ["kubernetes"]}
     elif kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
         document["status"] = definitions.established(document, datetime.now(UTC))
+    elif kind.key == POD_DISRUPTION_BUDGETS.key:
+        counts = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+        document["status"] = dict.fromkeys(counts, 0)
     elif kind.key == STATEFUL_SETS.key:
         document["status"] = {"replicas": 0, "availableReplicas": 0}
     elif kind.status and not kind.custom:
@@ -79,6 +98,17 @@ def after_creation(store: Store, served: ServedKind, document: JsonObject) -> No
     if served.kind.key == NAMESPACES.key:
         account: JsonObject = {"metadata": {"name": "default"}}
         store.create(SERVICE_ACCOUNTS, document["metadata"]["name"], account)
+
+
+def complete_status(kind: Kind, document: JsonObject) -> None:
+    """Fill in, in place, what a status always shows: the times of a pod's conditions, its list of addresses."""
+    status = document.get("status")
+    if kind.key == PODS.key and isinstance(status, dict):
+        for condition in status.get("conditions") or []:
+            for key in ("lastProbeTime", "lastTransitionTime"):
+                condition.setdefault(key, None)
+        if status.get("podIP"):
+            status.setdefault("podIPs", [{"ip": status["podIP"]}])
 
 
 def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -> None:
@@ -99,43 +129,131 @@ def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -
                 "was previously negative)"
             )
             raise invalid(kind, name, [Cause("spec", message, "FieldValueForbidden")])
+        pods.add_tolerations(document["spec"])
     elif kind.key == SERVICES.key:
-        for key in ("clusterIP", "clusterIPs"):
-            if key in current["spec"]:
-                document["spec"].setdefault(key, current["spec"][key])
+        _keep_address(current, document)
+    elif kind.key == STATEFUL_SETS.key:
+        _check_stateful_set(current, document)
     elif kind.key in (CONFIG_MAPS.key, SECRETS.key) and current.get("immutable"):
         for key in ("data", "binaryData", "immutable"):
             if current.get(key) != document.get(key):
                 message = "Forbidden: field is immutable when `immutable` is set"
                 raise invalid(kind, name, [Cause(key, message, "FieldValueForbidden")])
+    if kind.key == SECRETS.key and current.get("type") != document.get("type"):
+        told = f'Invalid value: "{document.get("type")}": field is immutable'
+        raise invalid(kind, name, [Cause("type", told)])
+
+
+def _keep_address(current: Mapping[str, Any], document: JsonObject) -> None:
+    """Keep what a service was given; it is not changed, either."""
+    for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if key in current["spec"]:
+            document["spec"].setdefault(key, current["spec"][key])
+    address = document["spec"].get("clusterIP")
+    if current["spec"].get("clusterIP") not in (None, address):
+        cause = Cause("spec.clusterIPs[0]", f'Invalid value: ["{address}"]: may not change once set')
+        raise invalid(SERVICES, current["metadata"]["name"], [cause])
+
+
+def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> None:
+    def fixed(item: Mapping[str, Any]) -> JsonObject:
+        return {key: value for key, value in (item.get("spec") or {}).items() if key not in _STATEFUL_SET_CHANGES}
+
+    if fixed(current) != fixed(document):
+        changeable = ", ".join(f"'{key}'" for key in _STATEFUL_SET_CHANGES[:-1])
+        message = (
+            f"Forbidden: updates to statefulset spec for fields other than {changeable} and "
+            f"'{_STATEFUL_SET_CHANGES[-1]}' are forbidden"
+        )
+        cause = Cause("spec", message, "FieldValueForbidden")
+        raise invalid(STATEFUL_SETS, current["metadata"]["name"], [cause])
+
+
+def _give_priority(store: Store, pod: JsonObject) -> None:
+    """Resolve the name of a pod's priority class."""
+    name = pod["spec"].get("priorityClassName")
+    if not name:
+        return
+    if name in _SYSTEM_PRIORITIES:
+        pod["spec"]["priority"] = _SYSTEM_PRIORITIES[name]
+        return
+    if not store.exists(PRIORITY_CLASSES, None, name):
+        why = f"no PriorityClass with name {name} was found"
+        raise forbidden(PODS, text_at(pod, ("metadata", "name")), why)
+    found = store.view(PRIORITY_CLASSES, None, name)
+    pod["spec"]["priority"] = found.get("value", 0)
+    pod["spec"]["preemptionPolicy"] = found.get("preemptionPolicy", "PreemptLowerPriority")
 
 
 def _admit_custom(served: ServedKind, rules: Mapping[str, Any], document: JsonObject) -> None:
     schema.prune(rules, document)
     schema.apply_defaults(rules, document)
-    causes = schema.validate(rules, document)
+    causes = [*schema.validate(rules, document), *_scale_causes(served, document)]
     if causes:
         raise invalid(served.kind, text_at(document, ("metadata", "name")), causes)
 
 
+def _scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
+    """What is wrong with the number of replicas, where the kind has a `scale` subresource."""
+    if served.scale is None:
+        return
+    path = served.scale.replicas
+    parent: Any = document
+    *parents, last = path.strip(".").split(".")
+    for key in parents:
+        parent = parent.get(key)
+        if not isinstance(parent, dict):
+            yield from _wrong_type(path, parent, "map[string]interface{}")
+            return
+    value = parent.get(last)
+    if not isinstance(value, int) or isinstance(value, bool):
+        yield from _wrong_type(path, value, "int64")
+    elif value < 0:
+        yield Cause(path, f"Invalid value: {value}: should be a non-negative integer")
+
+
+def _wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]:
+    """That a value on the way to a number is of another type; one that is not there is none."""
+    if value is None:
+        return
+    shown = f"{value:g}" if isinstance(value, float) else value
+    found = _GO_TYPES.get(type(value), type(value).__name__)
+    told = f"{path} accessor error: {shown} is of the type {found}, expected {expected}"
+    yield Cause(path, f"Invalid value: 0: {told}")
+
+
 def _fill_pod(document: JsonObject) -> None:
-    causes = pods.pod_spec_causes(document.get("spec"))
+    causes = pod_rules.pod_spec_causes(document.get("spec"))
     if causes:
         raise invalid(PODS, text_at(document, ("metadata", "name")), causes)
+    document["spec"].setdefault("enableServiceLinks", True)
     pods.fill_pod_spec(document["spec"])
+
+
+def _with_claims(pod_spec: object, spec: JsonObject) -> object:
+    """A template's specification with the volumes that a StatefulSet makes of its claims, which may be mounted."""
+    names = [text_at(claim, ("metadata", "name")) for claim in spec.get("volumeClaimTemplates") or []]
+    if not names or not isinstance(pod_spec, dict):
+        return pod_spec
+    claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    return pod_spec | {"volumes": [*(pod_spec.get("volumes") or []), *claimed]}
 
 
 def _fill_stateful_set(document: JsonObject) -> None:
     spec = document.setdefault("spec", {})
     template = spec.get("template")
-    causes = pods.pod_spec_causes((template or {}).get("spec"), "spec.template.spec")
-    labels = ((template or {}).get("metadata") or {}).get("labels") or {}
+    causes = pod_rules.pod_spec_causes(_with_claims((template or {}).get("spec"), spec), "spec.template.spec")
+    labels = ((template or {}).get("metadata") or {}).get("labels")
     wanted = (spec.get("selector") or {}).get("matchLabels") or {}
     if not spec.get("selector"):
         causes.append(Cause("spec.selector", "Required value", "FieldValueRequired"))
-    elif any(labels.get(key) != value for key, value in wanted.items()):
-        message = "Invalid value: `selector` does not match template `labels`"
+    if not spec.get("selector") or any((labels or {}).get(key) != value for key, value in wanted.items()):
+        shown = json.dumps(labels, separators=(",", ":"), sort_keys=True)
+        message = f"Invalid value: {shown}: `selector` does not match template `labels`"
         causes.append(Cause("spec.template.metadata.labels", message))
+    if spec.get("replicas", 0) < 0:
+        message = f"Invalid value: {spec['replicas']}: must be greater than or equal to 0"
+        causes.append(Cause("spec.replicas", message))
     if causes:
         raise invalid(STATEFUL_SETS, text_at(document, ("metadata", "name")), causes)
     pods.fill_pod_spec(template["spec"])
@@ -150,34 +268,54 @@ def _fill_stateful_set(document: JsonObject) -> None:
 
 def _fill_service(document: JsonObject) -> None:
     spec = document.setdefault("spec", {})
-    headless = spec.get("clusterIP") == "None"
-    defaults = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"}
-    for key, value in defaults.items():
-        spec.setdefault(key, value)
-    if spec["type"] == "ExternalName":
-        return
-    ports = spec.get("ports") or []
-    if not ports and not headless:
-        cause = Cause("spec.ports", "Required value", "FieldValueRequired")
-        raise invalid(SERVICES, text_at(document, ("metadata", "name")), [cause])
-    for port in ports:
+    spec.setdefault("type", "ClusterIP")
+    spec.setdefault("sessionAffinity", "None")
+    for port in spec.get("ports") or []:
         port.setdefault("protocol", "TCP")
         port.setdefault("targetPort", port.get("port"))
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
+    causes = list(service_rules.causes(spec))
+    if causes:
+        raise invalid(SERVICES, text_at(document, ("metadata", "name")), causes)
+    if spec["type"] != "ExternalName":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
 
 
-def _fill_secret(document: JsonObject) -> None:
-    document.setdefault("type", "Opaque")
-    plain = document.pop("stringData", None) or {}
-    if plain:
-        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
-        document["data"] = (document.get("data") or {}) | encoded
-    for key, value in (document.get("data") or {}).items():
-        try:
-            base64.b64decode(value, validate=True)
-        except binascii.Error as error:
-            raise bad_request(f"Secret: data.{key} is not base64: use stringData for plain text") from error
+def _fill_event(document: JsonObject) -> None:
+    for key in ("eventTime", "firstTimestamp", "lastTimestamp"):
+        document.setdefault(key, None)
+    document.setdefault("source", {})
+    for key in ("reportingComponent", "reportingInstance"):
+        document.setdefault(key, "")
+
+
+def _check_event(served: ServedKind, namespace: str | None, document: JsonObject) -> None:
+    """Refuse an event of an object elsewhere; those of objects without a namespace are in `default`.
+
+    Events of the newer group have to say when, and of which type they are.
+    """
+    causes = []
+    if served.group == NEW_EVENTS and not document.get("eventTime"):
+        causes.append(Cause("eventTime", "Required value", "FieldValueRequired"))
+    if served.group == NEW_EVENTS and document.get("type") not in ("Normal", "Warning"):
+        kind = document.get("type") or ""
+        causes.append(Cause("type", f'Invalid value: "{kind}": has invalid value: {kind}'))
+    if causes:
+        raise invalid(EVENTS, text_at(document, ("metadata", "name")), causes)
+    found = text_at(document, ("involvedObject", "namespace"))
+    if found != namespace and (found or namespace != "default"):
+        cause = Cause("involvedObject.namespace", f'Invalid value: "{found}": does not match event.namespace')
+        raise invalid(EVENTS, text_at(document, ("metadata", "name")), [cause])
+
+
+def _fill_namespace(document: JsonObject) -> None:
+    name = text_at(document, ("metadata", "name"))
+    if name:
+        metadata = document["metadata"]
+        metadata["labels"] = (metadata.get("labels") or {}) | {"kubernetes.io/metadata.name": name}
+
+
+def _fill_priority_class(document: JsonObject) -> None:
+    document.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
 def _fill_network_policy(document: JsonObject) -> None:
@@ -200,13 +338,18 @@ def _fill_ingress(document: JsonObject) -> None:
 
 
 _FILLERS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
+    CONFIG_MAPS.key: data_rules.fill_config_map,
     CUSTOM_RESOURCE_DEFINITIONS.key: definitions.complete,
+    EVENTS.key: _fill_event,
     HORIZONTAL_POD_AUTOSCALERS.key: _fill_autoscaler,
     INGRESSES.key: _fill_ingress,
+    LEASES.key: data_rules.fill_lease,
+    NAMESPACES.key: _fill_namespace,
     NETWORK_POLICIES.key: _fill_network_policy,
     PERSISTENT_VOLUME_CLAIMS.key: _fill_claim,
     PODS.key: _fill_pod,
-    SECRETS.key: _fill_secret,
+    PRIORITY_CLASSES.key: _fill_priority_class,
+    SECRETS.key: data_rules.fill_secret,
     SERVICES.key: _fill_service,
     STATEFUL_SETS.key: _fill_stateful_set,
 }
@@ -221,6 +364,9 @@ def _require_account(store: Store, namespace: str | None, pod: JsonObject) -> No
 
 def _allocate(store: Store, service: JsonObject) -> None:
     spec = service["spec"]
+    if spec["type"] != "ExternalName":
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
     if spec["type"] != "ExternalName" and not spec.get("clusterIP"):
         taken = {text_at(item, ("spec", "clusterIP")) for item in store.views(SERVICES, None)}
         spec["clusterIP"] = allocate_address(taken)

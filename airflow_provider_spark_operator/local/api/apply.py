@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_spark_operator.local.api import fields
+from airflow_provider_spark_operator.local.api import fields, kinds
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
 from airflow_provider_spark_operator.local.api.status import ApiStatusError
 
@@ -54,16 +54,27 @@ class _Manager:
 def record_update(
     served: ServedKind, current: JsonObject | None, document: JsonObject, manager: str, subresource: str | None
 ) -> None:
-    """Note in a document, in place, who made it differ from the object as it is (None: it is new)."""
-    before = _owned(served, current or {}, subresource)
-    after = _owned(served, document, subresource)
-    changed = frozenset(path for path, value in after.items() if path not in before or before[path] != value)
-    gone = before.keys() - after.keys()
-    managers = _managers(current or {})
+    """Note in a document, in place, who made it differ from the object as it is (None: it is new).
+
+    An update owns, besides the fields that it sets, the objects and keyed lists that it makes for them.
+    """
+    metadata = document["metadata"]
+    if metadata.get("managedFields") in ([], [{}]) and current is not None:
+        metadata.pop("managedFields")  # this is how a client resets them
+        return
+    current = current or _unwritten(served)
+    before, made_before = _owned(served, current, subresource), _branches(served, current, subresource)
+    after, made = _owned(served, document, subresource), _branches(served, document, subresource)
+    known = before.keys() | made_before
+    changed = frozenset(
+        path for path, value in after.items() if path not in known or (path in before and before[path] != value)
+    ) | (made - known)
+    gone = known - after.keys() - made
+    managers = _managers(current)
     if changed or gone:
         writer = _entry(served, manager, "Update", subresource, changed)
         managers = [
-            replace(item, paths=item.paths | changed, time=writer.time)
+            replace(item, paths=item.paths | changed, time=writer.time if changed else item.time)
             if item.is_same(writer)
             else replace(item, paths=item.paths - changed)
             for item in managers
@@ -118,26 +129,85 @@ def applied(
     result: JsonObject = fields.merged(current, _without_identity(config), served.schema)
     result = fields.removed(result, orphaned)
     others = [replace(item, paths=item.paths - differing) for item in others]
-    if previous and previous[0].paths == writer.paths and not differing and not orphaned:
-        writer = previous[0]
+    if not _differ(result, current):
+        writer = replace(writer, time=previous[0].time if previous else "")
     _write(result, [*others, writer])
     return result
 
 
+def _differ(document: JsonObject, other: JsonObject) -> bool:
+    """Whether two states of an object differ in anything but who manages it."""
+
+    def unmanaged(item: JsonObject) -> JsonObject:
+        metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
+        return {**item, "metadata": metadata}
+
+    return unmanaged(document) != unmanaged(other)
+
+
+# What a built-in document has before anybody has written it: parts that its Go type always has.
+_ALWAYS_THERE: Mapping[tuple[str, str], JsonObject] = {
+    kinds.PODS.key: {"spec": {"containers": None}},
+    kinds.STATEFUL_SETS.key: {
+        "spec": {"updateStrategy": {}, "template": {"metadata": {}, "spec": {"containers": None}}},
+    },
+    kinds.NETWORK_POLICIES.key: {"spec": {"podSelector": {}}},
+    kinds.PERSISTENT_VOLUME_CLAIMS.key: {"spec": {"resources": {}}},
+    kinds.EVENTS.key: {
+        "source": {},
+        "deprecatedSource": {},
+        **dict.fromkeys(("eventTime", "firstTimestamp", "lastTimestamp")),
+        **dict.fromkeys(("deprecatedFirstTimestamp", "deprecatedLastTimestamp")),
+        **dict.fromkeys(("reportingComponent", "reportingInstance"), ""),
+    },
+}
+
+
+def _unwritten(served: ServedKind) -> JsonObject:
+    if served.kind.custom:
+        return {"metadata": {}}
+    return {"metadata": {}, "spec": {}, "status": {}, **_ALWAYS_THERE.get(served.kind.key, {})}
+
+
+def _branches(served: ServedKind, document: JsonObject, subresource: str | None) -> frozenset[fields.Path]:
+    """The objects and keyed lists of a document that a request to a subresource can own.
+
+    What is there before anybody writes counts as made, however empty it still is.
+    """
+    part = _writable(served, document, subresource)
+    made = set(fields.branches(part, served.schema))
+    if not served.kind.custom:
+        made |= set(fields.branches(_with_something(_unwritten(served)), None))
+    return frozenset(path for path in made if path[:2] not in _UNOWNED and path != ("f:metadata",))
+
+
+def _with_something(document: JsonObject) -> JsonObject:
+    """A document whose empty parts have a field, so that they count as parts."""
+    return {key: _with_something(value) if isinstance(value, dict) else value for key, value in document.items()} or {
+        "": None
+    }
+
+
+def _writable(served: ServedKind, document: JsonObject, subresource: str | None) -> JsonObject:
+    """The part of a document that a request to a subresource can write."""
+    if subresource == "status":
+        return {key: value for key, value in document.items() if key in ("metadata", "status")}
+    if served.kind.status:
+        return {key: value for key, value in document.items() if key != "status"}
+    return document
+
+
 def _owned(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
     """The fields of a document that a request to a subresource can own."""
-    if subresource == "status":
-        document = {key: value for key, value in document.items() if key == "status"}
-    elif served.kind.status:
-        document = {key: value for key, value in document.items() if key != "status"}
-    owned = dict(fields.leaves(document, served.schema)) if document else {}
-    return {path: value for path, value in owned.items() if path[:2] not in _UNOWNED}
+    part = _writable(served, document, subresource)
+    owned = dict(fields.leaves(part, served.schema)) if part else {}
+    return {path: value for path, value in owned.items() if path[:2] not in _UNOWNED and path != ("f:metadata",)}
 
 
 def _entry(
     served: ServedKind, manager: str, operation: str, subresource: str | None, paths: frozenset[fields.Path]
 ) -> _Manager:
-    now = timestamp(datetime.now(UTC))
+    now = "" if subresource == "scale" else timestamp(datetime.now(UTC))
     return _Manager(manager, operation, served.api_version, subresource or "", now, paths)
 
 
@@ -158,23 +228,29 @@ def _managers(document: Mapping[str, Any]) -> list[_Manager]:
 
 def _write(document: JsonObject, managers: list[_Manager]) -> None:
     entries = []
-    for manager in managers:
+    for manager in sorted(managers, key=_place_in_order):
         if not manager.paths:
             continue
         entry: JsonObject = {
             "manager": manager.name,
             "operation": manager.operation,
             "apiVersion": manager.api_version,
-            "time": manager.time,
             "fieldsType": "FieldsV1",
             "fieldsV1": fields.encode(manager.paths),
         }
+        if manager.time:
+            entry["time"] = manager.time
         if manager.subresource:
             entry["subresource"] = manager.subresource
         entries.append(entry)
     document["metadata"].pop("managedFields", None)
     if entries:
         document["metadata"]["managedFields"] = entries
+
+
+def _place_in_order(manager: _Manager) -> tuple[str, ...]:
+    """Appliers first, then by time, as the API server sorts them."""
+    return (manager.operation, manager.time, manager.name, manager.api_version, manager.subresource)
 
 
 def _without_identity(config: JsonObject) -> JsonObject:
@@ -186,12 +262,24 @@ def _conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusError:
     causes = [
         {
             "reason": "FieldManagerConflict",
-            "message": f'conflict with "{manager.name}" using {manager.api_version}',
+            "message": f"conflict with {_named(manager)}",
             "field": fields.readable(path),
         }
         for manager, path in conflicts
     ]
-    noun = "conflict" if len(causes) == 1 else "conflicts"
-    told = ", ".join(f"{cause['message']}: {cause['field']}" for cause in causes)
-    message = f"Apply failed with {len(causes)} {noun}: {told}"
-    return ApiStatusError(409, "Conflict", message, {"causes": causes})
+    if len(conflicts) == 1:
+        told = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+    else:
+        parts = []
+        for name in sorted({_named(manager) for manager, _ in conflicts}):
+            paths = [fields.readable(path) for manager, path in conflicts if _named(manager) == name]
+            parts.append("\n".join([f"conflicts with {name}:", *(f"- {path}" for path in paths)]))
+        told = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(parts)
+    return ApiStatusError(409, "Conflict", told, {"causes": causes})
+
+
+def _named(manager: _Manager) -> str:
+    name = f'"{manager.name}"'
+    if manager.subresource:
+        name += f' with subresource "{manager.subresource}"'
+    return f"{name} using {manager.api_version}" if manager.operation == "Update" else name

@@ -63,7 +63,7 @@ async def read_required_object(request: web.Request) -> JsonObject:
         ApiStatusError: 400, 413, 415 as for `read_object`, and 400 for an empty body.
     """
     document = await read_object(request)
-    if not document:
+    if not document and not (await read_bytes(request)).strip():
         raise bad_request("the body of the request is empty: send the object")
     return document
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.local.api.documents import text_at
+from airflow_provider_spark_operator.local.api.kinds import EVENTS
 from airflow_provider_spark_operator.local.api.pod_columns import POD_COLUMNS
 from airflow_provider_spark_operator.local.api.registry import ServedKind
 from airflow_provider_spark_operator.local.api.table import (
@@ -24,6 +25,8 @@ def columns_of(served: ServedKind) -> tuple[Column, ...]:
     """The columns of a kind, the name first."""
     if served.kind.custom:
         return (NAME, *(defined_column(column) for column in served.columns))
+    if served.kind.key == EVENTS.key:
+        return EVENT_COLUMNS
     return (NAME, *BUILT_IN_COLUMNS.get(served.kind.key, (AGE,)))
 
 
@@ -90,15 +93,93 @@ def _claim_capacity(document: Document, _: datetime) -> Cell:
     return str(((document.get("status") or {}).get("capacity") or {}).get("storage", ""))
 
 
-def _claim_modes(document: Document, _: datetime) -> Cell:
+def _modes(part: str) -> Callable[[Document, datetime], Cell]:
     short = {
         "ReadWriteOnce": "RWO",
         "ReadOnlyMany": "ROX",
         "ReadWriteMany": "RWX",
         "ReadWriteOncePod": "RWOP",
     }
-    modes = (document.get("status") or {}).get("accessModes") or []
-    return ",".join(short.get(mode, mode) for mode in modes)
+
+    def cell(document: Document, _: datetime) -> Cell:
+        modes = (document.get(part) or {}).get("accessModes") or []
+        return ",".join(short.get(mode, mode) for mode in modes)
+
+    return cell
+
+
+def _number(*path: str) -> Callable[[Document, datetime], Cell]:
+    return lambda document, _: int(text_at(document, path) or 0)
+
+
+def _node_address(kind: str) -> Callable[[Document, datetime], Cell]:
+    def cell(document: Document, _: datetime) -> Cell:
+        addresses = (document.get("status") or {}).get("addresses") or []
+        return next((str(item.get("address")) for item in addresses if item.get("type") == kind), _NONE)
+
+    return cell
+
+
+def _containers(key: str) -> Callable[[Document, datetime], Cell]:
+    def cell(document: Document, _: datetime) -> Cell:
+        return ",".join(str(item.get(key, "")) for item in document["spec"]["template"]["spec"].get("containers") or [])
+
+    return cell
+
+
+def _quota(prefix: str) -> Callable[[Document, datetime], Cell]:
+    """What a quota allows: its `limits.…`, or everything else."""
+
+    def cell(document: Document, _: datetime) -> Cell:
+        status = document.get("status") or {}
+        hard, used = status.get("hard") or {}, status.get("used") or {}
+        names = [name for name in sorted(hard) if name.startswith("limits.") == (prefix == "limits")]
+        return ", ".join(f"{name}: {used.get(name, 0)}/{hard[name]}" for name in names)
+
+    return cell
+
+
+def _endpoints(document: Document, _: datetime) -> Cell:
+    found = [
+        f"{address.get('ip')}:{port.get('port')}"
+        for subset in document.get("subsets") or []
+        for address in subset.get("addresses") or []
+        for port in subset.get("ports") or []
+    ]
+    return ",".join(found) or _NONE
+
+
+def _claim_of_volume(document: Document, _: datetime) -> Cell:
+    claim = (document.get("spec") or {}).get("claimRef")
+    return f"{claim.get('namespace')}/{claim.get('name')}" if claim else ""
+
+
+def _scaled(document: Document, _: datetime) -> Cell:
+    target = (document.get("spec") or {}).get("scaleTargetRef") or {}
+    return f"{target.get('kind')}/{target.get('name')}"
+
+
+def _hosts(document: Document, _: datetime) -> Cell:
+    hosts = [rule.get("host") for rule in document["spec"].get("rules") or []]
+    return ",".join(host for host in hosts if host) or "*"
+
+
+def _subjects(kind: str) -> Callable[[Document, datetime], Cell]:
+    def cell(document: Document, _: datetime) -> Cell:
+        found = [item for item in document.get("subjects") or [] if item.get("kind") == kind]
+        accounts = kind == "ServiceAccount"
+        return ", ".join(f"{item.get('namespace')}/{item.get('name')}" if accounts else item["name"] for item in found)
+
+    return cell
+
+
+def _first_seen(document: Document, now: datetime) -> Cell:
+    return age(document.get("firstTimestamp") or document.get("deprecatedFirstTimestamp") or _event_time(document), now)
+
+
+def _event_time(document: Document) -> str | None:
+    moment = document.get("eventTime")
+    return str(moment) if moment else None
 
 
 def _created(document: Document, _: datetime) -> Cell:
@@ -110,6 +191,25 @@ def _role(document: Document, _: datetime) -> Cell:
     return f"{reference.get('kind', '')}/{reference.get('name', '')}"
 
 
+_BINDING_COLUMNS = (
+    Column("Role", _role),
+    AGE,
+    Column("Users", _subjects("User"), priority=1),
+    Column("Groups", _subjects("Group"), priority=1),
+    Column("ServiceAccounts", _subjects("ServiceAccount"), priority=1),
+)
+EVENT_COLUMNS: tuple[Column, ...] = (
+    Column("Last Seen", _last_seen),
+    Column("Type", _field("type")),
+    Column("Reason", _field("reason")),
+    Column("Object", _event_object),
+    Column("Subobject", _field("involvedObject", "fieldPath"), priority=1),
+    Column("Source", _field("source", "component"), priority=1),
+    Column("Message", _event_message),
+    Column("First Seen", _first_seen, priority=1),
+    Column("Count", _field("count"), priority=1),
+    Column("Name", NAME.cell, priority=1, format="name"),
+)
 BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
     ("", "pods"): POD_COLUMNS,
     ("", "namespaces"): (Column("Status", _field("status", "phase")), AGE),
@@ -118,6 +218,15 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
         Column("Roles", _node_roles),
         AGE,
         Column("Version", _field("status", "nodeInfo", "kubeletVersion")),
+        Column("Internal-IP", _node_address("InternalIP"), priority=1),
+        Column("External-IP", _node_address("ExternalIP"), priority=1),
+        Column("OS-Image", _field("status", "nodeInfo", "osImage", empty="<unknown>"), priority=1),
+        Column("Kernel-Version", _field("status", "nodeInfo", "kernelVersion", empty="<unknown>"), priority=1),
+        Column(
+            "Container-Runtime",
+            _field("status", "nodeInfo", "containerRuntimeVersion", empty="<unknown>"),
+            priority=1,
+        ),
     ),
     ("", "services"): (
         Column("Type", _field("spec", "type")),
@@ -127,36 +236,82 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
         AGE,
         Column("Selector", _selector("spec", "selector"), priority=1),
     ),
-    ("", "configmaps"): (Column("Data", _count("data"), "integer"), AGE),
-    ("", "secrets"): (Column("Type", _field("type")), Column("Data", _count("data"), "integer"), AGE),
-    ("", "serviceaccounts"): (Column("Secrets", _count("secrets"), "integer"), AGE),
-    ("", "events"): (
-        Column("Last Seen", _last_seen),
-        Column("Type", _field("type")),
-        Column("Reason", _field("reason")),
-        Column("Object", _event_object),
-        Column("Message", _event_message),
-        Column("Source", _field("source", "component"), priority=1),
-        Column("Count", _field("count"), priority=1),
-        Column("Name", NAME.cell, priority=1),
+    ("", "configmaps"): (Column("Data", _count("data")), AGE),
+    ("", "secrets"): (Column("Type", _field("type")), Column("Data", _count("data")), AGE),
+    ("", "serviceaccounts"): (Column("Secrets", _count("secrets")), AGE),
+    ("", "endpoints"): (Column("Endpoints", _endpoints), AGE),
+    ("", "persistentvolumes"): (
+        Column("Capacity", _field("spec", "capacity", "storage")),
+        Column("Access Modes", _modes("spec")),
+        Column("Reclaim Policy", _field("spec", "persistentVolumeReclaimPolicy")),
+        Column("Status", _field("status", "phase")),
+        Column("Claim", _claim_of_volume),
+        Column("StorageClass", _field("spec", "storageClassName")),
+        Column("VolumeAttributesClass", _field("spec", "volumeAttributesClassName", empty="<unset>")),
+        Column("Reason", _field("status", "reason")),
+        AGE,
+        Column("VolumeMode", _field("spec", "volumeMode"), priority=1),
     ),
+    ("", "limitranges"): (Column("Created At", _created, "date"),),
+    ("", "resourcequotas"): (Column("Request", _quota("requests")), Column("Limit", _quota("limits")), AGE),
     ("", "persistentvolumeclaims"): (
         Column("Status", _field("status", "phase")),
         Column("Volume", _field("spec", "volumeName")),
         Column("Capacity", _claim_capacity),
-        Column("Access Modes", _claim_modes),
+        Column("Access Modes", _modes("status")),
         Column("StorageClass", _field("spec", "storageClassName")),
+        Column("VolumeAttributesClass", _field("spec", "volumeAttributesClassName", empty="<unset>")),
+        AGE,
+        Column("VolumeMode", _field("spec", "volumeMode"), priority=1),
+    ),
+    ("apps", "statefulsets"): (
+        Column("Ready", _stateful_set_ready),
+        AGE,
+        Column("Containers", _containers("name"), priority=1),
+        Column("Images", _containers("image"), priority=1),
+    ),
+    ("autoscaling", "horizontalpodautoscalers"): (
+        Column("Reference", _scaled),
+        Column("Targets", lambda *_: _NONE),
+        Column("MinPods", _field("spec", "minReplicas", empty="<unset>")),
+        Column("MaxPods", _field("spec", "maxReplicas")),
+        Column("Replicas", _field("status", "currentReplicas", empty="0")),
         AGE,
     ),
-    ("apps", "statefulsets"): (Column("Ready", _stateful_set_ready), AGE),
     ("coordination.k8s.io", "leases"): (Column("Holder", _field("spec", "holderIdentity")), AGE),
     ("networking.k8s.io", "networkpolicies"): (
         Column("Pod-Selector", _selector("spec", "podSelector", "matchLabels")),
         AGE,
     ),
-    ("rbac.authorization.k8s.io", "roles"): (Column("Created At", _created),),
-    ("rbac.authorization.k8s.io", "clusterroles"): (Column("Created At", _created),),
-    ("rbac.authorization.k8s.io", "rolebindings"): (Column("Role", _role), AGE),
-    ("rbac.authorization.k8s.io", "clusterrolebindings"): (Column("Role", _role), AGE),
-    ("apiextensions.k8s.io", "customresourcedefinitions"): (Column("Created At", _created),),
+    ("rbac.authorization.k8s.io", "roles"): (Column("Created At", _created, "date"),),
+    ("rbac.authorization.k8s.io", "clusterroles"): (Column("Created At", _created, "date"),),
+    ("networking.k8s.io", "ingresses"): (
+        Column("Class", _field("spec", "ingressClassName", empty=_NONE)),
+        Column("Hosts", _hosts),
+        Column("Address", lambda *_: ""),
+        Column("Ports", lambda document, _: "80, 443" if document["spec"].get("tls") else "80"),
+        AGE,
+    ),
+    ("policy", "poddisruptionbudgets"): (
+        Column("Min Available", _field("spec", "minAvailable", empty="N/A")),
+        Column("Max Unavailable", _field("spec", "maxUnavailable", empty="N/A")),
+        Column("Allowed Disruptions", _number("status", "disruptionsAllowed"), "integer"),
+        AGE,
+    ),
+    ("rbac.authorization.k8s.io", "rolebindings"): _BINDING_COLUMNS,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING_COLUMNS,
+    ("scheduling.k8s.io", "priorityclasses"): (
+        Column("Value", _number("value"), "integer"),
+        Column("Global-Default", lambda document, _: bool(document.get("globalDefault")), "boolean"),
+        AGE,
+        Column("PreemptionPolicy", _field("preemptionPolicy")),
+    ),
+    ("storage.k8s.io", "storageclasses"): (
+        Column("Provisioner", _field("provisioner")),
+        Column("ReclaimPolicy", _field("reclaimPolicy", empty="Delete")),
+        Column("VolumeBindingMode", _field("volumeBindingMode", empty="Immediate")),
+        Column("AllowVolumeExpansion", _field("allowVolumeExpansion", empty="false")),
+        AGE,
+    ),
+    ("apiextensions.k8s.io", "customresourcedefinitions"): (Column("Created At", _created, "date"),),
 }

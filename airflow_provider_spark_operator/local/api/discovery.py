@@ -3,14 +3,18 @@
 from collections.abc import Iterable
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
-from airflow_provider_spark_operator.local.api.kinds import PODS, Kind
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, Kind
 from airflow_provider_spark_operator.local.api.registry import KindRegistry, ServedKind
 from airflow_provider_spark_operator.local.api.reviews import REVIEWS
-from airflow_provider_spark_operator.local.api.status import resource_not_found
+from airflow_provider_spark_operator.local.api.status import PageNotFound, resource_not_found
 
 VERSION: JsonObject = {
     "major": "1",
     "minor": "34",
+    "emulationMajor": "1",
+    "emulationMinor": "34",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "33",
     "gitVersion": "v1.34.0+local",
     "gitCommit": "",
     "gitTreeState": "clean",
@@ -45,7 +49,7 @@ def group(kinds: KindRegistry, name: str) -> JsonObject:
     """
     found = _groups(kinds).get(name)
     if found is None:
-        raise resource_not_found()
+        raise PageNotFound
     return {"kind": "APIGroup", "apiVersion": "v1"} | found
 
 
@@ -66,13 +70,16 @@ def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObj
         for (review_group, plural), (kind, namespaced) in REVIEWS.items()
         if (review_group, "v1") == (group_name, version)
     ]
-    if not resources:
+    if not resources and group_name in {item.group for item in kinds if not item.kind.custom}:
         raise resource_not_found()
-    group_version = f"{group_name}/{version}" if group_name else version
+    if not resources:
+        raise PageNotFound
+    if not group_name:  # this list is older than the field
+        return {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
-        "groupVersion": group_version,
+        "groupVersion": f"{group_name}/{version}",
         "resources": resources,
     }
 
@@ -102,7 +109,7 @@ def _resources(served: ServedKind) -> Iterable[JsonObject]:
         "singularName": kind.singular_name,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": _VERBS,
+        "verbs": [verb for verb in _VERBS if verb != "deletecollection" or kind.key != NAMESPACES.key],
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)

@@ -18,7 +18,7 @@ _NEW_NAMES = {core: new for new, core in _CORE_NAMES.items()}
 
 def presented(event: JsonObject) -> JsonObject:
     """A core event as `events.k8s.io/v1` shows it."""
-    renamed = {_NEW_NAMES.get(key, key): value for key, value in event.items()}
+    renamed = {_NEW_NAMES.get(key, key): value for key, value in event.items() if value != ""}
     return renamed | {"apiVersion": f"{GROUP}/v1"}
 
 

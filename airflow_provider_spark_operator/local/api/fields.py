@@ -32,7 +32,20 @@ _KEYED: Mapping[str, tuple[str, ...]] = {
     "volumeMounts": ("mountPath",),
     "volumes": ("name",),
 }
-_ATOMIC = frozenset({"configMapKeyRef", "fieldRef", "nodeSelector", "secretKeyRef", "selector"})
+_ATOMIC = frozenset(
+    {
+        "configMapKeyRef",
+        "fieldRef",
+        "involvedObject",
+        "nodeSelector",
+        "regarding",
+        "resourceFieldRef",
+        "roleRef",
+        "secretKeyRef",
+        "selector",
+    }
+)
+_LISTS_OF_ATOMS = frozenset({"imagePullSecrets"})
 _SETS = frozenset({"finalizers"})
 _KEY_DEFAULTS = {"protocol": "TCP"}
 _SET = ("",)
@@ -49,10 +62,25 @@ def leaves(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iter
         for item in value:
             place = (*path, _element(item, keys))
             yield place, None
-            if keys != _SET:
+            if keys != _SET and (schema is not None or field not in _LISTS_OF_ATOMS):
                 yield from leaves(item, _items(schema), "", place)
     else:
         yield path, value
+
+
+def branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[Path]:
+    """The objects and keyed lists in a value that have fields of their own; `leaves` names these."""
+    if isinstance(value, dict) and value and not _is_atomic_object(field, schema):
+        if path:
+            yield path
+        for key, item in value.items():
+            yield from branches(item, _child(schema, key, path), key, (*path, f"f:{key}"))
+    elif isinstance(value, list) and value and (keys := _list_keys(field, value, schema)) is not None:
+        yield path
+        if keys != _SET:
+            for item in value:
+                inner = branches(item, _items(schema), "", (*path, _element(item, keys)))
+                yield from (branch for branch in inner if len(branch) > len(path) + 1)
 
 
 def merged(live: Any, config: Any, schema: Schema, field: str = "", path: Path = ()) -> Any:

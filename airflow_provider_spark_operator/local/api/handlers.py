@@ -16,24 +16,31 @@ from airflow_provider_spark_operator.local.api.requests import (
     ListOptions,
     ResourcePath,
     WriteOptions,
+    check_patch_options,
     decode_continuation,
     delete_options,
     encode_continuation,
     list_options,
+    undecodable_options,
     write_options,
 )
 from airflow_provider_spark_operator.local.api.status import (
     ApiStatusError,
+    PageNotFound,
     expired,
     method_not_allowed,
     resource_not_found,
     success,
+    verb_not_supported,
 )
 from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.local.api.watching import Watch, send_as_lines, send_as_messages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+
+VERBS = {"DELETE": "delete", "PATCH": "patch", "POST": "create", "PUT": "update"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,8 @@ class ResourceRequest:
 
     def write_options(self) -> WriteOptions:
         """How to write."""
-        return write_options(self.http.query, self.http.headers.get("User-Agent", ""))
+        kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.http.method, "PatchOptions")
+        return write_options(self.http.query, self.http.headers.get("User-Agent", ""), kind)
 
 
 def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> ResourceRequest:
@@ -87,7 +95,7 @@ def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> Resource
         ApiStatusError: 404 for a namespace where there is none, 405 for a creation outside of one, 406.
     """
     if not served.kind.namespaced and path.namespace is not None:
-        raise resource_not_found()
+        raise PageNotFound if served.kind.custom else resource_not_found()
     if served.kind.namespaced and path.namespace is None and path.name is not None:
         raise resource_not_found()
     if served.kind.namespaced and path.namespace is None and http.method != "GET":
@@ -124,7 +132,9 @@ class ResourceHandlers:
             verbs = {"GET": self._get, "PUT": self._replace, "PATCH": self._patch}
             if request.path.subresource is None:
                 verbs["DELETE"] = self._delete
-        verb = verbs.get("GET" if method == "HEAD" else method)
+        verb = verbs.get(method)
+        if verb is None and request.path.subresource and request.served.kind.custom:
+            raise verb_not_supported(request.served.kind, VERBS.get(method, method.lower()))
         if verb is None:
             raise method_not_allowed()
         return await verb(request)
@@ -147,18 +157,14 @@ class ResourceHandlers:
         options = request.write_options()
         body = await read_required_object(request.http)
         subresource = request.path.subresource
+        existed = self._store.exists(request.served.kind, *request.place)
         replaced = resources.replace(self._store, request.served, request.place, body, options, subresource)
-        return request.answer(replaced, warnings=tuple(options.warnings))
+        return request.answer(replaced, 200 if existed else 201, tuple(options.warnings))
 
     async def _patch(self, request: ResourceRequest) -> web.StreamResponse:
         options = request.write_options()
         media_type = request.http.content_type
-        if media_type == resources.APPLY_PATCH and not request.http.query.get("fieldManager"):
-            raise ApiStatusError(
-                422,
-                "Invalid",
-                'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-            )
+        check_patch_options(request.http.query, applies=media_type == resources.APPLY_PATCH)
         content = (media_type, decode(await read_bytes(request.http), media_type))
         patched, created = resources.patch(
             self._store, request.served, request.place, content, options, request.path.subresource
@@ -166,10 +172,10 @@ class ResourceHandlers:
         return request.answer(patched, 201 if created else 200, tuple(options.warnings))
 
     async def _delete(self, request: ResourceRequest) -> web.StreamResponse:
-        options = delete_options(request.http.query, await read_object(request.http))
+        options = delete_options(request.http.query, await _read_options(request.http))
         kind = request.served.kind
         deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
-        if kind.returns_deleted or self._store.exists(kind, *request.place):
+        if kind.returns_deleted or "deletionTimestamp" in deleted["metadata"]:
             return request.answer(deleted)
         return response(success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
 
@@ -178,16 +184,16 @@ class ResourceHandlers:
         if kind.key == NAMESPACES.key:
             raise method_not_allowed()
         selection = list_options(request.http.query, kind)
-        options = delete_options(request.http.query, await read_object(request.http))
+        options = delete_options(request.http.query, await _read_options(request.http))
         items, version = self._store.list(
             kind, request.path.namespace, labels=selection.labels, fields=selection.fields
         )
-        deleted = []
         for item in items:
             place = (item["metadata"].get("namespace"), item["metadata"]["name"])
             if self._store.exists(kind, *place):  # the deletion of another may have taken it along
-                deleted.append(self._delete_one(request.served, *place, options))
-        body = request.presenter.many(deleted, {"resourceVersion": str(version)})
+                self._delete_one(request.served, *place, options)
+        metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
+        body = request.presenter.many(items, metadata)
         return response(body, request.presentation)
 
     def _delete_one(self, served: ServedKind, namespace: str | None, name: str, options: DeleteOptions) -> JsonObject:
@@ -223,6 +229,8 @@ class ResourceHandlers:
             version, after = decode_continuation(options.continuation)
             items = [item for item in items if _place(item) > after]
         metadata: JsonObject = {"resourceVersion": str(version)}
+        if served.kind.custom:
+            metadata["continue"] = ""
         rest = len(items) - options.limit
         if options.limit > 0 and rest > 0:
             items = items[: options.limit]
@@ -242,11 +250,22 @@ class ResourceHandlers:
             self._watches.discard(watch)
 
 
+async def _read_options(http: web.Request) -> JsonObject:
+    """The body of a deletion; what cannot be read there is an internal error, as in Kubernetes."""
+    try:
+        return await read_object(http)
+    except ApiStatusError as error:
+        if error.code != 400:
+            raise
+        raise undecodable_options(error.message) from error
+
+
 def _check_version(options: ListOptions, version: int) -> None:
     wanted = int(options.resource_version or 0)
     if wanted > version:
         message = f"Too large resource version: {wanted}, current: {version}"
-        raise ApiStatusError(504, "Timeout", message, {"retryAfterSeconds": 1})
+        cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+        raise ApiStatusError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
     if options.version_match == "Exact" and wanted != version:
         raise expired(f"The provided resource version {wanted} is not kept: ask for the present one")
 

@@ -8,18 +8,20 @@ from typing import Any
 from uuid import uuid4
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
-from airflow_provider_spark_operator.local.api.kinds import PODS, Kind
-from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, Kind
+from airflow_provider_spark_operator.local.api.status import ApiStatusError, Cause, bad_request, invalid
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_DNS_LABEL = re.compile(_LABEL)
+DNS_LABEL = re.compile(_LABEL)
 _SERVICE_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _PATH_SEGMENT_KINDS = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings"})
 _QUALIFIED_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 _MAX_GENERATED_PREFIX = 58
+_MAX_ANNOTATION_BYTES = 256 * 1024
+_STANDARD_FINALIZERS = frozenset({"foregroundDeletion", "kubernetes", "orphan"})
 _KEPT_ON_UPDATE = (
     "uid",
     "creationTimestamp",
@@ -38,7 +40,7 @@ _QUALIFIED_NAME_RULE = (
     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
-_LABEL_RULE = (
+LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
     "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
@@ -73,7 +75,7 @@ def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: d
     """
     metadata = metadata_of(document)
     if metadata.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        raise ApiStatusError(500, "", "resourceVersion should not be set on objects to be created")
     _place(metadata, namespace)
     if not metadata.get("name") and metadata.get("generateName"):
         prefix = str(metadata["generateName"])[:_MAX_GENERATED_PREFIX]
@@ -81,7 +83,9 @@ def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: d
     name = metadata.get("name") or ""
     validate(kind, document)
     for key in _KEPT_ON_UPDATE:
-        metadata.pop(key, None)
+        if key != "generation" or kind.generation:
+            metadata.pop(key, None)
+    drop_empty(metadata)
     metadata["uid"] = str(uuid4())
     metadata["creationTimestamp"] = timestamp(now)
     if kind.generation:
@@ -100,13 +104,8 @@ def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> No
     """
     was = current["metadata"]
     metadata = metadata_of(document)
-    for key in ("name", "namespace"):
-        if metadata.setdefault(key, was.get(key)) != was.get(key):
-            raise bad_request(
-                f"the {key} of the object ({metadata[key]}) does not match the {key} on the URL ({was.get(key)})"
-            )
-        if metadata[key] is None:
-            del metadata[key]
+    _check_place(was, metadata)
+    drop_empty(metadata)
     for key in _KEPT_ON_UPDATE:
         metadata.pop(key, None)
         if key in was:
@@ -119,6 +118,36 @@ def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> No
     _refuse_new_finalizers(kind, was, metadata)
 
 
+def require_name(metadata: Mapping[str, Any], name: str) -> None:
+    """Refuse a document that does not bear the name that is on the URL.
+
+    Raises:
+        ApiStatusError: 400.
+    """
+    found = metadata.get("name")
+    if not found:
+        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if found != name:
+        raise bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
+
+
+def _check_place(was: Mapping[str, Any], metadata: JsonObject) -> None:
+    require_name(metadata, was["name"])
+    if metadata.get("namespace") not in (None, was.get("namespace")):
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if was.get("namespace"):
+        metadata["namespace"] = was["namespace"]
+    else:
+        metadata.pop("namespace", None)
+
+
+def drop_empty(metadata: JsonObject) -> None:
+    """Remove, in place, the collections that have nothing in them, as they are never shown."""
+    for key in ("annotations", "finalizers", "labels", "ownerReferences"):
+        if not metadata.get(key, True):
+            del metadata[key]
+
+
 def validate(kind: Kind, document: Mapping[str, Any]) -> None:
     """Check name, labels, annotations, finalizers and owner references.
 
@@ -126,7 +155,12 @@ def validate(kind: Kind, document: Mapping[str, Any]) -> None:
         ApiStatusError: 422 with all that is wrong.
     """
     metadata = document["metadata"]
-    causes = [*_name_causes(kind, metadata), *_label_causes(metadata), *_owner_causes(metadata)]
+    causes = [
+        *_name_causes(kind, metadata),
+        *_label_causes(metadata),
+        *_owner_causes(metadata),
+        *_finalizer_causes(metadata),
+    ]
     if causes:
         raise invalid(kind, str(metadata.get("name") or ""), causes)
 
@@ -147,20 +181,23 @@ def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
         return [Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")]
     pattern, limit, rule = _name_rule(kind)
     causes = []
-    if pattern.fullmatch(name) is None:
+    if kind.key == NAMESPACES.key and "." in name:
+        causes.append(Cause("metadata.name", f'Invalid value: "{name}": must not contain dots'))
+    elif pattern.fullmatch(name) is None:
         causes.append(Cause("metadata.name", f'Invalid value: "{name}": {rule}'))
     elif len(name) > limit:
-        causes.append(Cause("metadata.name", f'Invalid value: "{name}": must be no more than {limit} bytes'))
+        told = f"must be no more than {limit} characters"
+        causes.append(Cause("metadata.name", f'Invalid value: "{name}": {told}'))
     return causes
 
 
 def _name_rule(kind: Kind) -> tuple[re.Pattern[str], int, str]:
     if kind.plural == "namespaces" and not kind.group:
-        return _DNS_LABEL, 63, _LABEL_RULE
+        return DNS_LABEL, 63, LABEL_RULE
     if kind.plural == "services" and not kind.group:
         return _SERVICE_LABEL, 63, _SERVICE_RULE
     if kind.plural in _PATH_SEGMENT_KINDS:
-        return re.compile(r"(?!\.\.?$)[^/%]+"), 253, "may not be '.' or '..', nor contain '/' or '%'"
+        return re.compile(r"(?!\.\.?$)[^/%]+"), 253, "may not contain '%'"
     return _SUBDOMAIN, 253, _SUBDOMAIN_RULE
 
 
@@ -172,6 +209,9 @@ def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
             place = prefix.lower() if field == "annotations" else prefix
             if prefix and _SUBDOMAIN.fullmatch(place) is None:
                 causes.append(Cause(f"metadata.{field}", f'Invalid value: "{key}": prefix part {_SUBDOMAIN_RULE}'))
+            if not short:
+                told = f'Invalid value: "{key}": name part must be non-empty'
+                causes.append(Cause(f"metadata.{field}", told))
             if len(short) > 63:
                 told = f'Invalid value: "{key}": name part must be no more than 63 bytes'
                 causes.append(Cause(f"metadata.{field}", told))
@@ -179,6 +219,22 @@ def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
                 causes.append(Cause(f"metadata.{field}", f'Invalid value: "{key}": {_QUALIFIED_NAME_RULE}'))
             if field == "labels" and (len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None):
                 causes.append(_label_value_cause(value))
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in (metadata.get("annotations") or {}).items())
+    if size > _MAX_ANNOTATION_BYTES:
+        told = f"Too long: may not be more than {_MAX_ANNOTATION_BYTES} bytes"
+        causes.append(Cause("metadata.annotations", told, "FieldValueTooLong"))
+    return causes
+
+
+def _finalizer_causes(metadata: Mapping[str, Any]) -> list[Cause]:
+    causes = []
+    for index, finalizer in enumerate(metadata.get("finalizers") or []):
+        prefix, _, short = finalizer.rpartition("/")
+        if _QUALIFIED_NAME.fullmatch(short) is None or (prefix and _SUBDOMAIN.fullmatch(prefix) is None):
+            causes.append(Cause("metadata.finalizers", f'Invalid value: "{finalizer}": {_QUALIFIED_NAME_RULE}'))
+        elif not prefix and finalizer not in _STANDARD_FINALIZERS:
+            told = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(Cause(f"metadata.finalizers[{index}]", f'Invalid value: "{finalizer}": {told}'))
     return causes
 
 
@@ -196,8 +252,8 @@ def _label_value_cause(value: str) -> Cause:
 def _owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     owners = metadata.get("ownerReferences") or []
     causes = [
-        Cause(f"metadata.ownerReferences[{index}].{key}", 'Invalid value: "": must not be empty')
-        for index, owner in enumerate(owners)
+        Cause(f"metadata.ownerReferences.{key}", 'Invalid value: "": must not be empty')
+        for owner in owners
         for key in ("apiVersion", "kind", "name", "uid")
         if not owner.get(key)
     ]
@@ -252,5 +308,5 @@ def deletion_grace(kind: Kind, document: Mapping[str, Any], asked: int | None) -
         return 0
     if asked is None:
         own = spec.get("terminationGracePeriodSeconds")
-        return 30 if own is None else max(int(own), 1)
-    return max(asked, 0)
+        return 30 if own is None else max(int(own), 0)
+    return 1 if asked < 0 else asked

@@ -4,11 +4,15 @@ kubectl leaves the checking of fields to a server whose PATCH takes the paramete
 built-in kinds are not described.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from airflow_provider_spark_operator.local.api.discovery import VERSION, group_versions
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.registry import KindRegistry, ServedKind
-from airflow_provider_spark_operator.local.api.status import resource_not_found
+from airflow_provider_spark_operator.local.api.status import PageNotFound
 
+_INT_OR_STRING = "x-kubernetes-int-or-string"
 _PATCH_TYPES = (
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -19,6 +23,13 @@ _FIELD_VALIDATION: JsonObject = {
     "in": "query",
     "description": "What to do about unknown fields: Ignore, Warn or Strict.",
     "schema": {"type": "string", "uniqueItems": True},
+}
+
+
+_EVERY_OBJECT: JsonObject = {
+    "apiVersion": {"type": "string", "description": "The group and version of this object."},
+    "kind": {"type": "string", "description": "The kind of this object."},
+    "metadata": {"type": "object", "description": "What every object has: its name, labels, owners."},
 }
 
 
@@ -40,7 +51,7 @@ def document(kinds: KindRegistry, path: str) -> JsonObject:
     parts = path.split("/")
     group, version = ("", parts[-1]) if parts[0] == "api" else ("/".join(parts[1:-1]), parts[-1])
     if (group, version) not in group_versions(kinds):
-        raise resource_not_found()
+        raise PageNotFound("")
     served = [item for item in kinds if (item.group, item.version) == (group, version)]
     return {
         "openapi": "3.0.0",
@@ -77,8 +88,19 @@ def _path(served: ServedKind) -> tuple[str, JsonObject]:
 
 
 def _schema(served: ServedKind) -> JsonObject:
-    schema = dict(served.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    schema = dict(_choices(served.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    schema["properties"] = _EVERY_OBJECT | (schema.get("properties") or {})
     return schema | {"x-kubernetes-group-version-kind": [_type(served)]}
+
+
+def _choices(schema: Any) -> Any:
+    """A schema in which a value that may be a number or a text is described as readers of OpenAPI know it."""
+    if isinstance(schema, list):
+        return [_choices(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    either = {"anyOf": [{"type": "integer"}, {"type": "string"}]} if schema.get(_INT_OR_STRING) is True else {}
+    return either | {key: _choices(value) for key, value in schema.items()}
 
 
 def _schema_name(served: ServedKind) -> str:

@@ -31,8 +31,8 @@ def json_patch(target: Any, operations: Any) -> Any:
     if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
         raise bad_request("json patch: a list of operations is expected")
     if len(operations) > _MAX_OPERATIONS:
-        message = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
-        raise ApiStatusError(413, "RequestEntityTooLarge", message)
+        told = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
+        raise ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {told}")
     document = copy_json(target)
     for operation in operations:
         document = _applied(document, operation)
@@ -43,7 +43,7 @@ def _applied(document: Any, operation: dict[str, Any]) -> Any:
     name = operation.get("op")
     path = _pointer(operation, "path")
     if name in ("add", "replace", "test") and "value" not in operation:
-        raise _unprocessable(f'operation "{name}" of "{operation["path"]}" has no value')
+        raise unprocessable(f'operation "{name}" of "{operation["path"]}" has no value')
     if name == "add":
         return _added(document, path, copy_json(operation["value"]))
     if name == "remove":
@@ -57,13 +57,13 @@ def _applied(document: Any, operation: dict[str, Any]) -> Any:
         source = _pointer(operation, "from")
         value = copy_json(_value_at(document, source))
         return _added(_removed(document, source) if name == "move" else document, path, value)
-    raise _unprocessable(f"unknown operation {name!r}")
+    raise unprocessable(f"unknown operation {name!r}")
 
 
 def _pointer(operation: dict[str, Any], key: str) -> list[str]:
     text = operation.get(key)
     if not isinstance(text, str) or (text and not text.startswith("/")):
-        raise bad_request(f'json patch: "{key}" must be a JSON pointer, got {text!r}')
+        raise unprocessable(f'"{key}" must be a JSON pointer, got {text!r}')
     return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
 
 
@@ -108,20 +108,21 @@ def _removed(document: Any, path: list[str]) -> Any:
 def _tested(document: Any, path: list[str], expected: Any) -> Any:
     found = _value_at(document, path)
     if found != expected or isinstance(found, bool) != isinstance(expected, bool):
-        raise _unprocessable(f"testing value /{'/'.join(path)} failed")
+        raise unprocessable(f"testing value /{'/'.join(path)} failed")
     return document
 
 
 def _index(items: list[Any], part: str, highest: int) -> int:
     if not part.isascii() or not part.isdigit() or (len(part) > 1 and part[0] == "0") or int(part) > highest:
-        raise _unprocessable(f"invalid index {part!r} of a list of {len(items)}")
+        raise unprocessable(f"invalid index {part!r} of a list of {len(items)}")
     return int(part)
 
 
 def _missing(path: list[str]) -> ApiStatusError:
-    return _unprocessable(f"the path /{'/'.join(path)} does not exist")
+    return unprocessable(f"the path /{'/'.join(path)} does not exist")
 
 
-def _unprocessable(why: str) -> ApiStatusError:
+def unprocessable(why: str) -> ApiStatusError:
+    """422: a patch cannot be applied."""
     message = f"the server rejected our request due to an error in our request: {why}"
     return ApiStatusError(422, "Invalid", message, {})

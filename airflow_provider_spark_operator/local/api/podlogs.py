@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from airflow_provider_spark_operator.local.api.documents import parse_timestamp
-from airflow_provider_spark_operator.local.api.kinds import PODS
+from airflow_provider_spark_operator.local.api.kinds import Kind
 from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid
 
+_LOG_OPTIONS = Kind("", ("v1",), "podlogoptions", "PodLogOptions")
 _CONTAINER_LISTS = ("initContainers", "containers")
 _STATUS_LISTS = ("initContainerStatuses", "containerStatuses")
 
@@ -70,9 +71,9 @@ def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
             raise bad_request(f"sinceTime: {query['sinceTime']!r} is no RFC 3339 time") from error
         if since_seconds is not None:
             message = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
-            causes.append(Cause("sinceSeconds", message, "FieldValueForbidden"))
+            causes.append(Cause("[]", message, "FieldValueForbidden"))
     if causes:
-        raise invalid(PODS, pod, causes)
+        raise invalid(_LOG_OPTIONS, pod, causes)
     return LogOptions(
         container=query.get("container", ""),
         follow=_flag(query, "follow"),
@@ -89,8 +90,7 @@ def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
     """The container whose log is meant.
 
     Raises:
-        ApiStatusError: 400 where the pod has no such container, or several and none is named, or where the
-            container has not started yet.
+        ApiStatusError: 400 where the pod has no such container, or several and none is named.
     """
     name = pod["metadata"]["name"]
     main = [container["name"] for container in pod["spec"].get("containers") or []]
@@ -100,11 +100,15 @@ def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
         raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(known)}]")
     if container not in known:
         raise bad_request(f"container {container} is not valid for pod {name}")
-    _require_started(pod, container, options)
     return container
 
 
-def _require_started(pod: Mapping[str, Any], container: str, options: LogOptions) -> None:
+def require_started(pod: Mapping[str, Any], container: str, options: LogOptions) -> None:
+    """Refuse the log of a container that has not started yet.
+
+    Raises:
+        ApiStatusError: 400.
+    """
     name = pod["metadata"]["name"]
     status = pod.get("status") or {}
     found = (item for field in _STATUS_LISTS for item in status.get(field) or [] if item["name"] == container)
@@ -136,4 +140,4 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
 
 
 def _flag(query: Mapping[str, str], key: str) -> bool:
-    return query.get(key, "").lower() in ("1", "t", "true")
+    return key in query and query[key].lower() not in ("0", "false")

@@ -1,11 +1,10 @@
 """What the API server fills into a pod's specification, and what it refuses in one."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json
-from airflow_provider_spark_operator.local.api.status import Cause
+from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, timestamp
 
 _DEFAULTS: Mapping[str, Any] = {
     "restartPolicy": "Always",
@@ -21,8 +20,6 @@ _CONTAINER_DEFAULTS: Mapping[str, Any] = {
 }
 _VOLUME_MODES = ("configMap", "secret", "downwardAPI", "projected")
 _CONTAINER_LISTS = ("initContainers", "containers")
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _EVICTION_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
@@ -31,44 +28,46 @@ def fill_pod_spec(spec: JsonObject) -> None:
     for key, value in _DEFAULTS.items():
         if spec.get(key) is None:
             spec[key] = copy_json(value)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     for field in _CONTAINER_LISTS:
         for container in spec.get(field) or []:
             if isinstance(container, dict):
-                _fill_container(container)
+                _fill_container(container, host_network=bool(spec.get("hostNetwork")))
     for volume in spec.get("volumes") or []:
         if isinstance(volume, dict):
             _fill_volume(volume)
 
 
-def admit_pod(pod: JsonObject) -> None:
+def admit_pod(pod: JsonObject, now: datetime) -> None:
     """Fill in, in place, what a pod gets besides when it is created: account, tolerations, first status."""
     spec = pod["spec"]
     spec.setdefault("serviceAccountName", "default")
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
-    spec.setdefault("enableServiceLinks", True)
     spec.setdefault("priority", 0)
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    add_tolerations(spec)
+    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    if spec.get("schedulingGates"):
+        why = "Scheduling is blocked due to non-empty scheduling gates"
+        pod["status"]["conditions"] = [scheduled(now, "False", reason="SchedulingGated", message=why)]
+
+
+def scheduled(now: datetime, status: str, **more: str) -> JsonObject:
+    """The condition that says whether a pod has a node."""
+    times = {"lastProbeTime": None, "lastTransitionTime": timestamp(now)}
+    return {"type": "PodScheduled", "status": status, **times, **more}
+
+
+def add_tolerations(spec: JsonObject) -> None:
+    """Add, in place, what every pod tolerates for a while unless it says something else about that."""
     tolerations = spec.setdefault("tolerations", [])
     for key in _EVICTION_TOLERATIONS:
         if not any(item.get("key") in (key, None) and item.get("operator") == "Exists" for item in tolerations):
             tolerations.append({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
-    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
-
-
-def pod_spec_causes(spec: object, path: str = "spec") -> list[Cause]:
-    """All that is wrong with a pod's specification, as far as it is judged here."""
-    if not isinstance(spec, dict):
-        return [Cause(path, "Required value", "FieldValueRequired")]
-    causes = list(_container_causes(spec, path))
-    policy = spec.get("restartPolicy")
-    if policy is not None and policy not in _RESTART_POLICIES:
-        supported = ", ".join(f'"{item}"' for item in _RESTART_POLICIES)
-        message = f'Unsupported value: "{policy}": supported values: {supported}'
-        causes.append(Cause(f"{path}.restartPolicy", message, "FieldValueNotSupported"))
-    return causes
 
 
 def frozen_part(spec: Mapping[str, Any]) -> JsonObject:
@@ -103,7 +102,7 @@ def _computing(quantities: object) -> dict[str, str]:
     return {key: str(value) for key, value in quantities.items() if key in ("cpu", "memory")}
 
 
-def _fill_container(container: JsonObject) -> None:
+def _fill_container(container: JsonObject, *, host_network: bool) -> None:
     for key, value in _CONTAINER_DEFAULTS.items():
         if container.get(key) is None:
             container[key] = copy_json(value)
@@ -114,28 +113,53 @@ def _fill_container(container: JsonObject) -> None:
         resources.setdefault("requests", {}).setdefault(key, value)
     for port in container.get("ports") or []:
         port.setdefault("protocol", "TCP")
+        if host_network:
+            port.setdefault("hostPort", port.get("containerPort"))
     for variable in container.get("env") or []:
-        reference = (variable.get("valueFrom") or {}).get("fieldRef")
-        if reference is not None:
-            reference.setdefault("apiVersion", "v1")
+        _fill_source(variable.get("valueFrom") or {})
+    _fill_handlers(container)
+
+
+def _fill_handlers(container: JsonObject) -> None:
     for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
         if isinstance(container.get(probe), dict):
             _fill_probe(container[probe])
+    for hook in ("postStart", "preStop"):
+        _fill_http((container.get("lifecycle") or {}).get(hook) or {})
+
+
+def _fill_source(source: JsonObject) -> None:
+    """Complete the source of a variable, or of a file of a downward API volume."""
+    if source.get("fieldRef") is not None:
+        source["fieldRef"].setdefault("apiVersion", "v1")
+    if source.get("resourceFieldRef") is not None:
+        source["resourceFieldRef"].setdefault("divisor", "0")
 
 
 def _fill_probe(probe: JsonObject) -> None:
     defaults = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
     for key, value in defaults.items():
         probe.setdefault(key, value)
-    if isinstance(probe.get("httpGet"), dict):
-        probe["httpGet"].setdefault("path", "/")
-        probe["httpGet"].setdefault("scheme", "HTTP")
+    _fill_http(probe)
+
+
+def _fill_http(handler: JsonObject) -> None:
+    if isinstance(handler.get("httpGet"), dict):
+        handler["httpGet"].setdefault("path", "/")
+        handler["httpGet"].setdefault("scheme", "HTTP")
 
 
 def _fill_volume(volume: JsonObject) -> None:
     for source in _VOLUME_MODES:
         if isinstance(volume.get(source), dict):
             volume[source].setdefault("defaultMode", 0o644)
+    for item in (volume.get("downwardAPI") or {}).get("items") or []:
+        _fill_source(item)
+    for source in (volume.get("projected") or {}).get("sources") or []:
+        if source.get("serviceAccountToken") is not None:
+            source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
+        for item in (source.get("downwardAPI") or {}).get("items") or []:
+            _fill_source(item)
     if isinstance(volume.get("hostPath"), dict):
         volume["hostPath"].setdefault("type", "")
     if set(volume) == {"name"}:
@@ -147,40 +171,3 @@ def _pull_policy(image: str) -> str:
         return "IfNotPresent"
     tag = image.rpartition("/")[2].partition(":")[2]
     return "Always" if tag in ("", "latest") else "IfNotPresent"
-
-
-def _container_causes(spec: Mapping[str, Any], path: str) -> Iterator[Cause]:
-    if not spec.get("containers"):
-        yield Cause(f"{path}.containers", "Required value", "FieldValueRequired")
-    seen: set[str] = set()
-    for field in _CONTAINER_LISTS:
-        containers = spec.get(field) or []
-        if not isinstance(containers, list) or not all(isinstance(item, dict) for item in containers):
-            yield Cause(f"{path}.{field}", "Invalid value: must be a list of objects", "FieldValueTypeInvalid")
-            continue
-        for index, container in enumerate(containers):
-            place = f"{path}.{field}[{index}]"
-            name = container.get("name")
-            if not name:
-                yield Cause(f"{place}.name", "Required value", "FieldValueRequired")
-            elif not isinstance(name, str) or _DNS_LABEL.fullmatch(name) is None:
-                yield Cause(f"{place}.name", f'Invalid value: "{name}": must be a lowercase RFC 1123 label')
-            elif name in seen:
-                yield Cause(f"{place}.name", f'Duplicate value: "{name}"', "FieldValueDuplicate")
-            else:
-                seen.add(name)
-            if not container.get("image"):
-                yield Cause(f"{place}.image", "Required value", "FieldValueRequired")
-            yield from _reference_causes(spec, container, place)
-
-
-def _reference_causes(spec: Mapping[str, Any], container: Mapping[str, Any], place: str) -> Iterator[Cause]:
-    volumes = {volume.get("name") for volume in spec.get("volumes") or []}
-    for index, mount in enumerate(container.get("volumeMounts") or []):
-        if mount.get("name") not in volumes:
-            yield Cause(
-                f"{place}.volumeMounts[{index}].name", f'Not found: "{mount.get("name")}"', "FieldValueNotFound"
-            )
-    for index, variable in enumerate(container.get("env") or []):
-        if not variable.get("name"):
-            yield Cause(f"{place}.env[{index}].name", "Required value", "FieldValueRequired")

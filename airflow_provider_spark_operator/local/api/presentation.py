@@ -1,5 +1,6 @@
 """How an answer is shown: as the object, as its metadata only, or as a table for `kubectl get`."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -9,10 +10,10 @@ from aiohttp import web
 from airflow_provider_spark_operator.local.api.columns import columns_of
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.registry import ServedKind
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from airflow_provider_spark_operator.local.api.status import ApiStatusError, bad_request
 
 META_VERSION = "meta.k8s.io/v1"
-_JSON_TYPES = frozenset({"application/json", "*/*", "application/*"})
+_JSON_TYPES = frozenset({"application/json", "*/*"})
 _YAML = "application/yaml"
 
 
@@ -49,11 +50,18 @@ def negotiate(accept: str, include: str | None) -> Presentation:
             return Presentation()
         if given.get("g") == "meta.k8s.io" and given.get("v") == "v1":
             if wanted == "Table":
+                _check_include(include)
                 return Presentation("table", include=include or "Metadata")
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return Presentation("metadata")
     message = "only the following media types are accepted: application/json, application/yaml"
-    raise ApiStatusError(406, "NotAcceptable", message)
+    raise ApiStatusError(406, "NotAcceptable", message, None if "as=" in accept else {})
+
+
+def _check_include(include: str | None) -> None:
+    if include not in (None, "", "Metadata", "Object", "None"):
+        told = f"includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise bad_request(f"Unable to convert to Table as requested: {told}")
 
 
 class Presenter:
@@ -118,20 +126,21 @@ class Presenter:
 
     def _table(self, documents: list[JsonObject], metadata: JsonObject, *, header: bool) -> JsonObject:
         columns = columns_of(self.served)
+        metadata = {key: value for key, value in metadata.items() if value or key != "continue"}
         now = datetime.now(UTC)
         rows: list[JsonObject] = []
         for document in documents:
             row: JsonObject = {"cells": [column.cell(document, now) for column in columns]}
             if self.presentation.include == "Object":
                 row["object"] = document
-            elif self.presentation.include != "None":
-                row["object"] = _metadata_only(document)
+            else:
+                row["object"] = None if self.presentation.include == "None" else _metadata_only(document)
             rows.append(row)
         return {
             "kind": "Table",
             "apiVersion": META_VERSION,
             "metadata": metadata,
-            "columnDefinitions": [column.definition() for column in columns] if header else [],
+            "columnDefinitions": [column.definition() for column in columns] if header else None,
             "rows": rows,
         }
 
@@ -139,9 +148,14 @@ class Presenter:
 def response(document: JsonObject, presentation: Presentation, status: int = 200) -> web.Response:
     """An answer with a document."""
     if presentation.yaml:
-        text = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False)
-        return web.Response(status=status, text=text, content_type=_YAML)
-    return web.json_response(document, status=status)
+        text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False)
+        return web.Response(status=status, body=text.encode(), content_type=_YAML)
+    return json_response(document, status)
+
+
+def json_response(document: JsonObject, status: int = 200) -> web.Response:
+    """An answer in JSON, whose media type Kubernetes writes without a charset."""
+    return web.Response(status=status, body=json.dumps(document).encode(), content_type="application/json")
 
 
 def _metadata_only(document: JsonObject) -> JsonObject:

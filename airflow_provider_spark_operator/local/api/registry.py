@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.local.api.kinds import (
     EVENTS,
     Kind,
 )
-from airflow_provider_spark_operator.local.api.status import resource_not_found
+from airflow_provider_spark_operator.local.api.status import PageNotFound, resource_not_found
 from airflow_provider_spark_operator.local.api.store import Store
 
 
@@ -69,23 +69,26 @@ class KindRegistry:
             if kind.scale:
                 served = ServedKind(kind, kind.group, kind.versions[0], scale=definitions.ScalePaths())
                 self._built_in[kind.key] = served
+        self._built_in_groups = {group for group, _ in self._built_in}
         self._custom: dict[tuple[str, str], tuple[str, dict[str, ServedKind]]] = {}
 
     def find(self, group: str, version: str, plural: str) -> ServedKind:
         """The kind that is served at a path.
 
         Raises:
-            ApiStatusError: 404.
+            ApiStatusError: 404; a page that is not found, where the group is none of Kubernetes' own.
         """
         built_in = self._built_in.get((group, plural))
         if built_in is not None and built_in.version == version:
             return built_in
+        if group in self._built_in_groups:
+            raise resource_not_found()
         if self._store.exists(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}"):
             definition = self._store.view(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
             found = self._versions(definition).get(version)
             if found is not None:
                 return found
-        raise resource_not_found()
+        raise PageNotFound
 
     def __iter__(self) -> Iterator[ServedKind]:
         """All kinds in all of their versions, the preferred version of each kind first."""

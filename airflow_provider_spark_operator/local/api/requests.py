@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import unquote
@@ -16,7 +16,13 @@ from airflow_provider_spark_operator.local.api.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
-from airflow_provider_spark_operator.local.api.status import ApiStatusError, bad_request
+from airflow_provider_spark_operator.local.api.status import (
+    ApiStatusError,
+    Cause,
+    bad_request,
+    invalid_options,
+    not_implemented,
+)
 
 Query = Mapping[str, str]
 _Value = TypeVar("_Value")
@@ -24,6 +30,7 @@ _Value = TypeVar("_Value")
 _OF_NAMESPACES = frozenset({"status", "finalize"})
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
 _FIELD_VALIDATIONS = ("", "Ignore", "Warn", "Strict")
+_MANAGER_BYTES = 128
 
 
 @dataclass(frozen=True)
@@ -39,19 +46,24 @@ class ResourcePath:
 
 
 def parse_path(path: str) -> ResourcePath | None:
-    """Read an (encoded) URL path; None where it names no resource."""
-    parts = [unquote(part) for part in path.strip("/").split("/")]
+    """Read an (encoded) URL path; None where it names no resource.
+
+    Raises:
+        ApiStatusError: 501 for the old paths of watches.
+    """
+    parts = unquote(path).replace("/namespaces//", "/").split("/")  # no namespace means all of them
+    parts = [part for part in parts if part]
     if parts[:1] == ["api"] and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
     elif parts[:1] == ["apis"] and len(parts) > 3:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         return None
+    if rest[:1] == ["watch"]:
+        raise not_implemented("paths below /watch are not part of the local cluster: use ?watch=true")
     namespace = None
     if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _OF_NAMESPACES):
         namespace, rest = rest[1], rest[2:]
-    if not all(rest):
-        return None
     name = rest[1] if len(rest) > 1 else None
     subresource = "/".join(rest[2:]) or None
     return ResourcePath(group, version, rest[0], namespace, name, subresource)
@@ -103,50 +115,96 @@ class ListOptions:
     timeout_seconds: int | None = None
 
 
-def write_options(query: Query, user_agent: str) -> WriteOptions:
+def write_options(query: Query, user_agent: str, kind: str = "CreateOptions") -> WriteOptions:
     """Read the options of a create, update or patch request.
 
+    Args:
+        query: the query of the URL.
+        user_agent: who sends it, where the query names no manager of fields.
+        kind: `CreateOptions`, `UpdateOptions` or `PatchOptions`, for the sentence of a refusal.
+
     Raises:
-        ApiStatusError: 400 for values that Kubernetes does not know.
+        ApiStatusError: 422 for values that Kubernetes does not know.
     """
+    causes = []
     validation = query.get("fieldValidation", "")
     if validation not in _FIELD_VALIDATIONS:
-        raise bad_request(f"fieldValidation: Unsupported value: {validation!r}: use Ignore, Warn or Strict")
-    manager = query.get("fieldManager") or user_agent.split("/")[0][:128] or "unknown"
-    return WriteOptions(_dry_run(query.get("dryRun")), manager, _flag(query, "force"), validation or "Warn")
+        supported = ", ".join(f'"{item}"' for item in sorted(_FIELD_VALIDATIONS))
+        told = f'Unsupported value: "{validation}": supported values: {supported}'
+        causes.append(Cause("fieldValidation", told, "FieldValueNotSupported"))
+    manager = query.get("fieldManager") or user_agent.split("/")[0][:_MANAGER_BYTES] or "unknown"
+    if len(manager.encode()) > _MANAGER_BYTES:
+        told = f"Too long: may not be more than {_MANAGER_BYTES} bytes"
+        causes.append(Cause("fieldManager", told, "FieldValueTooLong"))
+    dry_run = query.get("dryRun")
+    causes += _dry_run_causes(dry_run)
+    if causes:
+        raise invalid_options(kind, causes)
+    return WriteOptions(bool(dry_run), manager, _flag(query, "force"), validation or "Warn")
+
+
+def check_patch_options(query: Query, *, applies: bool) -> None:
+    """Refuse what only one of server-side apply and all other patches can be asked for.
+
+    Raises:
+        ApiStatusError: 422.
+    """
+    if applies and not query.get("fieldManager"):
+        told = "Required value: is required for apply patch"
+        raise invalid_options("PatchOptions", [Cause("fieldManager", told, "FieldValueRequired")])
+    if not applies and "force" in query:
+        told = "Forbidden: may not be specified for non-apply patch"
+        raise invalid_options("PatchOptions", [Cause("force", told, "FieldValueForbidden")])
 
 
 def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
     """Read the options of a deletion, from its body where that has them, else from the query.
 
     Raises:
-        ApiStatusError: 400 for values that Kubernetes does not know.
+        ApiStatusError: 400 and 422 for values that Kubernetes does not know; 500, as there, for a body that is
+            no DeleteOptions.
     """
     if body.get("kind") not in (None, "DeleteOptions"):
-        raise bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
+        raise undecodable_options(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
     grace = body.get("gracePeriodSeconds")
     if grace is None:
         grace = _number(query, "gracePeriodSeconds")
     if isinstance(grace, bool) or not isinstance(grace, int | None):
-        raise bad_request("gracePeriodSeconds: an integer is expected")
-    propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or None
-    if propagation is None and (body.get("orphanDependents") or _flag(query, "orphanDependents")):
-        propagation = "Orphan"
-    if propagation not in (None, *_PROPAGATIONS):
-        raise _invalid_option(
-            "DeleteOptions", f'propagationPolicy: Unsupported value: "{propagation}": use one of {_PROPAGATIONS}'
-        )
+        raise undecodable_options("gracePeriodSeconds: an integer is expected")
     preconditions = body.get("preconditions") or {}
     if not isinstance(preconditions, dict):
-        raise bad_request("preconditions: an object is expected")
+        raise undecodable_options("preconditions: an object is expected")
     dry_run = body.get("dryRun") or query.get("dryRun")
+    dry_run = dry_run[0] if isinstance(dry_run, list) else dry_run
+    propagation, causes = _propagation(query, body)
+    causes += _dry_run_causes(dry_run)
+    if causes:
+        raise invalid_options("DeleteOptions", causes)
     return DeleteOptions(
         grace_seconds=grace,
         propagation=propagation,
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
-        dry_run=_dry_run(dry_run[0] if isinstance(dry_run, list) else dry_run),
+        dry_run=bool(dry_run),
     )
+
+
+def undecodable_options(why: str) -> ApiStatusError:
+    """500, as in Kubernetes: the body of a deletion cannot be read."""
+    return ApiStatusError(500, "", why)
+
+
+def _propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause]]:
+    """What becomes of dependents, and what is wrong with how that was said."""
+    policy = body.get("propagationPolicy") or query.get("propagationPolicy") or None
+    orphan = body.get("orphanDependents") or _flag(query, "orphanDependents")
+    if policy is not None and orphan:
+        told = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
+        return policy, [Cause("propagationPolicy", told)]
+    if policy not in (None, *_PROPAGATIONS):
+        told = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
+        return policy, [Cause("propagationPolicy", told, "FieldValueNotSupported")]
+    return ("Orphan" if orphan else policy), []
 
 
 def list_options(query: Query, kind: Kind) -> ListOptions:
@@ -157,7 +215,8 @@ def list_options(query: Query, kind: Kind) -> ListOptions:
     """
     version = query.get("resourceVersion", "")
     if version and not version.isdigit():
-        raise bad_request(f'resourceVersion: Invalid value: "{version}": must be a whole number')
+        told = f'resourceVersion: Invalid value: "{version}": must be a whole number'
+        raise ApiStatusError(500, "", told) if _flag(query, "watch") else bad_request(told)
     options = ListOptions(
         labels=_given(query.get("labelSelector"), parse_label_selector),
         fields=_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
@@ -195,39 +254,51 @@ def decode_continuation(token: str) -> tuple[int, tuple[str, str]]:
 
 
 def _check_list_options(options: ListOptions) -> None:
+    causes = list(_version_causes(options))
+    if causes:
+        raise invalid_options("ListOptions", causes)
+
+
+def _version_causes(options: ListOptions) -> Iterator[Cause]:
+    """What is wrong with the combination of version, match, watch and initial events."""
     match = options.version_match
-    if match not in ("", "Exact", "NotOlderThan"):
-        raise _invalid_option("ListOptions", f'resourceVersionMatch: Unsupported value: "{match}"')
-    if options.initial_events and not (options.watch and match == "NotOlderThan"):
-        raise _invalid_option(
-            "ListOptions",
-            "sendInitialEvents: Forbidden: sendInitialEvents requires watch and resourceVersionMatch=NotOlderThan",
+
+    def forbidden(field: str, why: str) -> Cause:
+        return Cause(field, f"Forbidden: {why}", "FieldValueForbidden")
+
+    if options.watch and options.continuation:
+        yield forbidden("continue", "continue is forbidden for watch")
+    if options.initial_events and not options.watch:
+        yield forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        return
+    if options.initial_events and match != "NotOlderThan":
+        yield forbidden(
+            "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         )
-    if options.watch and match and not options.initial_events:
-        raise _invalid_option(
-            "ListOptions", "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch"
+    elif options.watch and match and not options.initial_events:
+        yield forbidden(
+            "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         )
-    if not options.watch and match and not options.resource_version:
-        raise _invalid_option(
-            "ListOptions",
-            "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
-        )
+    elif not options.watch and match and not options.resource_version:
+        yield forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
+    elif match == "Exact" and options.resource_version == "0":
+        yield forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+    supported = ("NotOlderThan",) if options.watch else ("Exact", "NotOlderThan", "")
+    if match and match not in supported:
+        listed = ", ".join(f'"{item}"' for item in supported)
+        told = f'Unsupported value: "{match}": supported values: {listed}'
+        yield Cause("resourceVersionMatch", told, "FieldValueNotSupported")
 
 
-def _invalid_option(what: str, why: str) -> ApiStatusError:
-    return ApiStatusError(422, "Invalid", f'{what}.meta.k8s.io "" is invalid: {why}')
-
-
-def _dry_run(value: str | None) -> bool:
-    if value in (None, ""):
-        return False
-    if value != "All":
-        raise bad_request(f'dryRun: Unsupported value: "{value}": supported values: "All"')
-    return True
+def _dry_run_causes(value: str | None) -> list[Cause]:
+    if value in (None, "", "All"):
+        return []
+    told = f'Unsupported value: ["{value}"]: supported values: "All"'
+    return [Cause("dryRun", told, "FieldValueNotSupported")]
 
 
 def _flag(query: Query, key: str) -> bool:
-    return query.get(key, "").lower() in ("1", "t", "true")
+    return key in query and query[key].lower() not in ("0", "false")  # as Kubernetes reads flags: `?watch` is one
 
 
 def _number(query: Query, key: str) -> int | None:

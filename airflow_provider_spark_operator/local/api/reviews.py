@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.kinds import Kind
+from airflow_provider_spark_operator.local.api.status import Cause, invalid
 
 USER = "local-admin"
 _GROUPS = ["system:masters", "system:authenticated"]
@@ -21,8 +23,17 @@ REVIEWS: Mapping[tuple[str, str], tuple[str, bool]] = {
 
 
 def answer(group: str, plural: str, review: JsonObject) -> JsonObject:
-    """The review with the answer as its status."""
+    """The review with the answer as its status.
+
+    Raises:
+        ApiStatusError: 422 for a question about nothing.
+    """
     kind, _ = REVIEWS[group, plural]
+    spec = review.get("spec") or {}
+    if kind.endswith("AccessReview") and not (spec.get("resourceAttributes") or spec.get("nonResourceAttributes")):
+        told = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = Cause("spec.resourceAttributes", f"Invalid value: null: {told}")
+        raise invalid(Kind(group, ("v1",), plural, ""), "", [cause])
     if kind == "SelfSubjectReview":
         status: JsonObject = {"userInfo": {"username": USER, "groups": _GROUPS}}
     elif kind == "SelfSubjectRulesReview":

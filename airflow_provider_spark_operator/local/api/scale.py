@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json
+from airflow_provider_spark_operator.local.api.kinds import Kind
 from airflow_provider_spark_operator.local.api.registry import ServedKind
-from airflow_provider_spark_operator.local.api.status import bad_request, resource_not_found
+from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid, resource_not_found
+
+_SCALES = Kind("autoscaling", ("v1",), "scales", "Scale")
 
 
 def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
@@ -27,7 +30,7 @@ def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {key: metadata[key] for key in kept if key in metadata},
-        "spec": {"replicas": _value(document, paths.replicas) or 0},
+        "spec": {"replicas": replicas} if (replicas := _value(document, paths.replicas)) else {},
         "status": status,
     }
 
@@ -41,8 +44,11 @@ def with_scale(served: ServedKind, document: JsonObject, scale: Mapping[str, Any
     if served.scale is None:
         raise resource_not_found()
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if isinstance(replicas, bool) or not isinstance(replicas, int) or replicas < 0:
-        raise bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number, 0 or more")
+    if isinstance(replicas, bool) or not isinstance(replicas, int):
+        raise bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number")
+    if replicas < 0 and not served.kind.custom:  # a custom resource has a schema that says so
+        told = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        raise invalid(_SCALES, document["metadata"]["name"], [Cause("spec.replicas", told)])
     result = copy_json(document)
     *parents, last = served.scale.replicas.strip(".").split(".")
     node = result

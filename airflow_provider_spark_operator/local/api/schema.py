@@ -18,16 +18,37 @@ _PRESERVES = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _OBJECT_KEYS = frozenset({"apiVersion", "kind", "metadata"})
+_METADATA_KEYS = frozenset(
+    {
+        "annotations",
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "finalizers",
+        "generateName",
+        "generation",
+        "labels",
+        "managedFields",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    }
+)
+_NOWHERE = "<nil>"
 
 
 def unknown_fields(schema: Schema, document: Mapping[str, Any]) -> list[str]:
-    """The paths of the fields that the schema does not know, in document order."""
-    return list(_unknown(schema, document, "", root=True, remove=False))
+    """The paths of the fields that the schema does not know, those of the metadata first."""
+    unknown = list(_unknown(schema, document, "", root=True, remove=False))
+    return [*_unknown_metadata(document, remove=False), *unknown]
 
 
 def prune(schema: Schema, document: dict[str, Any]) -> None:
     """Remove the fields that the schema does not know, in place."""
-    for _ in _unknown(schema, document, "", root=True, remove=True):
+    for _ in (*_unknown(schema, document, "", root=True, remove=True), *_unknown_metadata(document, remove=True)):
         pass
 
 
@@ -84,6 +105,16 @@ def _unknown(schema: Schema, value: Any, path: str, *, root: bool, remove: bool)
             yield place
 
 
+def _unknown_metadata(document: Mapping[str, Any], *, remove: bool) -> Iterator[str]:
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return
+    for key in [key for key in metadata if key not in _METADATA_KEYS]:
+        if remove:
+            del metadata[key]
+        yield f"metadata.{key}"
+
+
 def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
     """What is wrong with a value at a path, one by one."""
     if value is None:
@@ -103,11 +134,15 @@ def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
     if isinstance(value, dict):
         yield from _object_violations(schema, value, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        yield from _repeated(schema, value, path)
         for index, item in enumerate(value):
             yield from violations(schema["items"], item, f"{path}[{index}]")
 
 
 def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
+    for key in ("apiVersion", "kind") if schema.get(_EMBEDDED) else ():
+        if not value.get(key):
+            yield Cause(_join(path, key), "Required value", "FieldValueRequired")
     properties = schema.get("properties") or {}
     required = schema.get("required") or []
     others = schema.get("additionalProperties")
@@ -115,41 +150,68 @@ def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> I
         child = properties.get(key, others if isinstance(others, dict) else None)
         if child is None:
             continue
-        if item is None and key not in required and not child.get("nullable"):
-            continue  # a null of an optional field is dropped by the API server
+        if item is None and not child.get("nullable"):
+            continue  # it is dropped by the API server, and missed where it is required
         yield from violations(child, item, _join(path, key))
     for key in required:
-        if key not in value:
+        if value.get(key) is None and not (properties.get(key) or {}).get("nullable"):
             yield Cause(_join(path, key), "Required value", "FieldValueRequired")
 
 
 def _keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
     if "enum" in schema and value not in schema["enum"]:
-        supported = ", ".join(json.dumps(item) for item in schema["enum"])
+        supported = ", ".join(f'"{item}"' if isinstance(item, int) else json.dumps(item) for item in schema["enum"])
         message = f"Unsupported value: {json.dumps(value)}: supported values: {supported}"
         yield Cause(path, message, "FieldValueNotSupported")
     for keyword, (applies, holds, rule) in _KEYWORDS.items():
         bound = schema.get(keyword)
         if bound is None or not applies(value) or holds(value, bound, schema):
             continue
-        shown = json.dumps(value)
-        yield Cause(path, f"Invalid value: {shown}: {path} in body {rule.format(bound=bound)}")
+        shown = len(value) if isinstance(value, list | dict) else json.dumps(value)
+        if schema.get(f"exclusive{keyword.capitalize()}"):
+            rule = rule.replace(" or equal to", "")
+        told = f"Invalid value: {shown}: {path} in body {rule.format(bound=bound)}"
+        yield _LIMITS[keyword](path, bound, shown) if keyword in _LIMITS else Cause(path, told)
+        if _is_text(value):
+            return  # a text is judged no further
 
 
 def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
-    for child in schema.get("allOf") or []:
-        yield from violations(child, value, path)
-    fitting = {
-        junctor: sum(not any(violations(child, value, path)) for child in schema[junctor])
-        for junctor in ("anyOf", "oneOf")
-        if schema.get(junctor)
-    }
-    if fitting.get("anyOf") == 0 and not schema.get(_INT_OR_STRING):
-        yield Cause(path, f'Invalid value: "": "{path}" must validate at least one schema (anyOf)')
-    if fitting.get("oneOf", 1) != 1:
-        yield Cause(path, f'Invalid value: "": "{path}" must validate one and only one schema (oneOf)')
+    """What is wrong by schemas that are combined; the API server has no field for these causes."""
+
+    def cause(rule: str) -> Cause:
+        return Cause(_NOWHERE, f'Invalid value: "": "{path}" must {rule}')
+
+    judged = [list(violations(child, value, path)) for child in schema.get("allOf") or []]
+    yield from (found for causes in judged for found in causes)
+    if judged and all(judged):
+        yield cause("validate all the schemas (allOf). None validated")
+    judged = [list(violations(child, value, path)) for child in schema.get("anyOf") or []]
+    if judged and all(judged) and not schema.get(_INT_OR_STRING):
+        yield cause("validate at least one schema (anyOf)")
+        yield from judged[0]
+    judged = [list(violations(child, value, path)) for child in schema.get("oneOf") or []]
+    fitting = sum(not causes for causes in judged)
+    if judged and fitting != 1:
+        found = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+        yield cause(f"validate one and only one schema (oneOf). {found}")
     if schema.get("not") is not None and not any(violations(schema["not"], value, path)):
-        yield Cause(path, f'Invalid value: "": "{path}" must not validate the schema (not)')
+        yield cause("not validate the schema (not)")
+
+
+def _repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
+    """The items of a set, or of a list with keys, that are there already."""
+    kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
+    if kind not in ("map", "set"):
+        return
+    seen: list[Any] = []
+    for index, item in enumerate(items):
+        keyed = isinstance(item, dict) and kind == "map"
+        identity = {key: item[key] for key in keys if key in item} if keyed else item
+        if identity in seen:
+            told = f"Duplicate value: {json.dumps(identity, separators=(',', ':'))}"
+            yield Cause(f"{path}[{index}]", told, "FieldValueDuplicate")
+        seen.append(identity)
 
 
 def _is_number(value: Any) -> bool:
@@ -188,6 +250,18 @@ _KEYWORDS: dict[str, _Keyword] = {
     "maxItems": (_is_list, lambda v, b, _: len(v) <= b, "should have at most {bound} items"),
     "minProperties": (_is_object, lambda v, b, _: len(v) >= b, "should have at least {bound} properties"),
     "maxProperties": (_is_object, lambda v, b, _: len(v) <= b, "should have at most {bound} properties"),
+}
+
+_LIMITS: dict[str, Callable[[str, Any, Any], Cause]] = {
+    "maxLength": lambda path, bound, _: Cause(
+        path, f"Too long: may not be more than {bound} bytes", "FieldValueTooLong"
+    ),
+    "maxItems": lambda path, bound, found: Cause(
+        path, f"Too many: {found}: must have at most {bound} items", "FieldValueTooMany"
+    ),
+    "maxProperties": lambda path, bound, found: Cause(
+        path, f"Too many: {found}: must have at most {bound} items", "FieldValueTooMany"
+    ),
 }
 
 _TYPES: dict[str, Callable[[Any], bool]] = {

@@ -120,6 +120,9 @@ def parse_field_selector(text: str, kind: Kind) -> FieldSelector:
         if matched is None:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
         label, operator, value = matched.groups()
+        if label not in kind.selectable_fields and not kind.fields and not kind.custom:
+            known = ", ".join(f'"{name}"' for name in kind.selectable_fields)
+            raise bad_request(f'"{label}" is not a known field selector: only {known}')
         if label not in kind.selectable_fields:
             raise bad_request(f"field label not supported: {label}")
         value = re.sub(r"\\([\\,=])", r"\1", value)
@@ -142,8 +145,22 @@ def _label_requirement(text: str, position: int) -> tuple[LabelRequirement, int]
     for pattern, read in readers:
         matched = pattern.match(text, position)
         if matched is not None:
-            return read(matched), matched.end()
+            requirement = read(matched)
+            _check_key(requirement.key)
+            return requirement, matched.end()
     raise _unparsable(text, position)
+
+
+def _check_key(key: str) -> None:
+    prefix, _, short = key.rpartition("/")
+    if "/" in prefix or re.fullmatch(_VALUE, short) is None:
+        raise bad_request(
+            f'unable to parse requirement: <nil>: Invalid value: "{key}": a qualified name must consist of '
+            "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+            "'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+            "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
+            "'example.com/MyName')"
+        )
 
 
 def _membership(matched: re.Match[str]) -> LabelRequirement:

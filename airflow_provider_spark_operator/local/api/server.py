@@ -1,8 +1,8 @@
 """The HTTP face of the local cluster."""
 
 import hmac
-import json
 import logging
+import re
 import ssl
 from urllib.parse import unquote
 
@@ -13,14 +13,15 @@ from airflow_provider_spark_operator.local.api.bodies import MAX_BODY_BYTES, rea
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.handlers import ResourceHandlers, parse
 from airflow_provider_spark_operator.local.api.podlogs import PodLogs
+from airflow_provider_spark_operator.local.api.presentation import json_response
 from airflow_provider_spark_operator.local.api.registry import KindRegistry
 from airflow_provider_spark_operator.local.api.requests import parse_path
 from airflow_provider_spark_operator.local.api.status import (
     ApiStatusError,
+    PageNotFound,
     bad_request,
     method_not_allowed,
     not_implemented,
-    resource_not_found,
     unauthorized,
 )
 from airflow_provider_spark_operator.local.api.store import Store
@@ -29,6 +30,7 @@ from airflow_provider_spark_operator.local.api.subresources import SubresourceHa
 _LOG = logging.getLogger(__name__)
 _HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 _SHUTDOWN_SECONDS = 2.0
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class ApiServer:
@@ -46,6 +48,7 @@ class ApiServer:
         self, store: Store, kinds: KindRegistry, *, token: str, tls: ssl.SSLContext | None, logs: PodLogs
     ) -> None:
         self._kinds = kinds
+        self._journal = store.journal
         self._token = token
         self._tls = tls
         self._resources = ResourceHandlers(store)
@@ -60,7 +63,7 @@ class ApiServer:
             OSError: where the port cannot be had.
         """
         application = web.Application(client_max_size=MAX_BODY_BYTES)
-        application.router.add_route("*", "/{path:.*}", self._serve)
+        application.router.add_route("*", r"/{path:[\s\S]*}", self._serve)
         runner = web.AppRunner(
             application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, handler_cancellation=True
         )
@@ -84,7 +87,10 @@ class ApiServer:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         try:
-            return await self._answer(request)
+            answer = await self._answer(request)
+            if self._journal is not None and request.method not in ("GET", "HEAD"):
+                await self._journal.sync()
+            return answer
         except ApiStatusError as error:
             return _refusal(error)
         except RecursionError:
@@ -100,10 +106,12 @@ class ApiServer:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.rel_url.raw_path.strip("/")
+        if _BAD_ESCAPE.search(path):
+            return web.Response(status=400, text="400 Bad Request")
         if path in _HEALTH_PATHS or path.startswith(tuple(f"{item}/" for item in _HEALTH_PATHS)):
             return web.Response(text="ok")
         if path == "/version":
-            return web.json_response(discovery.VERSION)
+            return json_response(discovery.VERSION)
         if not self._authorized(request):
             raise unauthorized()
         if path == "/openapi/v2" and openapi.PROTOBUF_ASKED in request.headers.get("Accept", ""):
@@ -112,19 +120,21 @@ class ApiServer:
         if found is not None:
             if request.method not in ("GET", "HEAD"):
                 raise method_not_allowed()
-            return web.json_response(found)
+            return json_response(found)
         return await self._answer_resource(request, path)
 
     async def _answer_resource(self, request: web.Request, path: str) -> web.StreamResponse:
         target = parse_path(path)
         if target is None:
-            raise resource_not_found()
+            raise PageNotFound
         if (target.group, target.plural) in reviews.REVIEWS and target.version == "v1":
             if request.method != "POST":
                 raise method_not_allowed()
             review = await read_required_object(request)
-            return web.json_response(reviews.answer(target.group, target.plural, review), status=201)
+            return json_response(reviews.answer(target.group, target.plural, review), 201)
         served = self._kinds.find(target.group, target.version, target.plural)
+        if target.name is not None and (target.subresource is None or "/" not in target.subresource):
+            _check_name(target.name)
         wanted = parse(request, target, served)
         if target.subresource is None or (target.subresource == "status" and served.kind.status):
             return await self._resources.handle(wanted)
@@ -144,6 +154,11 @@ class ApiServer:
             return openapi.document(self._kinds, path.removeprefix("/openapi/v3/"))
         if path in ("/metrics", "/logs", "/debug"):
             raise not_implemented(f"{path} is not part of the local cluster")
+        return self._about_groups(path)
+
+    def _about_groups(self, path: str) -> JsonObject | None:
+        if path.startswith("/openapi/"):
+            raise PageNotFound
         parts = [unquote(part) for part in path.split("/")[1:]]
         if parts[0] == "api" and len(parts) == 2:
             return discovery.resource_list(self._kinds, "", parts[1])
@@ -158,11 +173,21 @@ class ApiServer:
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token.encode())
 
 
+def _check_name(name: str) -> None:
+    """Refuse what can be the name of nothing: it might lead out of a folder."""
+    found = f"'{name}'" if name in (".", "..") else "'%'" if "%" in name else ""
+    if found:
+        verb = "contain" if "%" in name else "be"
+        raise bad_request(f'Name parameter invalid: "{name}": may not {verb} {found}')
+
+
 def _refusal(error: ApiStatusError) -> web.Response:
-    headers = {"WWW-Authenticate": "Bearer"} if error.code == 401 else {}
+    if isinstance(error, PageNotFound):
+        return web.Response(status=404, text=error.text)
+    headers = {}
     retry = (error.details or {}).get("retryAfterSeconds")
     if retry:
         headers["Retry-After"] = str(retry)
-    return web.Response(
-        status=error.code, text=json.dumps(error.document()), content_type="application/json", headers=headers
-    )
+    answer = json_response(error.document(), error.code)
+    answer.headers.update(headers)
+    return answer

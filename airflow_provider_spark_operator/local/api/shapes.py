@@ -30,11 +30,12 @@ def _texts(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, _TEXT)
 
 
+_QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _TEXT: Shape = {"type": "string"}
 _NUMBER: Shape = {"type": "integer"}
 _FLAG: Shape = {"type": "boolean"}
 _OBJECT: Shape = {"type": "object"}
-_QUANTITIES = _map({"x-kubernetes-int-or-string": True})
+_QUANTITIES = _map({"x-kubernetes-int-or-string": True, "pattern": _QUANTITY})
 _OWNER = _object(**_texts("apiVersion", "kind", "name", "uid"), controller=_FLAG, blockOwnerDeletion=_FLAG)
 _METADATA = _object(
     **_texts("name", "generateName", "namespace", "uid", "resourceVersion"),
@@ -80,6 +81,7 @@ _VOLUME = _object(
 _POD_SPEC = _object(
     **_texts("nodeName", "restartPolicy", "schedulerName", "serviceAccount", "serviceAccountName"),
     terminationGracePeriodSeconds=_NUMBER,
+    activeDeadlineSeconds=_NUMBER,
     containers=_list(_CONTAINER),
     initContainers=_list(_CONTAINER),
     volumes=_list(_VOLUME),
@@ -169,6 +171,9 @@ _SHAPES: Mapping[tuple[str, str], Mapping[str, Shape]] = {
 }
 
 
+_EMPTY_LISTS_COUNT = frozenset({kinds.CUSTOM_RESOURCE_DEFINITIONS.key, kinds.ROLES.key, kinds.CLUSTER_ROLES.key})
+
+
 def check_shape(served: ServedKind, document: JsonObject) -> None:
     """Refuse a document whose parts are not of the types that its kind has.
 
@@ -179,6 +184,8 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
     """
     properties: dict[str, Shape] = {"metadata": _METADATA}
     _drop_nulls(document.get("metadata") if served.kind.custom else document)
+    if served.kind.key in (kinds.ROLES.key, kinds.CLUSTER_ROLES.key) and not document.get("rules"):
+        document["rules"] = None
     if not served.kind.custom:
         properties |= {"spec": _OBJECT, "status": _OBJECT, **_SHAPES.get(served.kind.key, {})}
     for cause in schema.violations(_object(**properties), document):
@@ -186,6 +193,16 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
         raise bad_request(
             f'{kind} in version "{served.version}" cannot be handled as a {kind}: {cause.field}: {cause.message}'
         )
+    if not served.kind.custom and served.kind.key not in _EMPTY_LISTS_COUNT:
+        _drop_empty_lists(document)
+
+
+def _drop_empty_lists(document: JsonObject) -> None:
+    """Remove, in place, the empty lists of a document and its specification, as they are never shown."""
+    for part in (document, document.get("spec")):
+        if isinstance(part, dict):
+            for key in [key for key, item in part.items() if item == []]:
+                del part[key]
 
 
 def _drop_nulls(value: Any) -> None:

@@ -60,6 +60,10 @@ class Cause:
     message: str
     reason: str = "FieldValueInvalid"
 
+    def document(self) -> JsonObject:
+        """The cause as the `details` of a Status have it."""
+        return {"reason": self.reason, "message": self.message, "field": self.field}
+
 
 def not_found(kind: Kind, name: str) -> ApiStatusError:
     """404: there is no such object."""
@@ -87,15 +91,27 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
     details: JsonObject = {"name": name} if name else {}
     if kind.group:
         details["group"] = kind.group
-    details["kind"] = kind.kind
-    details["causes"] = [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
+    if kind.kind:
+        details["kind"] = kind.kind
+    details["causes"] = [cause.document() for cause in causes]
     return ApiStatusError(422, "Invalid", f'{qualified} "{name}" is invalid: {text}', details)
 
 
-def forbidden(kind: Kind, name: str, why: str) -> ApiStatusError:
+def invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
+    """422: the options of a request make no sense; `kind` is that of the options, `ListOptions`."""
+    sentences = [f"{cause.field}: {cause.message}" for cause in causes]
+    text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
+    details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause.document() for cause in causes]}
+    return ApiStatusError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {text}', details)
+
+
+def forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiStatusError:
     """403: the request is understood and not allowed for this object."""
     message = f'{kind.qualified_name} "{name}" is forbidden: {why}'
-    return ApiStatusError(403, "Forbidden", message, _details(kind, name))
+    details = _details(kind, name)
+    if causes:
+        details["causes"] = [cause.document() for cause in causes]
+    return ApiStatusError(403, "Forbidden", message, details)
 
 
 def bad_request(message: str) -> ApiStatusError:
@@ -118,10 +134,24 @@ def resource_not_found() -> ApiStatusError:
     return ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
+class PageNotFound(ApiStatusError):
+    """404: nothing is served below this path; told as plain text, as Kubernetes does outside of its API groups."""
+
+    def __init__(self, text: str = "404 page not found\n") -> None:
+        super().__init__(404, "NotFound", "404 page not found", {})
+        self.text = text
+
+
 def method_not_allowed(message: str | None = None) -> ApiStatusError:
     """405: the resource exists, this verb of it does not."""
     message = message or "the server does not allow this method on the requested resource"
     return ApiStatusError(405, "MethodNotAllowed", message, {})
+
+
+def verb_not_supported(kind: Kind, verb: str) -> ApiStatusError:
+    """405: a subresource of a custom resource does not have this verb."""
+    message = f'{verb} is not supported on resources of kind "{kind.qualified_name}"'
+    return ApiStatusError(405, "MethodNotAllowed", message, {"group": kind.group, "kind": kind.plural})
 
 
 def precondition_failed(kind: Kind, name: str, field: str, wanted: str, found: str) -> ApiStatusError:
@@ -143,10 +173,10 @@ def version_required(kind: Kind, name: str) -> ApiStatusError:
     return ApiStatusError(422, "Invalid", message, _details(kind, name) | {"causes": [cause]})
 
 
-def unsupported_media_type(accepted: Sequence[str]) -> ApiStatusError:
+def unsupported_media_type(accepted: Sequence[str], details: JsonObject | None = None) -> ApiStatusError:
     """415: the body is of a type that this request does not take."""
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
-    return ApiStatusError(415, "UnsupportedMediaType", message)
+    return ApiStatusError(415, "UnsupportedMediaType", message, details)
 
 
 def too_large(limit: int) -> ApiStatusError:

@@ -9,22 +9,35 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from airflow_provider_spark_operator.local.api import garbage
+from airflow_provider_spark_operator.local.api.definitions import defined_kind
 from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, timestamp
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, Kind
+from airflow_provider_spark_operator.local.api.journal import Entry, Journal, latest
+from airflow_provider_spark_operator.local.api.kinds import (
+    BUILT_IN_KINDS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    PODS,
+    Kind,
+)
 from airflow_provider_spark_operator.local.api.metadata import (
     bumps_generation,
     complete_new,
     complete_update,
     deletion_grace,
-    metadata_of,
+)
+from airflow_provider_spark_operator.local.api.preconditions import (
+    check_deletion,
+    check_update,
+    of_subresource,
+    size_of,
 )
 from airflow_provider_spark_operator.local.api.selectors import Selector
 from airflow_provider_spark_operator.local.api.status import (
+    ApiStatusError,
+    Cause,
     already_exists,
-    conflict,
     forbidden,
     not_found,
-    precondition_failed,
 )
 from airflow_provider_spark_operator.local.api.watch import (
     ADDED,
@@ -35,7 +48,8 @@ from airflow_provider_spark_operator.local.api.watch import (
     Subscription,
 )
 
-PROTECTED_NAMESPACES = frozenset({"default", "kube-system"})
+MAX_OBJECT_BYTES = 1536 * 1024
+_BUILT_IN_KINDS = {kind.key: kind for kind in BUILT_IN_KINDS}
 
 
 def _utc_now() -> datetime:
@@ -51,6 +65,7 @@ class Store:
             earlier store's, so that a client of that one is told to list again instead of waiting in vain.
         history: how many changes of each kind can be replayed to a watch.
         queue: how many changes may wait for one subscriber before it is cut.
+        journal: where changes are written, and what was written there before is read from; None keeps nothing.
     """
 
     def __init__(
@@ -60,6 +75,7 @@ class Store:
         first_version: int | None = None,
         history: int = 2000,
         queue: int = 4000,
+        journal: Journal | None = None,
     ) -> None:
         self._clock = clock
         self._version = time.time_ns() // 1_000_000 if first_version is None else first_version
@@ -71,6 +87,9 @@ class Store:
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
         self._feeds: dict[tuple[str, str], Feed] = {}
         self.owners = garbage.OwnerIndex()
+        self.journal = journal
+        if journal is not None:
+            self._restore(journal)
 
     @property
     def resource_version(self) -> int:
@@ -166,14 +185,14 @@ class Store:
         """
         current = self._existing(kind, namespace, name)
         new = copy_json(change(copy_json(current)))
-        _check_update(kind, current, new)
-        new = _of_subresource(kind, current, new, subresource)
+        check_update(kind, current, new)
+        new = of_subresource(kind, current, new, subresource)
         complete_update(kind, current, new)
         new["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
-        if new == current or dry_run:
-            return new
         if bumps_generation(kind, current, new):
             new["metadata"]["generation"] = current["metadata"].get("generation", 0) + 1
+        if new == current or dry_run:
+            return new
         self._write(kind, new, current)
         return copy_json(new)
 
@@ -208,11 +227,12 @@ class Store:
             ApiStatusError: 404, 409 for a precondition, 403 for the default namespace.
         """
         current = self._existing(kind, namespace, name)
-        _check_deletion(kind, current, uid, resource_version)
+        check_deletion(kind, current, uid, resource_version)
         new = copy_json(current)
         grace = deletion_grace(kind, current, grace_seconds)
         if dry_run:
-            self._mark_deleted(kind, new, grace)
+            if grace or kind.key == PODS.key or self._held(kind, new):
+                self._mark_deleted(kind, new, grace)
             return new
         garbage.prepare(self, new, propagation)
         return copy_json(self._remove_or_mark(kind, new, current, grace))
@@ -273,26 +293,77 @@ class Store:
         if "deletionTimestamp" in home["metadata"]:
             name = str((document.get("metadata") or {}).get("name") or "")
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            raise forbidden(kind, name, why)
+            told = f"namespace {namespace} is being terminated"
+            raise forbidden(kind, name, why, [Cause("metadata.namespace", told, "NamespaceTerminating")])
 
     def _write(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
         """Store a changed object, or remove it where it was only waiting to be let go."""
         metadata = new["metadata"]
         marked = current is not None and "deletionTimestamp" in current["metadata"]
         if marked and not metadata.get("deletionGracePeriodSeconds") and not self._held(kind, new):
-            self._remove(kind, new)
+            self._remove(kind, copy_json(current or new))
             return
-        self._version += 1
-        metadata["resourceVersion"] = str(self._version)
+        self._put(kind, new, current)
+
+    def _put(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
+        metadata = new["metadata"]
+        metadata["resourceVersion"] = str(self._version + 1)
         place = (metadata.get("namespace", ""), metadata["name"])
+        self._record(kind, place, new)
+        self._version += 1
         event = Event(MODIFIED if current else ADDED, new, current, self._version)
         self._of(kind)[place] = event
         self.owners.record((kind, *place), new)
         self._feed(kind).publish(place[0], event)
 
+    def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
+        """Write a change to the journal, before it is one.
+
+        Raises:
+            ApiStatusError: 500, as where etcd refuses: the object is too large, or the disk is full.
+        """
+        if document is not None and size_of(document) > MAX_OBJECT_BYTES:
+            raise ApiStatusError(500, "", "etcdserver: request is too large")
+        if self.journal is None:
+            return
+        try:
+            if self.journal.overgrown:
+                self.journal.compact(self._entries())
+            self.journal.append(Entry(kind.key, place, self._version + 1, document))
+        except OSError as error:
+            why = f"the change cannot be written to the journal: {error.strerror or error}"
+            raise ApiStatusError(500, "InternalError", why) from error
+
+    def _entries(self) -> Iterator[Entry]:
+        """All objects as they are, definitions before what they define."""
+        keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
+        for key in keys:
+            for place, event in self._objects[key].items():
+                yield Entry(key, place, event.resource_version, event.current)
+
+    def _restore(self, journal: Journal) -> None:
+        """Take over what was written before; all of it is older than any version that a client can ask for."""
+        entries = journal.read()
+        self._version = self._start = max([self._version, *(entry.version for entry in entries)])
+        found = sorted(latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
+        for entry in found:
+            kind = self._kind_of(entry.kind)
+            if kind is None or entry.document is None:
+                continue  # of a kind that this version no longer has
+            self._of(kind)[entry.place] = Event(ADDED, entry.document, None, entry.version)
+            self.owners.record((kind, *entry.place), entry.document)
+        journal.compact(self._entries())
+
+    def _kind_of(self, key: tuple[str, str]) -> Kind | None:
+        if key in _BUILT_IN_KINDS:
+            return _BUILT_IN_KINDS[key]
+        definition = self._of(CUSTOM_RESOURCE_DEFINITIONS).get(("", f"{key[1]}.{key[0]}"))
+        return None if definition is None else defined_kind(definition.current)
+
     def _remove(self, kind: Kind, document: JsonObject) -> JsonObject:
         metadata = document["metadata"]
         place = (metadata.get("namespace", ""), metadata["name"])
+        self._record(kind, place, None)
         previous = self._of(kind).pop(place).current
         self.owners.forget(previous)
         self._version += 1
@@ -307,6 +378,8 @@ class Store:
         if grace == 0 and not lingers and not self._held(kind, new):
             if kind.key == PODS.key:
                 self._mark_deleted(kind, new, grace)
+                if current["metadata"].get("deletionGracePeriodSeconds"):  # a pod's last grace is a change of its own
+                    self._put(kind, copy_json(new), current)
             return self._remove(kind, new)
         self._mark_deleted(kind, new, grace)
         if new != current:
@@ -328,47 +401,3 @@ class Store:
             metadata["generation"] = metadata.get("generation", 0) + 1
         if kind.key == NAMESPACES.key:
             document["status"] = (document.get("status") or {}) | {"phase": "Terminating"}
-
-
-def _check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_version: str | None) -> None:
-    metadata = current["metadata"]
-    if kind.key == NAMESPACES.key and metadata["name"] in PROTECTED_NAMESPACES:
-        raise forbidden(kind, metadata["name"], "this namespace may not be deleted")
-    _check_precondition(kind, metadata, "uid", uid)
-    _check_precondition(kind, metadata, "resourceVersion", resource_version)
-
-
-def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str | None) -> None:
-    if wanted is not None and wanted != metadata[key]:
-        word = "UID" if key == "uid" else "ResourceVersion"
-        raise precondition_failed(kind, metadata["name"], word, wanted, metadata[key])
-
-
-def _check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
-    metadata = metadata_of(new)
-    found = current["metadata"]["uid"]
-    if metadata.get("uid") not in (None, "", found):
-        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
-        raise conflict(kind, current["metadata"]["name"], why)
-    if metadata.get("resourceVersion") not in (None, "", current["metadata"]["resourceVersion"]):
-        raise conflict(kind, current["metadata"]["name"])
-
-
-def _of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
-    """The part of an update that its subresource may write, over the object as it is."""
-    if subresource == "status":
-        result = copy_json(current)
-        result["status"] = new.get("status")
-        writable = ("managedFields",) if kind.custom else ("annotations", "finalizers", "labels", "managedFields")
-        for key in writable:
-            if key in new["metadata"]:
-                result["metadata"][key] = new["metadata"][key]
-            else:
-                result["metadata"].pop(key, None)
-    else:
-        result = new
-        if kind.status:
-            result["status"] = copy_json(current.get("status"))
-    if result.get("status", ...) is None:
-        del result["status"]
-    return result

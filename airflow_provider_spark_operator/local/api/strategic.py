@@ -3,6 +3,7 @@
 The keys are those of the Go types (`patchMergeKey`) of the kinds that the API server has.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from airflow_provider_spark_operator.local.api.documents import copy_json
@@ -83,9 +84,9 @@ def _merged_value(field: str, current: Any, value: Any) -> Any:
         return value
     current = current if isinstance(current, list) else []
     if field in _PRIMITIVE_MERGES:
-        return current + [item for item in value if item not in current]
-    keyed = bool(value) and all(isinstance(item, dict) for item in value)
-    key = merge_key(field, value) if keyed else None
+        return _interleaved([item for item in current if item not in value], list(value), current)
+    keyed = all(isinstance(item, dict) for item in value or current)
+    key = merge_key(field, value or current) if keyed else None
     if key is None:
         return [copy_json(item) for item in value if item != {_DIRECTIVE: "replace"}]
     return _merged_list(current, value, key)
@@ -97,7 +98,7 @@ def _merged_list(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
     result = list(current)
     for item in patch:
         if key not in item:
-            raise ApiStatusError(422, "Invalid", f"map: {item} does not contain declared merge key: {key}")
+            raise ApiStatusError(500, "", f"map: {item} does not contain declared merge key: {key}")
         place = next((i for i, found in enumerate(result) if found.get(key) == item[key]), None)
         if item.get(_DIRECTIVE) == "delete":
             result = [found for found in result if found.get(key) != item[key]]
@@ -105,7 +106,27 @@ def _merged_list(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
             result.append(_merged({}, item))
         else:
             result[place] = _merged(result[place], item)
-    return result
+    return _in_order(result, [item[key] for item in patch], current, lambda item: item.get(key))
+
+
+def _in_order(items: list[Any], asked: list[Any], present: list[Any], name: Callable[[Any], Any]) -> list[Any]:
+    """The items that the patch names in its order, the others where they best fit among them."""
+    others = [item for item in items if name(item) not in asked]
+    chosen = [item for value in asked for item in items if name(item) == value]
+    return _interleaved(others, chosen, [name(item) for item in present], name)
+
+
+def _interleaved(
+    others: list[Any], asked: list[Any], present: list[Any], name: Callable[[Any], Any] = lambda item: item
+) -> list[Any]:
+    """Two lists as one, each in its own order; an item of `others` goes before the first that it preceded."""
+    result: list[Any] = []
+    left, right = list(others), list(asked)
+    while left and right:
+        one, other = name(left[0]), name(right[0])
+        first = one in present and other in present and present.index(one) < present.index(other)
+        result.append(left.pop(0) if first else right.pop(0))
+    return result + left + right
 
 
 def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
@@ -122,12 +143,10 @@ def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict
 
 
 def _ordered(field: str, items: list[Any], order: list[Any]) -> list[Any]:
-    """The items in the order that the patch asks for; those that it does not name stay at the end."""
+    """The items in the order that the patch asks for; those that it does not name keep theirs."""
     key = merge_key(field, order) if order and isinstance(order[0], dict) else None
-    wanted = [item.get(key) if key else item for item in order]
 
-    def position(item: Any) -> int:
-        value = item.get(key) if key else item
-        return wanted.index(value) if value in wanted else len(wanted)
+    def name(item: Any) -> Any:
+        return item.get(key) if key else item
 
-    return sorted(items, key=position)
+    return _in_order(items, [name(item) for item in order], items, name)

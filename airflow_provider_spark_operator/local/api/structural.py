@@ -6,34 +6,40 @@ from typing import Any
 
 from airflow_provider_spark_operator.local.api.status import Cause
 
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_PRESERVES = "x-kubernetes-preserve-unknown-fields"
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
-def schema_causes(schema: object, path: str) -> Iterator[Cause]:
-    """All that is wrong with the schema at a path of a definition."""
+def schema_causes(schema: object, path: str, *, typed: bool = True) -> Iterator[Cause]:
+    """All that is wrong with the schema at a path of a definition; a `typed` one has to say what it describes."""
     if not isinstance(schema, dict):
         yield Cause(path, "Invalid value: a schema must be an object", "FieldValueTypeInvalid")
         return
+    if typed and not any(schema.get(key) for key in ("type", _INT_OR_STRING, _PRESERVES)):
+        yield Cause(f"{path}.type", "Required value: must not be empty for specified fields", "FieldValueRequired")
     for keyword, value in schema.items():
         place = f"{path}.{keyword}"
         rule = _KEYWORDS.get(keyword)
         if rule is not None and value is not None and not rule[0](value):
             yield Cause(place, f"Invalid value: {rule[1]}")
         else:
-            yield from _inner_causes(keyword, value, place)
+            yield from _inner_causes(keyword, value, place, typed=typed)
 
 
-def _inner_causes(keyword: str, value: Any, path: str) -> Iterator[Cause]:
+def _inner_causes(keyword: str, value: Any, path: str, *, typed: bool) -> Iterator[Cause]:
     if value is None:
         return
     if keyword == "properties":
         for name, child in value.items():
-            yield from schema_causes(child, f"{path}[{name}]")
-    elif keyword in ("items", "not") or (keyword == "additionalProperties" and not isinstance(value, bool)):
-        yield from schema_causes(value, path)
+            yield from schema_causes(child, f"{path}[{name}]", typed=typed)
+    elif keyword == "not":
+        yield from schema_causes(value, path, typed=False)
+    elif keyword == "items" or (keyword == "additionalProperties" and not isinstance(value, bool)):
+        yield from schema_causes(value, path, typed=typed)
     elif keyword in ("allOf", "anyOf", "oneOf"):
         for index, child in enumerate(value):
-            yield from schema_causes(child, f"{path}[{index}]")
+            yield from schema_causes(child, f"{path}[{index}]", typed=False)
     elif keyword == "pattern":
         try:
             re.compile(value)

@@ -2,30 +2,35 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
 
 from aiohttp import web
 
 from airflow_provider_spark_operator.local.api import resources
 from airflow_provider_spark_operator.local.api.bodies import decode, read_bytes, read_object
 from airflow_provider_spark_operator.local.api.documents import JsonObject, text_at
-from airflow_provider_spark_operator.local.api.handlers import ResourceRequest
-from airflow_provider_spark_operator.local.api.kinds import PODS
+from airflow_provider_spark_operator.local.api.handlers import VERBS, ResourceRequest
+from airflow_provider_spark_operator.local.api.kinds import PODS, Kind
 from airflow_provider_spark_operator.local.api.patch import json_patch, merge_patch
-from airflow_provider_spark_operator.local.api.podlogs import PodLogs, container_to_read, log_options
+from airflow_provider_spark_operator.local.api.podlogs import PodLogs, container_to_read, log_options, require_started
+from airflow_provider_spark_operator.local.api.pods import scheduled
 from airflow_provider_spark_operator.local.api.presentation import response
 from airflow_provider_spark_operator.local.api.requests import delete_options
 from airflow_provider_spark_operator.local.api.scale import scale_of, with_scale
 from airflow_provider_spark_operator.local.api.status import (
-    bad_request,
+    ApiStatusError,
     conflict,
     method_not_allowed,
+    not_found,
     not_implemented,
     resource_not_found,
     unsupported_media_type,
+    verb_not_supported,
 )
 from airflow_provider_spark_operator.local.api.store import Store
 
 _WRITE_SECONDS = 60.0
+_BINDINGS = Kind("", ("v1",), "pods/binding", "Binding")
 _ELSEWHERE = frozenset({"attach", "ephemeralcontainers", "exec", "portforward", "proxy", "resize", "token"})
 _SUCCESS: JsonObject = {
     "kind": "Status",
@@ -65,8 +70,10 @@ class SubresourceHandlers:
         if name not in handlers:
             if name in _ELSEWHERE:
                 raise not_implemented(f"{request.served.kind.plural}/{name} is not part of the local cluster")
-            raise resource_not_found()
+            raise not_found(request.served.kind, request.name) if request.served.kind.custom else resource_not_found()
         methods, handler = handlers[name]
+        if request.http.method not in methods and request.served.kind.custom:
+            raise verb_not_supported(request.served.kind, VERBS.get(request.http.method, ""))
         if request.http.method not in methods:
             raise method_not_allowed()
         return await handler(request)
@@ -74,9 +81,10 @@ class SubresourceHandlers:
     async def _log(self, request: ResourceRequest) -> web.StreamResponse:
         options = log_options(request.name, request.http.query)
         pod = self._store.get(PODS, *request.place)
+        container = container_to_read(pod, options)
         if not pod["spec"].get("nodeName"):
             return web.Response(status=204)
-        container = container_to_read(pod, options)
+        require_started(pod, container, options)
         pieces = await self._logs.read(
             request.path.namespace or "",
             request.name,
@@ -93,18 +101,24 @@ class SubresourceHandlers:
 
     async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
         binding = await read_object(request.http)
-        node = text_at(binding, ("target", "name"))
+        node, kind = text_at(binding, ("target", "name")), text_at(binding, ("target", "kind"))
+        if kind not in ("", "Node"):
+            told = f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"'
+            raise ApiStatusError(500, "", told)
         if not node:
-            raise bad_request("target.name: Required value: the node to bind the pod to")
+            raise ApiStatusError(500, "", "target.name: Required value")
 
         def bound(pod: JsonObject) -> JsonObject:
             if pod["spec"].get("nodeName"):
                 why = f'pod {request.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
-                raise conflict(PODS, request.name, why)
+                raise conflict(_BINDINGS, request.name, why)
             pod["spec"]["nodeName"] = node
+            conditions = pod["status"].get("conditions") or []
+            others = [item for item in conditions if item["type"] != "PodScheduled"]
+            pod["status"]["conditions"] = [*others, scheduled(datetime.now(UTC), "True")]
             return pod
 
-        self._store.update(PODS, *request.place, bound)
+        self._store.update(PODS, *request.place, bound, subresource="binding")
         return response(_SUCCESS, request.presentation, 201)
 
     async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
@@ -134,6 +148,7 @@ class SubresourceHandlers:
                 request.place,
                 lambda document: with_scale(served, document, wanted),
                 options,
+                "scale",
             )
         return response(scale_of(served, current), request.presentation)
 

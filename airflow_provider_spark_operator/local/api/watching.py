@@ -114,8 +114,10 @@ class Watch:
             matched = event.previous is not None and self._selected(event.previous)
             if not matches and not matched:
                 return None
-            if matches != matched:
-                kind = ADDED if matches else DELETED
+            if matched and not matches and kind != DELETED:
+                return _frame(DELETED, self._shown(_as_it_was(event)))
+            if matches and not matched:
+                kind = ADDED
         return self._encoded(kind, event)
 
     def _encoded(self, kind: str, event: Event) -> bytes:
@@ -136,6 +138,12 @@ class Watch:
     def _bookmark(self, *, initial_events_end: bool) -> bytes:
         version = self._store.resource_version
         return _frame("BOOKMARK", self._presenter.bookmark(version, initial_events_end=initial_events_end))
+
+
+def _as_it_was(event: Event) -> JsonObject:
+    """The object when it last matched a selector, with the version of the change by which it ceased to."""
+    previous = event.previous or event.current
+    return {**previous, "metadata": {**previous["metadata"], "resourceVersion": str(event.resource_version)}}
 
 
 async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamResponse:

@@ -15,14 +15,16 @@ async def test_everything_else_needs_the_token(api: Api, header: str) -> None:
     assert reply.refusal == (401, "Unauthorized")
 
 
+@pytest.mark.parametrize("path", ["/", "/nothing", "/apis/nope.com", "/apis/nope.com/v1", "/apis/nope.com/v1/things"])
+async def test_outside_of_kubernetes_groups_nothing_is_found_in_plain_text(api: Api, path: str) -> None:
+    reply = await api.get(path)
+    assert (reply.status, reply.body) == (404, "404 page not found\n")
+
+
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("/", 404),
-        ("/nothing", 404),
-        ("/apis/nope.com", 404),
-        ("/apis/nope.com/v1", 404),
-        ("/apis/nope.com/v1/things", 404),
+        ("/api/v1/watch/namespaces/default/pods", 501),
         ("/api/v2/pods", 404),
         ("/api/v1/nothings", 404),
         ("/api/v1/pods/x", 404),

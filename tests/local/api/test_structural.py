@@ -33,4 +33,18 @@ def test_a_good_schema_has_nothing_wrong() -> None:
     ],
 )
 def test_what_is_no_schema_is_told_at_its_place(schema: Any, field: str) -> None:
-    assert [cause.field for cause in schema_causes(schema, "s")] == [field]
+    assert [cause.field for cause in schema_causes(schema, "s", typed=False)] == [field]
+
+
+@pytest.mark.parametrize(
+    ("schema", "fields"),
+    [
+        ({"properties": {"a": {}}}, ["s.type", "s.properties[a].type"]),
+        ({"type": "object", "additionalProperties": {}}, ["s.additionalProperties.type"]),
+        ({"type": "integer", "anyOf": [{"minimum": 1}], "not": {"minimum": 5}}, []),
+        ({"x-kubernetes-int-or-string": True}, []),
+        ({"x-kubernetes-preserve-unknown-fields": True}, []),
+    ],
+)
+def test_a_schema_says_what_it_describes(schema: Any, fields: list[str]) -> None:
+    assert [cause.field for cause in schema_causes(schema, "s")] == fields

@@ -1,0 +1,72 @@
+"""What has to hold before an object is changed, and which part of it a request may change."""
+
+import json
+
+from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, Kind
+from airflow_provider_spark_operator.local.api.metadata import metadata_of
+from airflow_provider_spark_operator.local.api.status import ApiStatusError, conflict, forbidden, precondition_failed
+
+PROTECTED_NAMESPACES = frozenset({"default", "kube-public", "kube-system"})
+
+
+def size_of(document: JsonObject) -> int:
+    """How many bytes a document takes."""
+    return len(json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_version: str | None) -> None:
+    """Refuse to delete what must stay, and another object or version than the request means.
+
+    Raises:
+        ApiStatusError: 403, 409.
+    """
+    metadata = current["metadata"]
+    if kind.key == NAMESPACES.key and metadata["name"] in PROTECTED_NAMESPACES:
+        raise forbidden(kind, metadata["name"], "this namespace may not be deleted")
+    _check_precondition(kind, metadata, "uid", uid)
+    _check_precondition(kind, metadata, "resourceVersion", resource_version)
+
+
+def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str | None) -> None:
+    if wanted is not None and wanted != metadata[key]:
+        word = "UID" if key == "uid" else "ResourceVersion"
+        raise precondition_failed(kind, metadata["name"], word, wanted, metadata[key])
+
+
+def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
+    """Refuse an update of another object, or another version of it, than there is.
+
+    Raises:
+        ApiStatusError: 409; 500, as in Kubernetes, for a version that is no number.
+    """
+    metadata = metadata_of(new)
+    found = current["metadata"]["uid"]
+    if metadata.get("uid") not in (None, "", found):
+        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
+        raise conflict(kind, current["metadata"]["name"], why)
+    version = metadata.get("resourceVersion")
+    if version and not str(version).isdecimal():
+        raise ApiStatusError(500, "", f'the resourceVersion "{version}" is no number')
+    if version not in (None, "", current["metadata"]["resourceVersion"]):
+        raise conflict(kind, current["metadata"]["name"])
+
+
+def of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
+    """The part of an update that its subresource may write, over the object as it is."""
+    if subresource == "status":
+        result = copy_json(current)
+        result["status"] = new.get("status")
+        writable = ("managedFields",) if kind.custom else ("annotations", "finalizers", "labels", "managedFields")
+        for key in writable:
+            if key in new["metadata"]:
+                result["metadata"][key] = new["metadata"][key]
+            else:
+                result["metadata"].pop(key, None)
+    else:
+        result = new
+        if kind.status and subresource != "binding":
+            result["status"] = copy_json(current.get("status"))
+    if result.get("status", ...) is None:
+        del result["status"]
+    return result

@@ -1,0 +1,29 @@
+"""What a service's specification must not say, in the words of the API server."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.local.api.pod_rules import choice_causes, port_causes, required
+from airflow_provider_spark_operator.local.api.status import Cause
+
+_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+
+
+def causes(spec: Mapping[str, Any]) -> Iterator[Cause]:
+    """All that is wrong with a specification that has its defaults, as far as it is judged here."""
+    yield from choice_causes(spec["type"], _TYPES, "spec.type")
+    external = spec["type"] == "ExternalName"
+    if external and not spec.get("externalName"):
+        yield required("spec.externalName")
+    ports = spec.get("ports") or []
+    if not ports and not external and spec.get("clusterIP") != "None":
+        yield required("spec.ports")
+    for index, port in enumerate(ports):
+        place = f"spec.ports[{index}]"
+        if len(ports) > 1 and not port.get("name"):
+            yield required(f"{place}.name")
+        yield from port_causes(port.get("port"), f"{place}.port")
+        if isinstance(port["targetPort"], int):
+            yield from port_causes(port["targetPort"], f"{place}.targetPort")
+        yield from choice_causes(port["protocol"], _PROTOCOLS, f"{place}.protocol")
