@@ -192,14 +192,14 @@ async def test_executors_that_are_lost_come_again(client: KubeClient, driven: st
 @pytest.mark.airflow
 @pytest.mark.usefixtures("airflow_database")
 @pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
-async def test_the_example_dag_runs(driven: str, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_dag_runs(driven: str, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     extra = {"kube_config_path": str(KUBECONFIG), "namespace": driven}
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", json.dumps({"conn_type": "kubernetes", "extra": extra}))
     monkeypatch.setenv("AIRFLOW_VAR_SPARK_IMAGE", IMAGE)
 
     dag_file = shutil.copy(EXAMPLE, dags_folder)
 
-    run = await asyncio.to_thread(lambda: run_path(dag_file)["dag"].test())
+    run = run_path(dag_file)["dag"].test()
 
     states = {task.task_id: str(task.state) for task in run.get_task_instances()}
     assert states == {"compute_pi": "success", "fail_on_purpose": "failed"}

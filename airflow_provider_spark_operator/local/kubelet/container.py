@@ -57,12 +57,10 @@ class Container:
     async def run(self, sandbox: Sandbox) -> None:
         """Run the container until it has ended for good, or the pod is to end."""
         backoff = 0.0
-        ended: Terminated | None
-        if isinstance(self.record.state, Terminated):  # in an earlier life of the node
-            if not self._starts_again(self.record.state):
-                self.begun.set()
-                return
-            begin_anew(self.record)
+        if self._ended_before():
+            self.begun.set()
+            return
+        begin_anew(self.record)
         while not self._ended(sandbox):
             ended = await self._run_once(sandbox)
             if ended is None or self._ended(sandbox) or not self._starts_again(ended):
@@ -98,6 +96,10 @@ class Container:
 
     def _log_path(self, folder: Path) -> Path:
         return folder / self.record.name / f"{self.record.restarts}.log"
+
+    def _ended_before(self) -> bool:
+        """Whether the container has ended for good in an earlier life of the node."""
+        return isinstance(self.record.state, Terminated) and not self._starts_again(self.record.state)
 
     def _ended(self, sandbox: Sandbox) -> bool:
         return self._ending or sandbox.stopping.is_set()
