@@ -1,0 +1,46 @@
+"""Tasks that a real scheduler starts in a real triggerer, without a worker; the applications act by a script."""
+
+import pytest
+import yaml
+
+from demo.task_log import failure_of, log_of
+from tests.airflow.test_real_triggerer import _final_states
+from tests.cluster import fail, succeed
+
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(260)]
+
+DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
+with DAG("deferred", schedule=None):
+    # Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral: hence the retries.
+    SparkApplicationOperator(
+        task_id="good", name="good", py_file="local:///opt/job.py", spark_version="4.3.0", arguments=["{{ run_id }}"],
+        start_from_trigger=True, retries=3,
+    )
+    SparkApplicationOperator(
+        task_id="bad", name="bad", py_file="local:///opt/job.py", spark_version="4.3.0",
+        start_from_trigger=True, retries=3, retry_policy=SparkRetryPolicy(),
+    )
+"""
+
+
+async def test_a_task_starts_in_the_triggerer_and_its_policy_judges_its_end(cluster, tmp_path):
+    async def by_name(application):
+        await (fail if application.name == "bad" else succeed)(application)
+
+    cluster.script = by_name
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
+
+    states = await _final_states(tmp_path, tmp_path / "dags", kubeconfig, lambda states: None)
+
+    assert states == {"good": "success", "bad": "failed"}
+    (good,) = [one for one in cluster.applications() if one["metadata"]["name"] == "good"]
+    annotations = good["metadata"]["annotations"]
+    assert good["spec"]["driverArgs"] == [annotations["airflow.spark-operator/run-id"]]
+    assert "exit code 3" in failure_of(log_of(tmp_path / "airflow", "deferred", "bad"))
