@@ -1,0 +1,62 @@
+"""The definition of Kubeflow's SparkApplication, as far as tests of those who use it depend on it."""
+
+from airflow_provider_spark_operator.core.dialects import kubeflow
+from airflow_provider_spark_operator.testing.lives import JsonObject
+
+_ROLE: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def kubeflow_definition() -> JsonObject:
+    """What the chart of Kubeflow's operator defines: the same required fields and words; all others are let through."""
+    spec = {
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+        "required": ["driver", "executor", "mainApplicationFile", "sparkVersion", "type"],
+        "properties": {
+            "type": {"type": "string", "enum": ["Java", "Python", "Scala", "R"]},
+            "sparkVersion": {"type": "string"},
+            "mainApplicationFile": {"type": "string"},
+            "mode": {"type": "string", "enum": ["cluster", "client"]},
+            "driver": _ROLE,
+            "executor": _ROLE,
+        },
+    }
+    status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"sparkapplications.{kubeflow.GROUP}"},
+        "spec": {
+            "group": kubeflow.GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": "SparkApplication",
+                "listKind": "SparkApplicationList",
+                "plural": "sparkapplications",
+                "singular": "sparkapplication",
+                "shortNames": ["sparkapp"],
+            },
+            "versions": [
+                {
+                    "name": version,
+                    "served": True,
+                    "storage": version == kubeflow.VERSIONS[0],
+                    "subresources": {"status": {}},
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "required": ["metadata", "spec"],
+                            "properties": {
+                                "apiVersion": {"type": "string"},
+                                "kind": {"type": "string"},
+                                "metadata": {"type": "object"},
+                                "spec": spec,
+                                "status": status,
+                            },
+                        }
+                    },
+                }
+                for version in kubeflow.VERSIONS
+            ],
+        },
+    }
