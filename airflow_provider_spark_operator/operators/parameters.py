@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.operators.document import JsonObject
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
@@ -76,6 +77,9 @@ class Parameters:
         problems = self.problems()
         if problems:
             raise AirflowFailException("; ".join(problems))
+        if kubeflow.is_kubeflow(document):
+            tagged = _VERSION_IN_TAG.search(self.image or "")
+            return kubeflow.with_parameters(document, self, tagged[1] if tagged else None)
         spec = _object(document, "spec", "spec")
         conf = _object(spec, "sparkConf", "spec.sparkConf")
         conf |= {key: _property(value) for key, value in (self.conf or {}).items() if value is not None}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from airflow_provider_spark_operator.operators import shipment
+from airflow_provider_spark_operator.operators import kubeflow, shipment
 from airflow_provider_spark_operator.operators.document import JsonObject
 from airflow_provider_spark_operator.operators.parameters import Parameters, listed
 
@@ -41,7 +41,7 @@ def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> Js
     made = [file.given for file in sender.generated]
     named = [path for path in [*script, *beside] if path not in made]
     files = [*sender.generated, *shipment.read_files(named, sender.folders)]
-    packed = shipment.packed(files, sender.upload_to)
+    packed = shipment.packed(files, sender.upload_to, by_config_map=not kubeflow.is_kubeflow(document))
     uris = {file.given: shipment.mounted_uri(file) for file in packed.mounted}
     for file in packed.uploaded:
         uris[file.given] = shipment.upload(file, sender.upload_to or "", sender.download_from)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.operators.document import JsonObject
 from airflow_provider_spark_operator.operators.parameters import is_template
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
@@ -19,7 +20,9 @@ _DEFAULT_BACKOFF = 30_000
 
 
 def restart_config(document: object) -> Mapping[str, Any]:
-    """The application's restartConfig; empty where it has none, or is not known yet."""
+    """The application's restartConfig, or what stands for it; empty where it has none, or is not known yet."""
+    if isinstance(document, Mapping) and kubeflow.is_kubeflow(document):
+        return kubeflow.restart_config(document)
     found = document
     for key in ("spec", "applicationTolerations", "restartConfig"):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -51,6 +54,8 @@ def without_restarts(document: JsonObject) -> JsonObject:
     config = restart_config(document)
     if not config:
         return document
+    if kubeflow.is_kubeflow(document):
+        return kubeflow.without_restarts(document)
     spec = document["spec"]
     tolerations = spec["applicationTolerations"] | {"restartConfig": {**config, "restartPolicy": _NEVER}}
     return document | {"spec": spec | {"applicationTolerations": tolerations}}

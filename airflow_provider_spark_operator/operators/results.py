@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.exceptions import (
     failure,
 )
 from airflow_provider_spark_operator.links.spark_application import LinkTarget, own_ui
+from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 
 if TYPE_CHECKING:
@@ -82,8 +83,10 @@ def link_target(
         namespace: Of the application, which the document need not tell; so for `name` and `uid`.
         name: See `namespace`.
         uid: See `namespace`.
-        spark_id: Spark's id of the latest attempt; None for that of the first.
+        spark_id: Spark's id of the latest attempt; None for that of the first, as far as its name tells it.
     """
+    if kubeflow.is_kubeflow(document):
+        return LinkTarget(namespace, name, uid, spark_id or "", kubeflow.driver_pod(document, name))
     spec = document.get("spec")
     conf = spec.get("sparkConf") if isinstance(spec, Mapping) else None
     fixed = conf.get("spark.app.id") if isinstance(conf, Mapping) else None

@@ -101,18 +101,28 @@ def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
     return list(found.values())
 
 
-def packed(files: Sequence[LocalFile], upload_to: str | None) -> Shipment:
+def packed(files: Sequence[LocalFile], upload_to: str | None, *, by_config_map: bool = True) -> Shipment:
     """Decide how each file travels.
+
+    Args:
+        files: To ship.
+        upload_to: The URL of a folder; None for none.
+        by_config_map: Whether the application can carry one.
 
     Raises:
         AirflowFailException: One has to be uploaded, and it is not said where to.
     """
     texts = [file for file in files if file.text is not None]
     size = sum(len(file.content) for file in texts)
-    mounted = tuple(texts) if size <= CONFIG_MAP_BYTES else ()
+    mounted = tuple(texts) if by_config_map and size <= CONFIG_MAP_BYTES else ()
     uploaded = tuple(file for file in files if file not in mounted)
     if uploaded and not upload_to:
-        why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}" if not mounted and texts else "no text"
+        if not by_config_map:
+            why = "Kubeflow's SparkApplication carries none"
+        elif not mounted and texts:
+            why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
+        else:
+            why = "no text"
         names = ", ".join(file.given for file in uploaded)
         raise AirflowFailException(
             f"{names} cannot travel in a config map ({why}): set upload_to to a URL that the driver can read, "

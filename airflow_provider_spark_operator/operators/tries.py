@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk import conf
 
-from airflow_provider_spark_operator.operators import restarts
+from airflow_provider_spark_operator.operators import kubeflow, restarts
 from airflow_provider_spark_operator.operators.document import JsonObject
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
@@ -39,11 +39,13 @@ def with_grown_memory(document: JsonObject, policy: "RetryPolicy | None", contex
     """`document` with the memory that earlier tries of the same task turned out to need."""
     if not isinstance(policy, SparkRetryPolicy):
         return document
-    grown = policy.grown(document["spec"].get("sparkConf") or {}, context)
+    ours = not kubeflow.is_kubeflow(document)
+    conf = document["spec"].get("sparkConf") or {}
+    grown = policy.grown(conf if ours else {**conf, **kubeflow.sizes_as_properties(document["spec"])}, context)
     if grown:
         shown = ", ".join(f"{key}={value}" for key, value in sorted(grown.items()))
         logger.info("an earlier try ran out of memory; this one has %s", shown)
-    return _with_conf(document, grown)
+    return _with_conf(document, grown) if ours else kubeflow.with_sizes(document, grown)
 
 
 def with_lineage(document: JsonObject, context: "Context", *, parent: bool, transport: bool) -> JsonObject:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, conf
 from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException
 
-from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -33,9 +32,10 @@ class SparkApplicationSensor(BaseSensorOperator):
     Args:
         name: Of the application, which need not exist yet.
         namespace: None for the connection's.
-        expects: A state word, or several of which one is enough.
+        expects: A state word of the resource, or several of which one is enough; by default success.
         kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
-        api_version: Of the resource; where the cluster does not serve it, another one that it serves.
+        api_version: Of the resource, that of Kubeflow's operator included; where the cluster does not serve the
+            version, another one that it serves.
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
         **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
             an application that does not exist yet; one that exists is watched. `mode` has no effect.
@@ -52,7 +52,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         *,
         name: str,
         namespace: str | None = None,
-        expects: str | Iterable[str] = ApplicationState.SUCCEEDED,
+        expects: str | Iterable[str] | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
         api_version: str = "spark.apache.org/v1",
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
@@ -61,9 +61,9 @@ class SparkApplicationSensor(BaseSensorOperator):
         super().__init__(**kwargs)
         self.name = name
         self.namespace = namespace
-        self.expects = _states(expects)
         self.kubernetes_conn_id = kubernetes_conn_id
         self.api_version = _known(api_version)
+        self.expects = _states(expects, api_version)
         self.deferrable = deferrable
 
     def execute(self, context: "Context") -> str:  # noqa: ARG002 - Airflow's signature
@@ -127,18 +127,21 @@ class SparkApplicationSensor(BaseSensorOperator):
 
 
 def _known(api_version: str) -> str:
-    known = [f"{GROUP}/{version}" for version in VERSIONS]
+    known = [f"{dialect.group}/{version}" for dialect in DIALECTS for version in dialect.versions]
     if api_version not in known:
         raise ValueError(f"api_version must be one of {', '.join(known)}, not {api_version!r}")
     return api_version
 
 
-def _states(expects: str | Iterable[str]) -> list[str]:
+def _states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
+    dialect = dialect_of(api_version)
+    if expects is None:
+        return [str(dialect.success)]
     words = [expects] if isinstance(expects, str) else list(expects)
-    unknown = sorted(set(words) - set(ApplicationState))
+    unknown = sorted(set(words) - set(dialect.states))
     if unknown or not words:
         raise ValueError(
             f"expects must name states of an application, not {', '.join(map(repr, unknown)) or 'nothing'}; "
-            f"there are {', '.join(ApplicationState)}"
+            f"there are {', '.join(dialect.states)}"
         )
     return sorted(map(str, words))

@@ -1,13 +1,16 @@
+import json
+
 import pytest
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
 
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
     SparkApplicationFailed,
 )
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
-from tests.cluster import NAMESPACE, fail, run_on
+from tests.cluster import NAMESPACE, Cluster, fail, run_on
 from tests.task import TaskInstance, defer, run, when_told
 
 
@@ -87,3 +90,37 @@ def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
 def test_a_word_that_is_no_state_is_refused_while_the_dag_is_parsed(expects):
     with pytest.raises(ValueError, match=r"expects must name states .*; there are Submitted"):
         SparkApplicationSensor(task_id="wait", name="pi", expects=expects)
+
+
+@pytest.fixture
+def kubeflow(monkeypatch):
+    with Cluster(dialect=KUBEFLOW).running() as cluster:
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        yield cluster
+
+
+def test_an_application_of_kubeflow_is_waited_for_by_its_own_words(kubeflow, sensor):
+    kubeflow.create("pi")
+    assert run(sensor(api_version="sparkoperator.k8s.io/v1beta2"), TaskInstance()) == "COMPLETED"
+
+
+def test_any_state_of_kubeflow_can_be_expected(kubeflow, sensor):
+    kubeflow.script = run_on
+    kubeflow.create("pi")
+    expects = ["RUNNING", "FAILED"]
+    assert run(sensor(api_version="sparkoperator.k8s.io/v1beta2", expects=expects), TaskInstance()) == "RUNNING"
+
+
+def test_a_failure_of_kubeflow_fails_the_sensor(kubeflow, sensor):
+    kubeflow.script = fail
+    kubeflow.create("pi")
+    with pytest.raises(SparkApplicationFailed, match=r"jobs/pi .*exit code 3"):
+        run(sensor(api_version="sparkoperator.k8s.io/v1beta2"), TaskInstance())
+
+
+def test_a_word_of_the_other_operator_is_refused_while_the_dag_is_parsed():
+    with pytest.raises(ValueError, match=r"not 'Succeeded'; there are SUBMITTED"):
+        SparkApplicationSensor(
+            task_id="wait", name="pi", expects="Succeeded", api_version="sparkoperator.k8s.io/v1beta2"
+        )

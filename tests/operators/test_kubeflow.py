@@ -1,0 +1,317 @@
+"""The same operator for a SparkApplication of Kubeflow's operator."""
+
+import json
+import logging
+from datetime import timedelta
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationFailed,
+    SparkApplicationTimedOut,
+    SparkInfrastructureFailed,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.operators.parameters import Parameters
+from airflow_provider_spark_operator.retry_policy import STORE_KEY, SparkRetryPolicy
+from airflow_provider_spark_operator.testing.applications import (
+    fail,
+    run_on,
+    run_out_of_memory,
+    stay_submitted,
+    succeed,
+)
+from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
+from tests.operators.tasks import operator
+from tests.task import TaskInstance, defer, fire, run, stored
+
+SOON = timedelta(milliseconds=500)
+DOCUMENT = {
+    "apiVersion": "sparkoperator.k8s.io/v1beta2",
+    "kind": "SparkApplication",
+    "spec": {
+        "type": "Python",
+        "sparkVersion": "4.0.0",
+        "mainApplicationFile": "local:///opt/job.py",
+        "driver": {"cores": 1},
+        "executor": {"instances": 2},
+    },
+}
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        yield cluster
+
+
+@pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
+def deferrable(request):
+    return request.param
+
+
+def task(deferrable=True, **parameters):
+    return operator(deferrable, **{"application": DOCUMENT, **parameters})
+
+
+def with_spec(**changes):
+    return {**DOCUMENT, "spec": {**DOCUMENT["spec"], **changes}}
+
+
+def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
+    task_instance = TaskInstance()
+    with caplog.at_level(logging.INFO):
+        assert run(task(deferrable), task_instance) == "pi"
+    xcoms = task_instance.xcoms
+    assert (xcoms["namespace"], xcoms["state"], xcoms["attempts"]) == (NAMESPACE, "COMPLETED", 1)
+    assert xcoms["application_id"] == cluster.application()["status"]["sparkApplicationId"]
+    assert "driver | Pi is roughly 3.14" in caplog.text
+
+
+def test_states_and_executors_are_told_while_it_runs(cluster, caplog):
+    cluster.script = run_on
+    with caplog.at_level(logging.INFO), pytest.raises(SparkApplicationTimedOut):
+        run(task(False, execution_timeout=SOON), TaskInstance())
+    assert "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text
+
+
+def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
+    cluster.script = fail
+    with pytest.raises(SparkApplicationFailed) as caught:
+        run(task(deferrable), TaskInstance())
+    for part in ("SparkApplication jobs/pi failed in state FAILED: ", "exit code 3 (Error)", '"something went wrong"'):
+        assert part in str(caught.value)
+    assert caught.value.state == "FAILED"
+
+
+def test_a_driver_out_of_memory_is_told_with_kubeflows_fields(cluster):
+    cluster.script = run_out_of_memory
+    with pytest.raises(SparkApplicationFailed, match=r"raise spec\.driver\.memory or spec\.driver") as caught:
+        run(task(), TaskInstance())
+    assert (caught.value.retry_worthy, caught.value.out_of_memory) == (False, ("driver",))
+
+
+async def be_evicted(application):
+    application.start()
+    status = {"phase": "Failed", "reason": "Evicted", "message": "the node was low on memory"}
+    application.set_driver_status(status)
+    application.enter("FAILING", "FAILED", message="driver container status missing")
+
+
+def test_the_driver_pod_that_is_kept_tells_of_an_eviction(cluster, deferrable):
+    cluster.script = be_evicted
+    with pytest.raises(SparkInfrastructureFailed, match="evicted from its node: the node was low on memory"):
+        run(task(deferrable), TaskInstance())
+
+
+async def lose_the_driver(application):
+    application.start()
+    application.delete_driver()
+    application.enter("FAILING", "FAILED", message="driver pod not found")
+
+
+def test_a_driver_that_nobody_saw_end_is_no_failure_of_the_program(cluster):
+    cluster.script = lose_the_driver
+    with pytest.raises(SparkInfrastructureFailed, match="driver pod not found"):
+        run(task(), TaskInstance())
+
+
+async def be_refused(application):
+    message = "failed to submit spark application: failed to run spark-submit: no such image"
+    application.enter("SUBMISSION_FAILED", message=message)
+    application.enter("FAILED")
+
+
+def test_a_submission_that_failed_is_a_failure_of_scheduling(cluster, deferrable):
+    cluster.script = be_refused
+    with pytest.raises(SparkSchedulingFailed, match="failed to run spark-submit: no such image"):
+        run(task(deferrable), TaskInstance())
+
+
+async def fail_once(application):
+    application.start()
+    application.log.write("first attempt")
+    application.enter("FAILING", driver=application.end_driver(1))
+    application.delete_driver()
+    application.enter("PENDING_RERUN", "SUBMITTED")
+    application.start_driver(executors=2)
+    application.enter("RUNNING")
+    application.enter("SUCCEEDING", driver=application.end_driver(0))
+    application.enter("COMPLETED")
+
+
+def test_a_rerun_by_the_operator_is_waited_for(cluster, deferrable):
+    cluster.script = fail_once
+    task_instance = TaskInstance()
+    policy = {"type": "OnFailure", "onFailureRetries": 1, "onFailureRetryInterval": 5}
+    assert run(task(deferrable, application=with_spec(restartPolicy=policy)), task_instance) == "pi"
+    assert task_instance.xcoms["attempts"] == 2
+
+
+def test_a_deletion_is_a_failure_of_its_own(cluster):
+    async def vanish(application):
+        await run_on(application)
+        cluster.store.delete(cluster.kind, NAMESPACE, "pi")
+
+    cluster.script = vanish
+    with pytest.raises(SparkApplicationDeleted):
+        run(task(), TaskInstance())
+
+
+def test_the_next_try_takes_a_running_application_over(cluster):
+    cluster.script = run_on
+    first = TaskInstance()
+    defer(task(), first)
+    deferred = defer(task(), first.next_try())
+    assert deferred.trigger.uid == cluster.application()["metadata"]["uid"]
+    assert deferred.trigger.api_version == "sparkoperator.k8s.io/v1beta2"
+
+
+def test_the_next_try_after_a_failure_starts_anew(cluster):
+    cluster.script = fail
+    first = TaskInstance()
+    with pytest.raises(SparkApplicationFailed):
+        run(task(), first)
+    failed = cluster.application()["metadata"]["uid"]
+    cluster.script = succeed
+    assert run(task(), first.next_try()) == "pi"
+    assert cluster.application()["metadata"]["uid"] != failed
+
+
+def test_what_takes_too_long_is_cancelled(cluster):
+    cluster.script = run_on
+    with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
+        run(task(False, execution_timeout=SOON), TaskInstance())
+    assert cluster.applications() == []
+
+
+def test_a_resumed_task_knows_its_dialect(cluster):
+    task_instance = TaskInstance()
+    event = fire(stored(defer(task(), task_instance).trigger))
+    assert event["api_version"] == "sparkoperator.k8s.io/v1beta2"
+    resumed = task()
+    assert resumed.resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
+    notes = cluster.application()["metadata"]["annotations"]
+    assert notes["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
+    assert resumed.link_target.driver_pod == "pi-driver"
+
+
+def test_a_document_that_kubeflow_would_refuse_is_not_sent(cluster):
+    with pytest.raises(AirflowFailException, match=r"not valid: spec\.type: must be one of"):
+        run(task(application=with_spec(type="python")), TaskInstance())
+    assert cluster.applications() == []
+
+
+def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch):
+    with ScriptedCluster().running() as cluster:
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        cluster.script = stay_submitted
+        with pytest.raises(SparkApplicationError, match=r"does not know SparkApplication of .*helm install"):
+            run(task(), TaskInstance())
+
+
+PARAMETERS = {
+    "image": "registry/spark:4.1.0",
+    "arguments": [1, "two"],
+    "conf": {"spark.eventLog.enabled": True},
+    "service_account": "spark",
+    "driver_cores": 2,
+    "driver_memory": "4g",
+    "executor_cores": "3",
+    "executor_memory": "8g",
+    "executor_instances": 5,
+    "files": ["s3a://b/one.csv"],
+}
+
+
+def test_parameters_go_into_kubeflows_fields():
+    spec = Parameters(**PARAMETERS).over(with_spec(deps={"files": ["s3a://b/zero.csv"]}))["spec"]
+    assert spec == {
+        **DOCUMENT["spec"],
+        "image": "registry/spark:4.1.0",
+        "arguments": ["1", "two"],
+        "sparkConf": {"spark.eventLog.enabled": "true"},
+        "driver": {"cores": 2, "memory": "4g", "serviceAccount": "spark"},
+        "executor": {"cores": 3, "memory": "8g", "instances": 5},
+        "deps": {"files": ["s3a://b/zero.csv", "s3a://b/one.csv"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "program"),
+    [
+        (
+            {"py_file": "s3a://b/a.py", "py_files": ["s3a://b/b.py"]},
+            {"type": "Python", "mainApplicationFile": "s3a://b/a.py", "deps": {"pyFiles": ["s3a://b/b.py"]}},
+        ),
+        ({"py_files": ["local:///a.py"]}, {"type": "Python", "mainApplicationFile": "local:///a.py"}),
+        (
+            {"main_class": "A", "jars": ["local:///a.jar", "local:///b.jar"]},
+            {
+                "type": "Java",
+                "mainClass": "A",
+                "mainApplicationFile": "local:///a.jar",
+                "deps": {"jars": ["local:///b.jar"]},
+            },
+        ),
+        ({"jars": "local:///b.jar"}, {"deps": {"jars": ["local:///b.jar"]}}),
+    ],
+)
+def test_what_to_run_goes_into_kubeflows_fields(parameters, program):
+    assert Parameters(**parameters).over(DOCUMENT)["spec"] == {**DOCUMENT["spec"], **program}
+
+
+def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it():
+    bare = {**DOCUMENT, "spec": {"type": "Python", "mainApplicationFile": "local:///a.py"}}
+    assert Parameters(image="spark:4.1.0").over(bare)["spec"]["sparkVersion"] == "4.1.0"
+
+
+def test_a_part_that_is_no_object_is_named():
+    with pytest.raises(AirflowFailException, match=r"spec\.driver: must be an object"):
+        Parameters(driver_cores=1).over(with_spec(driver="big"))
+
+
+def test_files_beside_the_dag_need_a_place_to_upload_to(cluster, tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text("print(1)")
+    with pytest.raises(AirflowFailException, match=r"Kubeflow's SparkApplication carries none.*set upload_to"):
+        run(task(py_file=str(script)), TaskInstance())
+    run(task(py_file=str(script), upload_to=f"file://{tmp_path}/store", download_from="s3a://jobs"), TaskInstance())
+    main = cluster.application()["spec"]["mainApplicationFile"]
+    assert main.startswith("s3a://jobs/")
+    assert main.endswith("/job.py")
+
+
+def test_airflow_can_stand_for_kubeflows_restarts(cluster):
+    policy = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
+    made = task(application=with_spec(restartPolicy=policy), restarts="airflow")
+    assert (made.retries, made.retry_delay.total_seconds()) == (3, 7)
+    run(made, TaskInstance())
+    assert cluster.application()["spec"]["restartPolicy"] == {"type": "Never"}
+
+
+def test_restarts_of_both_draw_a_warning(cluster, caplog):
+    policy = {"type": "OnFailure", "onFailureRetries": 2}
+    run(task(application=with_spec(restartPolicy=policy), retries=3), TaskInstance())
+    assert "together up to 12 attempts" in caplog.text
+
+
+def test_memory_grows_in_kubeflows_field(cluster):
+    class Store(dict):
+        def set(self, key, value):
+            self[key] = value
+
+    grown = task(application=with_spec(driver={"memory": "2g"}), retry_policy=SparkRetryPolicy(memory_growth=1.5))
+    context = {"ti": TaskInstance(), "task_state_store": Store({STORE_KEY: {"driver": 1.5}})}
+    grown.wait_for_completion = False
+    grown.execute(context)
+    spec = cluster.application()["spec"]
+    assert spec["driver"] == {"memory": "3072m"}
+    assert "sparkConf" not in spec
