@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e faults docs bench clean
+.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e faults contract docs bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -49,11 +49,16 @@ e2e: $(stamp) ## Run applications, the controller and pods on a real node (E2E_K
 faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
 
+contract: $(stamp) ## Hold the local API server to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
+	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest tests/contract; \
+	else echo "make contract: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
+
 docs: $(stamp) ## Write the pages that are made from code and data
 	@for page in draw_states list_differences list_fields; do $(bin)/python docs/$$page.py; done
 
-bench: $(stamp) ## Measure: how fast a driver is built beside one spark-submit
-	@exec $(bin)/python -m bench.driver
+bench: $(stamp) ## Measure: a driver beside spark-submit, the local API server beside a real one (KUBEBUILDER_ASSETS)
+	@$(bin)/python -m bench.driver
+	@exec $(bin)/python -m bench.local_api
 
 check: $(stamp) ## Lint, types, import directions
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
