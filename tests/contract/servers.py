@@ -26,6 +26,7 @@ from airflow_provider_spark_operator.local.api.requests import WriteOptions
 from airflow_provider_spark_operator.local.api.resources import create
 from airflow_provider_spark_operator.local.api.server import ApiServer
 from airflow_provider_spark_operator.local.api.store import Store
+from airflow_provider_spark_operator.local.api.tls import issue_identity
 from tests.local.api.conftest import RecordedLogs
 
 START_SECONDS = 90
@@ -51,18 +52,21 @@ class Server:
 
 
 @asynccontextmanager
-async def local_server() -> AsyncIterator[Server]:
-    """A local API server without a node, with the namespace `default`."""
+async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
+    """A local API server without a node; behind TLS, with its certificates in a folder, where one is given."""
     store = Store()
     kinds = KindRegistry(store)
     served = kinds.find("", "v1", NAMESPACES.plural)
     for name in ("default", "kube-system"):
         create(store, served, None, {"metadata": {"name": name}}, WriteOptions())
     token = secrets.token_urlsafe(16)
-    server = ApiServer(store, kinds, token=token, tls=None, logs=RecordedLogs())
+    identity = issue_identity(folder) if folder else None
+    tls = identity.server_context() if identity else None
+    server = ApiServer(store, kinds, token=token, tls=tls, logs=RecordedLogs())
     port = await server.start()
     try:
-        yield Server("local", f"http://127.0.0.1:{port}", token)
+        scheme = "https" if tls else "http"
+        yield Server("local", f"{scheme}://127.0.0.1:{port}", token, _unverified() if tls else None)
     finally:
         await server.stop()
 
@@ -93,7 +97,7 @@ def started_server(assets: Path) -> Iterator[Server]:
         _await_ready(server, folder)
         if (assets / "kube-controller-manager").exists():
             kubeconfig = folder / "kubeconfig"
-            kubeconfig.write_text(yaml.safe_dump(_kubeconfig(server)))
+            kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(server)))
             _start(stack, folder, assets / "kube-controller-manager", *_manager_arguments(folder, kubeconfig))
         yield server
 
@@ -178,7 +182,8 @@ def _write_keys(folder: Path, token: str) -> None:
     (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n")
 
 
-def _kubeconfig(server: Server) -> dict[str, Any]:
+def kubeconfig_of(server: Server) -> dict[str, Any]:
+    """A kubeconfig that leads to a server by its token."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
