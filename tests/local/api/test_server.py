@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from tests.local.api.builders import CONFIG_MAPS, PODS, Api, config_map, pod
@@ -57,12 +59,37 @@ async def test_a_verb_that_a_resource_has_not_is_refused(api: Api, method: str, 
     assert reply.refusal == (405, "MethodNotAllowed")
 
 
-@pytest.mark.parametrize("subresource", ["exec", "attach", "portforward", "proxy", "ephemeralcontainers"])
-async def test_what_only_a_real_cluster_has_says_so(api: Api, subresource: str) -> None:
+NOT_THERE = {
+    f"{PODS}/a/exec": "`pods/exec`",
+    f"{PODS}/a/attach": "`attach`",
+    f"{PODS}/a/portforward": "`portforward`",
+    f"{PODS}/a/proxy": "`proxy`",
+    f"{PODS}/a/ephemeralcontainers": "`ephemeralcontainers`",
+    f"{PODS}/a/resize": "`resize`",
+    "/api/v1/namespaces/default/serviceaccounts/default/token": "`serviceaccounts/token`",
+    "/api/v1/watch/namespaces/default/pods": "`/watch`",
+    "/metrics": "`/metrics`",
+    "/logs": "`/logs`",
+    "/debug": "`/debug`",
+}
+
+
+@pytest.mark.parametrize(("path", "documented"), NOT_THERE.items())
+async def test_what_only_a_real_cluster_has_says_so_as_documented(api: Api, path: str, documented: str) -> None:
     await api.created(PODS, pod("a"))
-    reply = await api.get(f"{PODS}/a/{subresource}")
+    reply = await api.get(path)
     assert reply.refusal == (501, "NotImplemented")
-    assert f"pods/{subresource}" in reply.body["message"]
+    assert "is not part of the local cluster" in reply.body["message"].replace("are not", "is not")
+    page = (Path(__file__).parents[3] / "docs" / "local.md").read_text(encoding="utf-8")
+    section = page.partition("### What is not there")[2].partition("###")[0]
+    assert documented in section
+
+
+@pytest.mark.parametrize(
+    "path", ["/apis/apps/v1/namespaces/default/deployments", "/apis/batch/v1/namespaces/default/jobs"]
+)
+async def test_kinds_that_do_not_exist_are_not_found(api: Api, path: str) -> None:
+    assert (await api.get(path)).status == 404
 
 
 @pytest.mark.parametrize(
