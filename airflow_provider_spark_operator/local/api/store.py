@@ -317,11 +317,7 @@ class Store:
         self._feed(kind).publish(place[0], event)
 
     def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
-        """Write a change to the journal, before it is one.
-
-        Raises:
-            ApiStatusError: 500, as where etcd refuses: the object is too large, or the disk is full.
-        """
+        """Write a change to the journal, before it is one; 500, as etcd's, for what is too large or has no room."""
         if document is not None and size_of(document) > MAX_OBJECT_BYTES:
             raise ApiStatusError(500, "", "etcdserver: request is too large")
         if self.journal is None:
