@@ -44,7 +44,17 @@ HEAVY = (
 )
 
 
-@pytest.mark.parametrize("name", ["operators.spark_application", "sensors.spark_application", "exceptions"])
+LIGHT = (
+    "operators.spark_application",
+    "sensors.spark_application",
+    "decorators.spark_application",
+    "links.spark_application",
+    "retry_policy",
+    "exceptions",
+)
+
+
+@pytest.mark.parametrize("name", LIGHT)
 def test_a_dag_file_loads_no_client_and_no_models(name):
     program = f"""
 import sys

@@ -5,11 +5,16 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow.sdk.exceptions import AirflowNotFoundException
+
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
+from airflow_provider_spark_operator.hooks.spark import access_from_connection
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
     from airflow_provider_spark_operator.follow.cancel import CancelOutcome
     from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -79,6 +84,37 @@ class Engagement:
 
         async with await open_client(self.access) as client:
             return await cancel_try(client, self.stamp, self.namespace, self.resource)
+
+
+def engage(
+    conn_id: str | None, task_instance: "RuntimeTaskInstanceProtocol", namespace: str | None, api_version: object
+) -> Engagement:
+    """What this try of a task has on its hands.
+
+    Args:
+        conn_id: The connection; read here, as it cannot be in a signal handler.
+        task_instance: Of the try.
+        namespace: None for the connection's.
+        api_version: Of the application; None for the default.
+
+    Raises:
+        AirflowNotFoundException: There is no such connection.
+        AirflowFailException: The connection contradicts itself.
+    """
+    from airflow_provider_spark_operator.follow.cancel_try import resource_of
+    from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+    try:
+        access, exists = access_from_connection(conn_id, required=True), True
+    except AirflowNotFoundException:
+        access, exists = access_from_connection(conn_id), False
+    return Engagement(
+        access=access,
+        stamp=stamp_of(task_instance),
+        namespace=namespace,
+        resource=resource_of(str(api_version or "")),
+        connection_exists=exists,
+    )
 
 
 def cancellation_sentence(outcomes: "Mapping[ApplicationReference, CancelOutcome]") -> str:

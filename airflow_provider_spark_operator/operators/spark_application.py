@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
 from airflow.sdk.exceptions import (
     AirflowFailException,
-    AirflowNotFoundException,
     AirflowTaskTimeout,
     TaskDeferralError,
     TaskDeferralTimeout,
@@ -18,7 +17,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
 )
-from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
 from airflow_provider_spark_operator.links.spark_application import (
     DriverLogLink,
     LinkTarget,
@@ -26,16 +25,10 @@ from airflow_provider_spark_operator.links.spark_application import (
     SparkUILink,
 )
 from airflow_provider_spark_operator.operators import document as documents
-from airflow_provider_spark_operator.operators import requests, results, tries
 from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application, with_restarts
-from airflow_provider_spark_operator.operators.kill import Engagement, timed_out
 from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
 from airflow_provider_spark_operator.operators.parameters import Parameters
-from airflow_provider_spark_operator.operators.preparation import Sender, prepared
-from airflow_provider_spark_operator.operators.start import trigger_arguments
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.loop import LoopThread
 
 if TYPE_CHECKING:
     import os
@@ -45,9 +38,14 @@ if TYPE_CHECKING:
 
     from airflow_provider_spark_operator.follow.submit import Submission
     from airflow_provider_spark_operator.operators.document import JsonObject, Model
+    from airflow_provider_spark_operator.operators.kill import Engagement
+    from airflow_provider_spark_operator.operators.preparation import Sender
     from airflow_provider_spark_operator.operators.shipment import LocalFile
+    from airflow_provider_spark_operator.triggers.event import ApplicationEvent
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 
+_INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
+_INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info", fallback=False)
 # The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
 _DEFERRAL_SLACK = timedelta(seconds=60)
 
@@ -81,6 +79,7 @@ class SparkApplicationOperator(BaseOperator):
         executor_cores: Of each executor.
         executor_memory: Of each executor, with its unit.
         executor_instances: How many executors.
+        cluster: The name of a SparkCluster (or `<namespace>/<name>`) whose workers run the executors, in place of pods.
         upload_to: The URL of a folder (`s3://connection@bucket/jobs`) for local files that are too large for a
             config map, or no text.
         download_from: The same folder as the driver reads it, where that is not `upload_to` (with `s3a` for `s3`).
@@ -143,6 +142,7 @@ class SparkApplicationOperator(BaseOperator):
         executor_cores: int | str | None = None,
         executor_memory: str | None = None,
         executor_instances: int | str | None = None,
+        cluster: str | None = None,
         upload_to: str | None = None,
         download_from: str | None = None,
         name: str | None = None,
@@ -153,8 +153,8 @@ class SparkApplicationOperator(BaseOperator):
         delete_on_kill: bool = True,
         get_logs: bool = True,
         restarts: str = restarting.CLUSTER,
-        openlineage_inject_parent_job_info: bool = tries.INJECT_PARENT,
-        openlineage_inject_transport_info: bool = tries.INJECT_TRANSPORT,
+        openlineage_inject_parent_job_info: bool = _INJECT_PARENT,
+        openlineage_inject_transport_info: bool = _INJECT_TRANSPORT,
         start_from_trigger: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -178,6 +178,7 @@ class SparkApplicationOperator(BaseOperator):
         self.executor_cores = executor_cores
         self.executor_memory = executor_memory
         self.executor_instances = executor_instances
+        self.cluster = cluster
         self.upload_to = upload_to
         self.download_from = download_from
         self.name = name
@@ -191,7 +192,10 @@ class SparkApplicationOperator(BaseOperator):
         if problems:
             raise ValueError("; ".join(problems))
         self.start_from_trigger = start_from_trigger
-        self.start_trigger_args = trigger_arguments(self, self._parameters()) if start_from_trigger else None
+        if start_from_trigger:
+            from airflow_provider_spark_operator.operators.start import trigger_arguments
+
+            self.start_trigger_args = trigger_arguments(self, self._parameters())
         check_unless_template(name, documents.name_problem)
         check_unless_template(namespace, documents.namespace_problem)
         self.link_target: LinkTarget | None = None
@@ -223,13 +227,18 @@ class SparkApplicationOperator(BaseOperator):
 
     def execute(self, context: "Context") -> str:
         """Submit, or take over, and wait; see the class."""
+        from airflow_provider_spark_operator.operators import requests, results
+        from airflow_provider_spark_operator.triggers.loop import LoopThread
+
         deadline = datetime.now(UTC) + self.execution_timeout if self.execution_timeout else None
         document = self._document()
         engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
             document = self._submitted(document, engagement, context)
             with LoopThread() as loop:
-                submission = self._submit(loop, engagement, document)
+                submission = requests.submit(loop, engagement, document)
+                if engagement.stop_requested:  # the signal came before there was anything to delete
+                    self.on_kill()
                 reference = submission.reference
                 self.link_target = results.link_target(document, reference.namespace, reference.name, reference.uid)
                 self._push(context, namespace=reference.namespace, uid=reference.uid)
@@ -247,6 +256,8 @@ class SparkApplicationOperator(BaseOperator):
 
     def execute_complete(self, context: "Context", event: Mapping[str, Any] | None = None) -> str:
         """End as the application did, once the trigger has fired."""
+        from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+
         told = ApplicationEvent.from_payload(event or {})
         return self._conclude(context, self._engage(context, told.namespace, told.api_version), told)
 
@@ -277,12 +288,15 @@ class SparkApplicationOperator(BaseOperator):
         document = documents.blank() if self.application is None else documents.parse(self.application)
         return documents.overlay(document, name=self.name, namespace=self.namespace)
 
-    def _submitted(self, document: "JsonObject", engagement: Engagement, context: "Context") -> "JsonObject":
+    def _submitted(self, document: "JsonObject", engagement: "Engagement", context: "Context") -> "JsonObject":
         """The application as this try submits it.
 
         Raises:
             AirflowException: A parameter or a file is wrong, or a file could not be uploaded.
         """
+        from airflow_provider_spark_operator.operators import tries
+        from airflow_provider_spark_operator.operators.preparation import prepared
+
         sender = self._sender(document, engagement)
         document = prepared(document, self._parameters(), sender)
         document = tries.restarted_by_one(document, self.restarts, self.retries or 0)
@@ -297,7 +311,9 @@ class SparkApplicationOperator(BaseOperator):
     def _parameters(self) -> Parameters:
         return Parameters(**{name: getattr(self, name) for name in PARAMETERS})
 
-    def _sender(self, document: "JsonObject", engagement: Engagement) -> Sender:
+    def _sender(self, document: "JsonObject", engagement: "Engagement") -> "Sender":
+        from airflow_provider_spark_operator.operators.preparation import Sender
+
         stamp = engagement.stamp
         return Sender(
             application=document["metadata"].get("name") or stamp.default_name(),
@@ -308,7 +324,7 @@ class SparkApplicationOperator(BaseOperator):
             generated=self._generated(engagement),
         )
 
-    def _generated(self, engagement: Engagement) -> "tuple[LocalFile, ...]":  # noqa: ARG002 - for a function's task
+    def _generated(self, engagement: "Engagement") -> "tuple[LocalFile, ...]":  # noqa: ARG002 - for a function's task
         """Files to ship that lie nowhere; a task that makes its program of something else makes them here."""
         return ()
 
@@ -319,36 +335,19 @@ class SparkApplicationOperator(BaseOperator):
         except AirflowFailException:
             return {"metadata": {"namespace": self.namespace}}
 
-    def _engage_unknown(self, context: "Context") -> Engagement:
+    def _engage_unknown(self, context: "Context") -> "Engagement":
         """Engage where no event tells what was submitted."""
         document = self._known_document()
         return self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
 
-    def _engage(self, context: "Context", namespace: str | None, api_version: object) -> Engagement:
-        from airflow_provider_spark_operator.follow.cancel_try import resource_of
-        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+    def _engage(self, context: "Context", namespace: str | None, api_version: object) -> "Engagement":
+        from airflow_provider_spark_operator.operators.kill import engage
 
-        try:
-            access, exists = access_from_connection(self.kubernetes_conn_id, required=True), True
-        except AirflowNotFoundException:
-            access, exists = access_from_connection(self.kubernetes_conn_id), False
-        self._engagement = Engagement(
-            access=access,
-            connection_exists=exists,
-            stamp=stamp_of(context["ti"]),
-            namespace=namespace,
-            resource=resource_of(str(api_version or "")),
-        )
+        self._engagement = engage(self.kubernetes_conn_id, context["ti"], namespace, api_version)
         return self._engagement
 
-    def _submit(self, loop: LoopThread, engagement: Engagement, document: "JsonObject") -> "Submission":
-        submission = requests.submit(loop, engagement, document)
-        if engagement.stop_requested:  # the signal came before there was anything to delete
-            self.on_kill()
-        return submission
-
     def _trigger(
-        self, submission: "Submission", engagement: Engagement, deadline: datetime | None
+        self, submission: "Submission", engagement: "Engagement", deadline: datetime | None
     ) -> "SparkApplicationTrigger":
         from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 
@@ -365,9 +364,12 @@ class SparkApplicationOperator(BaseOperator):
             driver_log=self.get_logs,
         )
 
-    def _conclude(self, context: "Context", engagement: Engagement, event: ApplicationEvent) -> str:
+    def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> str:
         """Make of the event the task's end: its XComs, and its name or an exception."""
         from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+        from airflow_provider_spark_operator.operators import requests, results
+        from airflow_provider_spark_operator.triggers.event import EventKind
+        from airflow_provider_spark_operator.triggers.loop import LoopThread
 
         if event.kind is EventKind.TIMED_OUT:
             raise self._timed_out(engagement, event.sentence)
@@ -385,7 +387,9 @@ class SparkApplicationOperator(BaseOperator):
             requests.acknowledge(loop, engagement, reference)
         return event.name
 
-    def _timed_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
+    def _timed_out(self, engagement: "Engagement", sentence: str) -> SparkApplicationTimedOut:
+        from airflow_provider_spark_operator.operators.kill import timed_out
+
         return timed_out(engagement, sentence, self.execution_timeout, delete=self.delete_on_kill)
 
     def _push(self, context: "Context", **values: Any) -> None:

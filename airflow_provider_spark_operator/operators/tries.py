@@ -3,8 +3,6 @@
 import logging
 from typing import TYPE_CHECKING
 
-from airflow.sdk import conf
-
 from airflow_provider_spark_operator.operators import kubeflow, restarts
 from airflow_provider_spark_operator.operators.document import JsonObject
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
@@ -14,9 +12,6 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.retry_policy import RetryPolicy
 
 logger = logging.getLogger(__name__)
-
-INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
-INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info", fallback=False)
 
 
 def restarted_by_one(document: JsonObject, who: str, retries: int) -> JsonObject:
