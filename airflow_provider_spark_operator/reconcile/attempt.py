@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict,
 from airflow_provider_spark_operator.kube.resources import PODS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.files import read_templates
-from airflow_provider_spark_operator.reconcile.observe import owner_uids
+from airflow_provider_spark_operator.reconcile.observe import is_of_earlier_attempt, owner_uids
 from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 
 logger = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ async def create_attempt(
         attempt_id: the number of the attempt.
         operator_name: the value of the label by which the controller knows its own.
         drivers: the application's driver pods that exist, by a live read. One that bears another name than the
-            resource leads to now is deleted first: it is of an earlier attempt that was not seen to its end, or
-            the application was edited after an earlier pass.
+            resource leads to now, or that name but an earlier attempt's label, is deleted first: that attempt was
+            not seen to its end, or the application was edited after an earlier pass.
 
     Raises:
         NotYet: an object of an earlier attempt or pass is still going.
@@ -79,7 +79,10 @@ async def create_attempt(
         )
     family = _Family(client, application, operator_name, resources)
     name = resources.pod["metadata"]["name"]
-    return await _carry_out(family, next((pod for pod in drivers if pod["metadata"]["name"] != name), None))
+    outdated = (
+        pod for pod in drivers if pod["metadata"]["name"] != name or is_of_earlier_attempt(application, attempt_id, pod)
+    )
+    return await _carry_out(family, next(outdated, None))
 
 
 async def delete_attempt(

@@ -68,7 +68,7 @@ def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[Jso
     that is not being deleted and is the youngest is the current one.
     """
     candidates = [
-        pod for pod in drivers_of(application, pods) if not _is_of_earlier_attempt(application, attempt_id, pod)
+        pod for pod in drivers_of(application, pods) if not is_of_earlier_attempt(application, attempt_id, pod)
     ]
     fixed = application.spec.spark_conf.get(_APPLICATION_ID_KEY)
     expected = fixed or application_id(application.namespace, application.name, attempt_id)
@@ -79,6 +79,22 @@ def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[Jso
         return (_selector_label(pod) == expected, alive, metadata.get("creationTimestamp", ""))
 
     return max(candidates, key=rank, default=None)
+
+
+def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: JsonObject) -> bool:
+    """Whether the label says so, and neither the user has chosen that very id nor the pod is younger than the attempt.
+
+    An id that the user has fixed may look like that of another attempt, and the user may have taken it out since.
+    """
+    label = _selector_label(pod)
+    if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
+        return False
+    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
+    if all(application_id(application.namespace, application.name, each) != label for each in earlier):
+        return False
+    began = attempt_began(application.status) if application.status else None
+    created = read_time(pod["metadata"].get("creationTimestamp"))
+    return began is None or created is None or created < began.replace(microsecond=0)  # pods' times are whole seconds
 
 
 def observe(application: SparkApplication, pods: Iterable[JsonObject]) -> Observed:
@@ -94,22 +110,6 @@ def executors_of(driver: Mapping[str, Any], pods: Iterable[JsonObject]) -> tuple
     """The executors that this very driver has asked for."""
     selector = _selector_label(driver)
     return tuple(pod for pod in pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
-
-
-def _is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: JsonObject) -> bool:
-    """Whether the label says so, and neither the user has chosen that very id nor the pod is younger than the attempt.
-
-    An id that the user has fixed may look like that of another attempt, and the user may have taken it out since.
-    """
-    label = _selector_label(pod)
-    if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
-        return False
-    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
-    if all(application_id(application.namespace, application.name, each) != label for each in earlier):
-        return False
-    began = attempt_began(application.status) if application.status else None
-    created = read_time(pod["metadata"].get("creationTimestamp"))
-    return began is None or created is None or created < began.replace(microsecond=0)  # pods' times are whole seconds
 
 
 def _role(pod: Mapping[str, Any]) -> str | None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.observe import pod_selector
 from tests import builders
-from tests.reconcile.stage import QUICK, Stage, application, controlling
+from tests.reconcile.stage import IMAGE, QUICK, Stage, application, controlling
 
 State = ApplicationState
 EVERY_POD = pod_selector(QUICK.decisions.operator_name)
@@ -61,6 +62,14 @@ async def until_there(stage: Stage, name: str) -> None:
     await stage.until_true(there)
 
 
+async def until_attempt(stage: Stage, number: int) -> None:
+    async def there() -> bool:
+        labels = [pod["metadata"]["labels"] for pod in await stage.objects(PODS)]
+        return [each["spark-app-selector"] for each in labels] == [f"pi-{number}"]
+
+    await stage.until_true(there)
+
+
 @pytest.mark.parametrize(
     "edit",
     [{"spark.kubernetes.driver.pod.name": "another"}, {"spark.app.id": "another"}],
@@ -81,17 +90,21 @@ async def test_a_driver_that_was_created_before_an_edit_is_replaced_though_the_c
     assert blind.beside == [[]]
 
 
+@pytest.mark.parametrize(
+    "conf", [IMAGE, {**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}], ids=["named", "fixed"]
+)
 async def test_a_driver_of_an_attempt_that_was_not_seen_to_its_end_is_deleted_before_the_next_is_created(
-    stage: Stage,
+    stage: Stage, conf: dict[str, str]
 ) -> None:
     async with controlling(stage.client, stage.namespace):
-        await stage.submit(application(restart={"restartBackoffMillis": 0}))
+        await stage.submit(application(conf=conf, restart={"restartBackoffMillis": 0}))
         await stage.until_state(State.DRIVER_REQUESTED)
     # As the Apache operator leaves it that did not see the driver in its own cache.
     failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
-    again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), builders.NOW, "", trim=True)
+    later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods are whole seconds
+    again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
     await stage.patch({"status": again.to_document()}, subresource="status")
     blind = BlindClient(stage.client)
     async with controlling(blind, stage.namespace):  # type: ignore[arg-type]
-        await until_there(stage, "pi-1-driver")
+        await until_attempt(stage, 1)
     assert blind.beside == [[]]
