@@ -1,12 +1,9 @@
 """A container's environment and command line, as its pod describes them."""
 
-import re
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.kubelet.references import References
-
-_VARIABLE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 def container_environment(
@@ -45,14 +42,24 @@ def command_line(container: JsonObject, environment: Mapping[str, str]) -> tuple
 
 
 def expanded(text: str, environment: Mapping[str, str]) -> str:
-    """A text with `$(NAME)` replaced, `$$` as `$`, and references to unknown variables as they are."""
+    """A text with `$(NAME)` replaced, `$$` as `$`, and references to unknown variables as they are.
 
-    def replacement(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return "$"
-        return environment.get(match[1], match.group())
-
-    return _VARIABLE.sub(replacement, text)
+    The time it takes is that of reading the text once, whatever it is.
+    """
+    pieces: list[str] = []
+    position, last_end = 0, text.rfind(")")
+    while (start := text.find("$", position)) >= 0:
+        pieces.append(text[position:start])
+        following = text[start + 1 : start + 2]
+        if following == "(" and start < last_end:
+            end = text.index(")", start)
+            pieces.append(environment.get(text[start + 2 : end], text[start : end + 1]))
+            position = end + 1
+        else:
+            pieces.append("$")
+            position = start + (2 if following == "$" else 1)
+    pieces.append(text[position:])
+    return "".join(pieces)
 
 
 def _from_source(source: Mapping[str, Mapping[str, object]], references: References) -> dict[str, str]:

@@ -43,6 +43,7 @@ DEFAULT_IMAGES: tuple[ImageRule, ...] = (
 # As the reference of a distribution has it: [registry[:port]/]path[:tag][@digest].
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _REGISTRY = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::\d+)?"
+_LONGEST_REFERENCE = 1000
 _REFERENCE = re.compile(rf"(?:{_REGISTRY}/)?{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[a-z0-9+._-]+:[0-9a-f]+)?")
 
 
@@ -70,7 +71,8 @@ def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runti
         InvalidImage: it is no image's name.
         ImageMissing: no rule matches.
     """
-    if not _REFERENCE.fullmatch(image):
+    if len(image) > _LONGEST_REFERENCE or not _REFERENCE.fullmatch(image):
+        image = image if len(image) <= _LONGEST_REFERENCE else f"{image[:_LONGEST_REFERENCE]}…"
         raise InvalidImage(f'Failed to apply default image tag "{image}": couldn\'t parse image name "{image}"')
     name = _repository(image)
     for rule in rules:

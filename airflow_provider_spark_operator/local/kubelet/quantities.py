@@ -4,7 +4,10 @@ import math
 import re
 from decimal import Decimal
 
-_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?")
+_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?")
+# Beyond these no quantity is meant, and one would fill the memory with its digits.
+_LONGEST = 100
+_LARGEST_EXPONENT = 100
 _FACTORS = {
     "n": Decimal("1e-9"),
     "u": Decimal("1e-6"),
@@ -17,7 +20,7 @@ _FACTORS = {
 def parse_quantity(text: str | float) -> Decimal:
     """The number that a quantity stands for; raises ValueError if it is none."""
     match = _QUANTITY.fullmatch(str(text).strip())
-    if match is None:
+    if match is None or len(match[0]) > _LONGEST or abs(int((match[2] or "e0")[1:])) > _LARGEST_EXPONENT:
         message = f"{text!r} is not a quantity"
         raise ValueError(message)
     number, exponent, unit = match.groups()

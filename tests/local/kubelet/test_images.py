@@ -36,7 +36,9 @@ def test_other_images_have_no_runtime(image: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "image", ["", "None", "Not An Image", "spark:", "spark@sha256", "../spark", "spark/../x", "spark:a b"]
+    "image",
+    ["", "None", "Not An Image", "spark:", "spark@sha256", "../spark", "spark/../x", "spark:a b", "a." * 1_000_000],
+    ids=lambda image: image[:20],
 )
 def test_what_is_no_name_of_an_image_is_said_to_be_none(image: str) -> None:
     with pytest.raises(InvalidImage, match="couldn't parse image name"):

@@ -1,0 +1,34 @@
+import pytest
+
+from airflow_provider_spark_operator.local.kubelet.environment import expanded
+
+VARIABLES = {"A": "a", "B": "$(A)", "with space": "s"}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("$(A)", "a"),
+        ("x$(A)y$(A)z", "xayaz"),
+        ("$(B)", "$(A)"),
+        ("$(NONE)", "$(NONE)"),
+        ("$(with space)", "s"),
+        ("$$(A)", "$(A)"),
+        ("$$$(A)", "$a"),
+        ("$$$$", "$$"),
+        ("$A $ $", "$A $ $"),
+        ("$", "$"),
+        ("$(A", "$(A"),
+        ("$(A $$ $(", "$(A $ $("),
+        (") $(A", ") $(A"),
+        ("$()", "$()"),
+        ("", ""),
+    ],
+)
+def test_references_to_variables_are_replaced(text: str, result: str) -> None:
+    assert expanded(text, VARIABLES) == result
+
+
+@pytest.mark.parametrize("text", ["$(" * 500_000, "$(" * 500_000 + ")", ")" + "$(" * 500_000, "$" * 1_000_000])
+def test_a_text_is_read_once_however_many_references_it_begins(text: str) -> None:
+    assert expanded(text, {}).rstrip("$") in (text, "")
