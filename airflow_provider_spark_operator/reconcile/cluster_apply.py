@@ -2,7 +2,7 @@
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import keep_selector
+from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import keep_fixed_fields
 from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_OPERATOR_NAME
@@ -49,7 +49,7 @@ async def _apply(client: KubeClient, cluster: SparkCluster, operator_name: str, 
     existing = await _find(client, document)
     if existing is not None:
         _check(existing, cluster, operator_name)
-        document = keep_selector(document, existing)
+        document = keep_fixed_fields(document, existing)
         # Binds the write to the very object that was looked at.
         document = {**document, "metadata": {**document["metadata"], "uid": existing["metadata"]["uid"]}}
     await client.patch(

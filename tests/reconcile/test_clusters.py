@@ -251,7 +251,7 @@ def stateful_set_of_the_apache_operator(**metadata: Any) -> JsonObject:
     }
 
 
-async def test_a_stateful_set_that_exists_keeps_its_selector(stage: Stage) -> None:
+async def test_a_stateful_set_that_exists_keeps_what_cannot_be_changed(stage: Stage) -> None:
     submitted = await submit(stage, cluster())
     uid = submitted["metadata"]["uid"]
     owner = {"apiVersion": "spark.apache.org/v1", "kind": "SparkCluster", "name": "cl", "uid": uid}
@@ -261,7 +261,7 @@ async def test_a_stateful_set_that_exists_keeps_its_selector(stage: Stage) -> No
         await until_state(stage, State.RUNNING_HEALTHY)
     master = await stage.client.get(STATEFUL_SETS, "cl-master", stage.namespace)
     assert master["spec"]["selector"] == {"matchLabels": {"spark-role": "master"}}
-    assert master["spec"]["podManagementPolicy"] == "Parallel"
+    assert master["spec"]["podManagementPolicy"] == "OrderedReady"
 
 
 async def test_what_a_cluster_has_left_is_the_next_ones_of_its_name(stage: Stage) -> None:

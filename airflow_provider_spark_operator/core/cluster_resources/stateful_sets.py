@@ -23,6 +23,8 @@ MASTER_SERVICE: Final = "master-svc"
 WORKER_SERVICE: Final = "worker-svc"
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
 
+_FIXED = ("selector", "serviceName", "podManagementPolicy", "volumeClaimTemplates")
+
 
 @dataclass(frozen=True)
 class _Plan:
@@ -86,15 +88,16 @@ def worker_stateful_set(frame: Frame) -> JsonObject:
     return _stateful_set(frame, plan)
 
 
-def keep_selector(document: JsonObject, existing: Mapping[str, JsonObject]) -> JsonObject:
-    """`document` with the selector of the StatefulSet that it is applied to, since that cannot be changed.
+def keep_fixed_fields(document: JsonObject, existing: Mapping[str, JsonObject]) -> JsonObject:
+    """`document` with those fields of the StatefulSet that it is applied to which Kubernetes lets nobody change.
 
-    The Apache operator selects pods by their role alone, as far as its StatefulSets exist.
+    The Apache operator selects pods by their role alone, and starts them one by one, as far as its StatefulSets exist.
     """
-    selector = (existing.get("spec") or {}).get("selector")
-    if document["kind"] != "StatefulSet" or not selector:
+    present = existing.get("spec")
+    if document["kind"] != "StatefulSet" or not present:
         return document
-    return {**document, "spec": {**document["spec"], "selector": selector}}
+    spec = {key: value for key, value in document["spec"].items() if key not in _FIXED}
+    return {**document, "spec": {**spec, **{key: present[key] for key in _FIXED if key in present}}}
 
 
 def _stateful_set(frame: Frame, plan: _Plan) -> JsonObject:
