@@ -75,7 +75,9 @@ def fire(trigger: BaseTrigger) -> Any:
 
 
 @contextmanager
-def when_told(text: str, act: Callable[[], object]) -> Iterator[None]:
+def when_told(
+    text: str, act: Callable[[], object], logger: logging.Logger = spark_application.logger
+) -> Iterator[None]:
     """Call `act` once, as soon as a trigger's log contains `text`."""
 
     class Listener(logging.Handler):
@@ -85,11 +87,11 @@ def when_told(text: str, act: Callable[[], object]) -> Iterator[None]:
                 act()
 
     done: list[logging.LogRecord] = []
-    listener, previous = Listener(), spark_application.logger.level
-    spark_application.logger.addHandler(listener)
-    spark_application.logger.setLevel(logging.INFO)
+    listener, previous = Listener(), logger.level
+    logger.addHandler(listener)
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:
-        spark_application.logger.removeHandler(listener)
-        spark_application.logger.setLevel(previous)
+        logger.removeHandler(listener)
+        logger.setLevel(previous)

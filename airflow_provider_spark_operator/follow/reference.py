@@ -1,4 +1,4 @@
-"""Which application is meant: its place, its name, and the uid that tells it from namesakes."""
+"""Which application, or SparkCluster, is meant: its place, its name, and the uid that tells it from namesakes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, R
 
 @dataclass(frozen=True)
 class ApplicationReference:
-    """One application, not its name: a later one of the same name has another uid."""
+    """One application, or SparkCluster, not its name: a later one of the same name has another uid."""
 
     namespace: str
     name: str
@@ -26,10 +26,10 @@ class ApplicationReference:
         return f"{self.resource.kind} {self.namespace}/{self.name}"
 
 
-def resource_of(api_version: str) -> ResourceType:
-    """The SparkApplication's kind in the group and version that an `apiVersion` names; v1 where it names none.
+def resource_of(api_version: str, kind: ResourceType = SPARK_APPLICATIONS) -> ResourceType:
+    """The kind in the group and version that an `apiVersion` names; its own where it names none.
 
     Whether a cluster serves it so is another question: see `follow.versions`.
     """
     group, _, version = api_version.partition("/")
-    return replace(SPARK_APPLICATIONS, group=group, version=version) if version else SPARK_APPLICATIONS
+    return replace(kind, group=group, version=version) if version else kind

@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects import kubeflow
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
+from airflow_provider_spark_operator.core.models.cluster_parse import validate_cluster_document
 from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TASK_INSTANCE_ID
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
@@ -31,7 +32,7 @@ from airflow_provider_spark_operator.kube.errors import (
     ServerError,
     Unreachable,
 )
-from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 __all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
@@ -76,7 +77,8 @@ async def submit(
 
     Args:
         client: For the cluster.
-        document: A SparkApplication of any dialect, in any version. Without a name it gets the stamp's default name.
+        document: A SparkApplication of any dialect, in any version, or a SparkCluster, of which one that runs counts
+            as live. Without a name it gets the stamp's default name.
         namespace: Where; None for the document's own, else the client's default.
         stamp: Whose it is. None for nobody's: it is created, never adopted.
         deletion_seconds: How long to wait for the deletion of an old one of the same name.
@@ -163,6 +165,8 @@ def _prepared(
 def _problems(body: JsonObject) -> list[Problem]:
     if dialect_of(body.get("apiVersion")) is KUBEFLOW:
         return kubeflow.problems(body)
+    if body.get("kind") == SPARK_CLUSTERS.kind:
+        return list(validate_cluster_document(body))
     return list(validate_document(body))
 
 
@@ -173,7 +177,8 @@ async def _in_served_version(client: KubeClient, body: JsonObject) -> ResourceTy
         KindNotServed: There is none.
         KubeError: The API could not be asked.
     """
-    wanted = resource_of(body["apiVersion"])
+    kind = SPARK_CLUSTERS if body["kind"] == SPARK_CLUSTERS.kind else SPARK_APPLICATIONS
+    wanted = resource_of(body["apiVersion"], kind)
     chosen = await served_version(client, wanted)
     tell_substitution(wanted, chosen, logger)
     body["apiVersion"] = chosen.api_version

@@ -11,8 +11,8 @@ from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.parameters import is_template
 
 
-def checked_application(application: Any) -> Any:
-    """`application` as Airflow can store and render it; a wrong type is refused while the DAG is parsed.
+def checked_application(application: Any, noun: str = "application") -> Any:
+    """`application`, or another `noun`, as Airflow can store and render it, if it is of a type that can be one.
 
     Raises:
         TypeError: It can be no application.
@@ -24,8 +24,7 @@ def checked_application(application: Any) -> Any:
     if application is None or isinstance(application, (str, Mapping, XComArg)):
         return application
     raise TypeError(
-        "application must be an object (dict), a model, YAML text or the path of a file, "
-        f"not {type(application).__name__}"
+        f"{noun} must be an object (dict), a model, YAML text or the path of a file, not {type(application).__name__}"
     )
 
 

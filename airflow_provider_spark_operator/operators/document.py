@@ -37,12 +37,13 @@ def is_file_name(text: str) -> bool:
     return "\n" not in text and text.endswith(FILE_EXTENSIONS)
 
 
-def read_source(path: str, environment: "jinja2.Environment") -> str:
+def read_source(path: str, environment: "jinja2.Environment", noun: str = "application") -> str:
     """The text of the file `path`, its template expressions not yet rendered.
 
     Args:
         path: Absolute, or relative to the DAG's folder or its `template_searchpath`.
         environment: The DAG's; its loader knows these folders.
+        noun: What the file holds, for messages.
 
     Raises:
         AirflowFailException: There is no such file, or it cannot be read.
@@ -57,10 +58,10 @@ def read_source(path: str, environment: "jinja2.Environment") -> str:
         return environment.loader.get_source(environment, path)[0]
     except TemplateNotFound as error:
         looked = ", ".join(folders(environment)) or "no folder"
-        raise AirflowFailException(f"application file {path!r} is not there; looked in {looked}") from error
+        raise AirflowFailException(f"{noun} file {path!r} is not there; looked in {looked}") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise AirflowFailException(f"application file {path!r} cannot be read: {reason}") from error
+        raise AirflowFailException(f"{noun} file {path!r} cannot be read: {reason}") from error
 
 
 def folders(environment: "jinja2.Environment") -> list[str]:
@@ -73,11 +74,12 @@ def blank() -> JsonObject:
     return {"apiVersion": API_VERSION, "kind": "SparkApplication", "spec": {}}
 
 
-def parse(source: object) -> JsonObject:
-    """The rendered `application` of an operator as an object of its own, which the caller may change.
+def parse(source: object, noun: str = "application") -> JsonObject:
+    """The rendered document of an operator as an object of its own, which the caller may change.
 
     Args:
         source: An object, a model, or YAML or JSON text.
+        noun: What it is, for messages.
 
     Raises:
         AirflowFailException: It is no object, or no YAML.
@@ -86,10 +88,10 @@ def parse(source: object) -> JsonObject:
 
     if is_model(source):
         return source.to_document()
-    value = _load(source) if isinstance(source, str) else source
+    value = _load(source, noun) if isinstance(source, str) else source
     if not isinstance(value, Mapping):
         raise AirflowFailException(
-            f"application must be an object with apiVersion, kind, metadata and spec, not {_named(value)}"
+            f"{noun} must be an object with apiVersion, kind, metadata and spec, not {_named(value)}"
         )
     return copy.deepcopy(dict(value))
 
@@ -133,7 +135,7 @@ def namespace_problem(namespace: object) -> str | None:
     )
 
 
-def _load(text: str) -> object:
+def _load(text: str, noun: str) -> object:
     import yaml
 
     from airflow_provider_spark_operator.bounded_yaml import load_all
@@ -145,11 +147,10 @@ def _load(text: str) -> object:
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
         # The error itself shows the line, and with it what may be a secret.
-        raise AirflowFailException(f"application is no valid YAML{place}: {problem}") from None
+        raise AirflowFailException(f"{noun} is no valid YAML{place}: {problem}") from None
     if len(documents) != 1:
-        raise AirflowFailException(
-            f"application holds {len(documents)} documents; give exactly one, a SparkApplication"
-        )
+        kind = "SparkApplication" if noun == "application" else "SparkCluster"
+        raise AirflowFailException(f"{noun} holds {len(documents)} documents; give exactly one, a {kind}")
     return documents[0]
 
 

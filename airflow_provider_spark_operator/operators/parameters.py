@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.operators.document import JsonObject
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"[1-9][0-9]*\Z")
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
+_CLUSTER = re.compile(r"([a-z0-9][-a-z0-9]{0,62}/)?[a-z][-a-z0-9]{0,44}\Z")
 _IMAGE = "spark.kubernetes.container.image"
 
 # Each is one key of `spec.sparkConf`.
@@ -51,6 +52,7 @@ class Parameters:
     executor_cores: int | str | None = None
     executor_memory: str | None = None
     executor_instances: int | str | None = None
+    cluster: str | None = None
 
     def problems(self, *, alone: bool = False) -> list[str]:
         """What is wrong, as far as it can be told before templates are rendered.
@@ -62,6 +64,7 @@ class Parameters:
         found += [_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
         found += [_list_problem(name, getattr(self, name)) for name in _LISTS]
         found.append(self._script_problem())
+        found.append(cluster_problem(self.cluster))
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append("say what to run: an application, or py_file, or main_class with jars")
         if not _is_pending(self.conf) and not isinstance(self.conf, Mapping):
@@ -78,6 +81,8 @@ class Parameters:
         if problems:
             raise AirflowFailException("; ".join(problems))
         if kubeflow.is_kubeflow(document):
+            if self.cluster is not None:
+                raise AirflowFailException("cluster: Kubeflow's operator runs no application on a SparkCluster")
             tagged = _VERSION_IN_TAG.search(self.image or "")
             return kubeflow.with_parameters(document, self, tagged[1] if tagged else None)
         spec = _object(document, "spec", "spec")
@@ -87,6 +92,10 @@ class Parameters:
             value = getattr(self, name)
             if value is not None:
                 conf[key] = str(value).strip()
+        if self.cluster is not None:
+            conf |= {"spark.master": master_url(self.cluster)}
+            # Kubernetes' executors get a secret from the driver; master and workers of a cluster have none.
+            conf.setdefault("spark.authenticate", "false")
         self._set_program(spec, conf)
         self._set_version(spec, conf)
         return document | {"spec": spec | ({"sparkConf": conf} if conf else {})}
@@ -149,6 +158,19 @@ def listed(value: Sequence[str] | str | None) -> list[str]:
     """The entries of a list, or of its text with commas."""
     entries = value.split(",") if isinstance(value, str) else value or ()
     return [str(entry).strip() for entry in entries if str(entry).strip()]
+
+
+def master_url(cluster: str) -> str:
+    """Where applications reach the master of a SparkCluster, `<name>` or `<namespace>/<name>`."""
+    namespace, _, name = cluster.strip().rpartition("/")
+    return f"spark://{name}-master-svc{f'.{namespace}.svc' if namespace else ''}:7077"
+
+
+def cluster_problem(cluster: object) -> str | None:
+    """What is wrong with the name of a SparkCluster; None where nothing is, or nothing is known yet."""
+    if _is_pending(cluster) or (isinstance(cluster, str) and _CLUSTER.match(cluster.strip())):
+        return None
+    return f"cluster must be the name of a SparkCluster, or <namespace>/<name>, not {cluster!r}"
 
 
 def is_template(value: object) -> bool:

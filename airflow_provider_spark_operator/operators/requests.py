@@ -20,8 +20,16 @@ logger = logging.getLogger(__name__)
 _SUBMISSION_GRACE_SECONDS = 10.0
 
 
-def submit(loop: "LoopThread", engagement: "Engagement", document: "JsonObject") -> "Submission":
+def submit(
+    loop: "LoopThread", engagement: "Engagement", document: "JsonObject", noun: str = "application"
+) -> "Submission":
     """Create the application, or take over the one that an earlier try left.
+
+    Args:
+        loop: To ask in.
+        engagement: Who submits, and where.
+        document: What.
+        noun: What it is, for messages.
 
     Raises:
         AirflowFailException: The document is no valid application; a retry would not help.
@@ -40,9 +48,9 @@ def submit(loop: "LoopThread", engagement: "Engagement", document: "JsonObject")
     try:
         submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
     except InvalidResource as error:
-        raise AirflowFailException(f"the application is not valid: {error}") from error
+        raise AirflowFailException(f"the {noun} is not valid: {error}") from error
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
-        raise SparkApplicationError(f"the application was not submitted: {error}") from error
+        raise SparkApplicationError(f"the {noun} was not submitted: {error}") from error
     done = "taken over from an earlier try" if submission.adopted else "submitted"
     logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
     return submission

@@ -1,0 +1,145 @@
+"""Wait until a SparkCluster can be used: its operator has accepted it, and its master and workers are ready.
+
+The resource itself only says that its objects were created; whether pods came of them, the pods say.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
+from airflow_provider_spark_operator.core.pods import is_ready, mapping, text
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.pods import blocked_container, why_blocked
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.errors import ServerError, TooManyRequests, Unreachable
+from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+_ACCEPTED = "RunningHealthy"
+# The first may be passed through so quickly that only the second is seen.
+_REFUSED = frozenset({"SchedulingFailure", "Failed"})
+_PASSING = (Unreachable, ServerError, TooManyRequests)
+
+
+class ClusterFailed(Exception):
+    """The operator could not create the cluster, and does not try again; says why."""
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """The pods of a cluster that are ready, of those that it is to have at least."""
+
+    masters: int
+    workers: int
+    wanted_workers: int
+    blocked: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether applications can run on it."""
+        return self.masters > 0 and self.workers >= self.wanted_workers
+
+    def __str__(self) -> str:
+        counts = f"master {self.masters}/1, workers {self.workers}/{self.wanted_workers} ready"
+        return "; ".join([counts, *self.blocked])
+
+
+async def wait_until_ready(hub: WatchHub, reference: ApplicationReference, log: logging.Logger) -> None:
+    """Return once the cluster can be used; for as long as that takes.
+
+    Args:
+        hub: Of the Kubernetes cluster.
+        reference: The SparkCluster.
+        log: Told of states, counts, and of what keeps pods from starting.
+
+    Raises:
+        ClusterFailed: It could not be created.
+        ApplicationDeleted: It was deleted.
+        KubeError: It, or its pods, cannot be read.
+    """
+    accepted: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+    watching = asyncio.create_task(_watch(hub, reference, accepted, log))
+    counting = asyncio.create_task(_count_until_complete(hub, reference, accepted, log))
+    try:
+        await asyncio.wait({watching, counting}, return_when=asyncio.FIRST_COMPLETED)
+        # What happened to the cluster matters more than what its pods look like.
+        for task in (watching, counting):
+            if task.done():
+                task.result()
+    finally:
+        for task in (watching, counting):
+            task.cancel()
+        await asyncio.gather(watching, counting, return_exceptions=True)
+
+
+async def readiness(hub: WatchHub, reference: ApplicationReference, cluster: Mapping[str, Any]) -> Readiness:
+    """How many pods of the cluster are ready now.
+
+    Raises:
+        KubeError: Pods cannot be listed.
+    """
+    selector = f"{LABEL_CLUSTER_NAME}={reference.name}"
+    found = await hub.client.list(PODS, reference.namespace, label_selector=selector)
+    # Those of an earlier cluster of the same name may still be there.
+    since = text(cluster["metadata"].get("creationTimestamp"))
+    pods = [pod for pod in found.items if text(pod["metadata"].get("creationTimestamp")) >= since]
+    pods = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+    ready = [(pod["metadata"].get("labels") or {}).get(LABEL_ROLE) for pod in pods if is_ready(pod)]
+    blocked = [f"{pod['metadata']['name']}: {why_blocked(one)}" for pod in pods if (one := blocked_container(pod))]
+    return Readiness(ready.count(ROLE_MASTER), ready.count(ROLE_WORKER), wanted_workers(cluster), tuple(blocked))
+
+
+def wanted_workers(cluster: Mapping[str, Any]) -> int:
+    """How many workers the cluster always has: those it begins with, or as few as its autoscaler may leave."""
+    tolerations = mapping(mapping(cluster.get("spec")).get("clusterTolerations"))
+    instances = mapping(tolerations.get("instanceConfig"))
+    first, least, most = (_number(instances.get(key)) for key in ("initWorkers", "minWorkers", "maxWorkers"))
+    return min(first, least) if least < most else first
+
+
+async def _watch(
+    hub: WatchHub, reference: ApplicationReference, accepted: asyncio.Future[JsonObject], log: logging.Logger
+) -> None:
+    told = ""
+    async with aclosing(hub.follow(reference)) as contents:
+        async for cluster in contents:
+            current = mapping(mapping(cluster.get("status")).get("currentState"))
+            state, message = text(current.get("currentStateSummary")), text(current.get("message"))
+            if cluster["metadata"].get("deletionTimestamp"):
+                raise ApplicationDeleted(reference, cluster)
+            if state and state != told:
+                log.info("%s: %s%s", reference, state, f": {message}" if message else "")
+                told = state
+            if state in _REFUSED:
+                raise ClusterFailed(f"{reference} failed: {message or 'its operator does not say why'}")
+            if state == _ACCEPTED and not accepted.done():
+                accepted.set_result(cluster)
+
+
+async def _count_until_complete(
+    hub: WatchHub, reference: ApplicationReference, accepted: asyncio.Future[JsonObject], log: logging.Logger
+) -> None:
+    cluster = await accepted
+    backoff, told = Backoff(first=0.5, longest=5.0), ""
+    while True:
+        try:
+            found = await readiness(hub, reference, cluster)
+        except _PASSING as error:  # the watch bears an outage for long, and then says so
+            log.debug("pods cannot be counted: %s", error)
+        else:
+            if str(found) != told:
+                told = str(found)
+                log.info("%s: %s", reference, told)
+            if found.complete:
+                return
+        await asyncio.sleep(backoff.next())
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,357 @@
+"""Have a SparkCluster for the length of a DAG run: one task creates it, another one deletes it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator, XComArg, conf
+from airflow.sdk.exceptions import (
+    AirflowFailException,
+    AirflowNotFoundException,
+    AirflowTaskTimeout,
+    TaskDeferralError,
+    TaskDeferralTimeout,
+)
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationTimedOut,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application
+from airflow_provider_spark_operator.operators.parameters import master_url
+
+if TYPE_CHECKING:
+    import os
+
+    import jinja2
+    from airflow.sdk import Context
+
+    from airflow_provider_spark_operator.follow.stamp import TaskStamp
+    from airflow_provider_spark_operator.follow.submit import Submission
+    from airflow_provider_spark_operator.kube.connection import ClusterAccess
+    from airflow_provider_spark_operator.operators.document import JsonObject, Model
+    from airflow_provider_spark_operator.operators.kill import Engagement
+    from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+    from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+
+_NOUN = "cluster"
+# What its pods are labelled with has to fit into 63 characters.
+_LONGEST_NAME = 45
+_NAME = re.compile(r"[a-z]([-a-z0-9]{0,43}[a-z0-9])?\Z")
+# The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
+_DEFERRAL_SLACK = timedelta(seconds=60)
+
+
+class SparkClusterOperator(BaseOperator):
+    """Create a SparkCluster, and wait until applications can run on it.
+
+    A cluster that an earlier try of the same task has created is taken over; one that has failed is created anew.
+    Where the task fails or is killed the cluster is deleted, as no teardown follows then. The task's XComs: the
+    name (as return value), `namespace`, `uid` and `master_url`.
+
+    Args:
+        cluster: The resource: an object, a model, its YAML or JSON text, or the path of a file with it (absolute,
+            or relative to the DAG's folder). Templates are rendered, in a file too.
+        name: Over the document's; at most 45 characters. With neither, one is made of the DAG's, the task's and
+            the run's.
+        namespace: Over the document's. With neither, that of the connection.
+        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
+        deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
+        wait_until_ready: False ends the task as soon as the cluster is created.
+        ready_timeout: How long the master and the workers may take to be ready.
+        delete_on_kill: Delete the cluster when the task is killed, or fails.
+        **kwargs: Airflow's own arguments for every task.
+
+    Raises:
+        TypeError: `cluster` is of no type that can be one.
+        ValueError: A name is no Kubernetes name.
+    """
+
+    template_fields: Sequence[str] = ("cluster", "name", "namespace", "kubernetes_conn_id")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"cluster": "yaml"}
+    # Airflow would take every string inside the document that ends in .yaml for a file: see `render_template`.
+    template_ext: Sequence[str] = ()
+    ui_color = "#f6e3c5"
+
+    def __init__(
+        self,
+        *,
+        cluster: "JsonObject | str | os.PathLike[str] | Model | XComArg",
+        name: str | None = None,
+        namespace: str | None = None,
+        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        wait_until_ready: bool = True,
+        ready_timeout: timedelta = timedelta(minutes=10),
+        delete_on_kill: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if cluster is None:
+            raise TypeError("cluster is required: give the SparkCluster to create")
+        self.cluster = checked_application(cluster, _NOUN)
+        self.name = name
+        self.namespace = namespace
+        self.kubernetes_conn_id = kubernetes_conn_id
+        self.deferrable = deferrable
+        self.wait_until_ready = wait_until_ready
+        self.ready_timeout = ready_timeout
+        self.delete_on_kill = delete_on_kill
+        check_unless_template(name, _name_problem)
+        check_unless_template(namespace, documents.namespace_problem)
+        self._engagement: Engagement | None = None
+        self._unreadable: AirflowFailException | None = None
+
+    def render_template(
+        self,
+        content: Any,
+        context: "Context",
+        jinja_env: "jinja2.Environment | None" = None,
+        seen_oids: set[int] | None = None,
+    ) -> Any:
+        """Render `content`; where it is the path of the cluster's file, the file. See `SparkApplicationOperator`."""
+        if isinstance(content, str) and content is self.cluster and "\n" not in content:
+            environment = jinja_env or self.get_template_env()
+            path = super().render_template(content, context, environment, set())
+            if isinstance(path, str) and documents.is_file_name(path):
+                try:
+                    content = documents.read_source(path, environment, _NOUN)
+                except AirflowFailException as error:
+                    self._unreadable = error
+                    return path
+        return super().render_template(content, context, jinja_env, seen_oids)
+
+    def execute(self, context: "Context") -> str:
+        """Create, or take over, and wait; see the class."""
+        from airflow_provider_spark_operator.operators import requests
+        from airflow_provider_spark_operator.triggers.loop import LoopThread
+
+        deadline = datetime.now(UTC) + min(self.ready_timeout, self.execution_timeout or self.ready_timeout)
+        document = self._document(context)
+        engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
+        try:
+            with LoopThread() as loop:
+                submission = requests.submit(loop, engagement, document, _NOUN)
+                if engagement.stop_requested:  # the signal came before there was anything to delete
+                    self.on_kill()
+                self._push(context, submission)
+                if not self.wait_until_ready:
+                    return submission.reference.name
+                trigger = self._trigger(submission, engagement, deadline)
+                if self.deferrable:
+                    timeout = deadline - datetime.now(UTC) + _DEFERRAL_SLACK
+                    self.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
+                event = loop.run(trigger.wait(engagement.access))
+        except AirflowTaskTimeout as error:
+            raise self._given_up(engagement, "the cluster was not ready", SparkApplicationTimedOut) from error
+        return self._conclude(engagement, event)
+
+    def execute_complete(self, context: "Context", event: Mapping[str, Any] | None = None) -> str:
+        """End as the cluster came out, once the trigger has fired."""
+        from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+
+        told = ApplicationEvent.from_payload(event or {})
+        return self._conclude(self._engage(context, told.namespace or None, told.api_version), told)
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
+        """Resume after the deferral; where Airflow itself has ended it, because no trigger did, delete."""
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except TaskDeferralTimeout as error:
+            engagement = self._engage(context, self.namespace, None)
+            raise self._given_up(engagement, "the trigger had not fired", SparkApplicationTimedOut) from error
+        except TaskDeferralError as error:
+            raise SparkApplicationError(
+                "the trigger failed (see the triggerer's log); the cluster may be there, and a retry takes it over"
+            ) from error
+
+    def on_kill(self) -> None:
+        """Delete the cluster if a person has killed the task; leave it if the worker is only drained."""
+        if self._engagement is not None and self.delete_on_kill:
+            self._engagement.stop()
+
+    def _document(self, context: "Context") -> "JsonObject":
+        """The cluster as it is to be created.
+
+        Raises:
+            AirflowFailException: Its file cannot be read, or it is no object.
+        """
+        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+        if self._unreadable is not None:
+            raise self._unreadable
+        document = documents.parse(self.cluster, _NOUN)
+        if document.get("kind") != "SparkCluster":
+            raise AirflowFailException(f"cluster: kind must be SparkCluster, not {document.get('kind')!r}")
+        document = documents.overlay(document, name=self.name, namespace=self.namespace)
+        metadata = document["metadata"]
+        return document | {"metadata": {"name": _default_name(stamp_of(context["ti"])), **metadata}}
+
+    def _engage(self, context: "Context", namespace: str | None, api_version: object) -> "Engagement":
+        from airflow_provider_spark_operator.follow.reference import resource_of
+        from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
+        from airflow_provider_spark_operator.operators.kill import Engagement
+        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+        access, exists = _access(self.kubernetes_conn_id)
+        resource = resource_of(str(api_version or ""), SPARK_CLUSTERS)
+        stamp = stamp_of(context["ti"])
+        self._engagement = Engagement(access, stamp, namespace, resource, connection_exists=exists)
+        return self._engagement
+
+    def _trigger(self, submission: "Submission", engagement: "Engagement", deadline: datetime) -> "SparkClusterTrigger":
+        from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+
+        return SparkClusterTrigger(
+            name=submission.reference.name,
+            namespace=submission.reference.namespace,
+            uid=submission.reference.uid,
+            kubernetes_conn_id=self.kubernetes_conn_id,
+            connection_required=engagement.connection_exists,
+            api_version=submission.reference.resource.api_version,
+            stamp=asdict(engagement.stamp),
+            deadline=deadline.isoformat(),
+            delete_on_kill=self.delete_on_kill,
+        )
+
+    def _conclude(self, engagement: "Engagement", event: "ApplicationEvent") -> str:
+        from airflow_provider_spark_operator.triggers.event import EventKind
+
+        if event.kind is EventKind.REACHED:
+            self.log.info("%s", event.sentence)
+            return event.name
+        if event.kind is EventKind.TIMED_OUT:
+            raise self._given_up(engagement, event.sentence, SparkApplicationTimedOut)
+        if event.kind is EventKind.ENDED:
+            raise self._given_up(engagement, event.sentence, SparkSchedulingFailed)
+        raise (SparkApplicationDeleted if event.kind is EventKind.DELETED else SparkApplicationError)(event.sentence)
+
+    def _given_up(
+        self, engagement: "Engagement", sentence: str, error: type[SparkApplicationError]
+    ) -> SparkApplicationError:
+        """Delete the cluster, for which no teardown will come, and say so."""
+        from airflow_provider_spark_operator.operators.kill import cancellation_sentence
+
+        if error is SparkApplicationTimedOut:
+            sentence = f"{sentence} within {min(self.ready_timeout, self.execution_timeout or self.ready_timeout)}"
+        if not self.delete_on_kill:
+            return error(f"{sentence}; it is left, as delete_on_kill is off")
+        try:
+            outcomes = engagement.cancel()
+        except Exception as problem:
+            # Whatever it is, the task fails for its own reason; what is still there must be said with it.
+            return error(f"{sentence}; deleting it failed, it may still be there: {problem}")
+        return error(f"{sentence}; {cancellation_sentence(outcomes).replace('cancelled', 'deleted')}")
+
+    def _push(self, context: "Context", submission: "Submission") -> None:
+        if self.do_xcom_push:
+            where = submission.reference
+            url = master_url(f"{where.namespace}/{where.name}")
+            for key, value in {"namespace": where.namespace, "uid": where.uid, "master_url": url}.items():
+                context["ti"].xcom_push(key=key, value=value)
+
+
+class DeleteSparkClusterOperator(BaseOperator):
+    """Delete a SparkCluster, and wait until it is gone; one that is not there is as good as deleted.
+
+    Made the teardown of the task that creates the cluster: `delete.as_teardown(setups=create)`.
+
+    Args:
+        name: Of the cluster: the output of the task that creates it.
+        namespace: None for the connection's.
+        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
+        only_own: Delete only what a task of the same DAG run has created; False for anybody's cluster.
+        wait_until_gone: False ends the task as soon as the deletion has begun.
+        gone_timeout: How long the cluster may take to go.
+        **kwargs: Airflow's own arguments for every task.
+
+    Raises:
+        ValueError: A name is no Kubernetes name.
+    """
+
+    template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
+    ui_color = "#f6e3c5"
+
+    def __init__(
+        self,
+        *,
+        name: "str | XComArg",
+        namespace: "str | XComArg | None" = None,
+        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
+        only_own: bool = True,
+        wait_until_gone: bool = True,
+        gone_timeout: timedelta = timedelta(minutes=5),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.name = name
+        self.namespace = namespace
+        self.kubernetes_conn_id = kubernetes_conn_id
+        self.only_own = only_own
+        self.wait_until_gone = wait_until_gone
+        self.gone_timeout = gone_timeout
+        check_unless_template(name, _name_problem)
+        check_unless_template(namespace, documents.namespace_problem)
+
+    def execute(self, context: "Context") -> None:
+        """Delete, and wait; see the class."""
+        from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+        from airflow_provider_spark_operator.triggers.loop import LoopThread
+        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+        if not isinstance(self.name, str) or not self.name:
+            raise AirflowFailException(f"name must be that of a SparkCluster, not {self.name!r}")
+        access, _ = _access(self.kubernetes_conn_id)
+        stamp = stamp_of(context["ti"]) if self.only_own else None
+        try:
+            with LoopThread() as loop:
+                loop.run(self._delete(access, self.name, stamp))
+        except NameTaken as error:
+            raise AirflowFailException(
+                f"{error.reference} belongs to {error.owner}, not to this DAG run, and is left; "
+                "only_own=False deletes it all the same"
+            ) from error
+        except (ConfigurationError, DeletionStuck, KubeError) as error:
+            raise SparkApplicationError(f"the cluster {self.name} was not deleted: {error}") from error
+
+    async def _delete(self, access: "ClusterAccess", name: str, stamp: "TaskStamp | None") -> None:
+        from airflow_provider_spark_operator.follow.delete_cluster import delete_cluster
+        from airflow_provider_spark_operator.kube.connection import open_client
+
+        seconds = self.gone_timeout.total_seconds() if self.wait_until_gone else 0.0
+        async with await open_client(access) as client:
+            namespace = self.namespace if isinstance(self.namespace, str) else None
+            outcome = await delete_cluster(client, name, namespace, stamp, seconds=seconds)
+        self.log.info("SparkCluster %s %s", name, "is deleted" if outcome == "deleted" else outcome)
+
+
+def _access(conn_id: str | None) -> tuple["ClusterAccess", bool]:
+    try:
+        return access_from_connection(conn_id, required=True), True
+    except AirflowNotFoundException:
+        return access_from_connection(conn_id), False
+
+
+def _default_name(stamp: "TaskStamp") -> str:
+    """`<dag>-<task>-<hash>`, the same in every try."""
+    suffix = f"-{stamp.identity[:8]}"
+    words = re.sub(r"[^a-z0-9]+", "-", f"{stamp.dag_id}-{stamp.task_id}".lower()).strip("-")
+    if not words[:1].isalpha():
+        words = f"spark-{words}".rstrip("-")
+    return words[: _LONGEST_NAME - len(suffix)].rstrip("-") + suffix
+
+
+def _name_problem(name: object) -> str | None:
+    if name is None or (isinstance(name, str) and _NAME.match(name)):
+        return None
+    return (
+        f"name {name!r} is no name for a cluster: at most {_LONGEST_NAME} lower case letters, digits and -, "
+        "beginning with a letter and ending with a letter or digit"
+    )

@@ -1,0 +1,113 @@
+"""Wait for a SparkCluster that somebody else has created."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseSensorOperator, conf
+from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+    from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+
+
+class SparkClusterSensor(BaseSensorOperator):
+    """Wait until applications can run on a cluster: its master and workers are ready.
+
+    A cluster that could not be created, or is deleted, fails the sensor at once (or skips it, with `soft_fail`).
+    The return value is the cluster's name.
+
+    Args:
+        name: Of the cluster, which need not exist yet.
+        namespace: None for the connection's.
+        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
+        deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
+        **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
+            a cluster that does not exist yet; one that exists is watched. `mode` has no effect.
+    """
+
+    template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
+    ui_color = "#f6e3c5"
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        namespace: str | None = None,
+        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.name = name
+        self.namespace = namespace
+        self.kubernetes_conn_id = kubernetes_conn_id
+        self.deferrable = deferrable
+
+    def execute(self, context: "Context") -> str:  # noqa: ARG002 - Airflow's signature
+        """Wait; see the class."""
+        from airflow_provider_spark_operator.triggers.loop import LoopThread
+
+        trigger = self._trigger()
+        if self.deferrable:
+            self.defer(trigger=trigger, method_name="execute_complete", timeout=self.timeout)
+        access = access_from_connection(self.kubernetes_conn_id)
+        with LoopThread() as loop, self._failures_skipped():
+            try:
+                event = loop.run(trigger.wait(access), timeout=self.timeout)
+            except TimeoutError as error:
+                late = f"SparkCluster {self.name} is not ready after {self.timeout:.0f} s"
+                raise AirflowSensorTimeout(late) from error
+            return self._conclude(event)
+
+    def execute_complete(
+        self,
+        context: "Context",  # noqa: ARG002 - Airflow's signature
+        event: Mapping[str, Any] | None = None,
+    ) -> str:
+        """End once the trigger has fired. What is raised here `resume_execution` turns into a skip."""
+        from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+
+        return self._conclude(ApplicationEvent.from_payload(event or {}))
+
+    def _trigger(self) -> "SparkClusterTrigger":
+        from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+
+        return SparkClusterTrigger(
+            name=self.name,
+            namespace=self.namespace,
+            kubernetes_conn_id=self.kubernetes_conn_id,
+            poke_interval=self.poke_interval,
+        )
+
+    def _conclude(self, event: "ApplicationEvent") -> str:
+        from airflow_provider_spark_operator.triggers.event import EventKind
+
+        if event.kind is EventKind.REACHED:
+            self.log.info("%s", event.sentence)
+            return event.name
+        if event.kind is EventKind.DELETED:
+            raise SparkApplicationDeleted(event.sentence)
+        if event.kind is EventKind.ENDED:
+            raise SparkSchedulingFailed(event.sentence)
+        raise SparkApplicationError(event.sentence)
+
+    @contextmanager
+    def _failures_skipped(self) -> Iterator[None]:
+        """Airflow's meaning of `soft_fail` and `never_fail`, which it gives to deferred sensors and pokes only."""
+        try:
+            yield
+        except AirflowException as error:
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise

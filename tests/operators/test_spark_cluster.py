@@ -1,0 +1,280 @@
+"""A SparkCluster for the length of a DAG run."""
+
+import asyncio
+import json
+import logging
+from datetime import timedelta
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationTimedOut,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.operators.parameters import Parameters, master_url
+from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
+from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
+from airflow_provider_spark_operator.triggers.task_instance import Fate
+from tests.cluster import NAMESPACE, stay_submitted
+from tests.operators.tasks import DOCUMENT as APPLICATION
+from tests.operators.tasks import operator as application_operator
+from tests.task import TaskInstance, defer, fire, run, stored
+
+DOCUMENT = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkCluster",
+    "spec": {
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "clusterTolerations": {"instanceConfig": {"initWorkers": 2, "minWorkers": 2, "maxWorkers": 2}},
+    },
+}
+SHORT = timedelta(milliseconds=400)
+
+
+@pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
+def deferrable(request):
+    return request.param
+
+
+def create(deferrable=True, **parameters):
+    parameters = {"cluster": DOCUMENT, "name": "shared", "kubernetes_conn_id": "spark", **parameters}
+    return SparkClusterOperator(task_id="create", deferrable=deferrable, **parameters)
+
+
+def delete(**parameters):
+    parameters = {"name": "shared", "kubernetes_conn_id": "spark", **parameters}
+    return DeleteSparkClusterOperator(task_id="delete", **parameters)
+
+
+def test_a_cluster_is_created_and_waited_for(cluster, deferrable, caplog):
+    task_instance = TaskInstance()
+    with caplog.at_level(logging.INFO):
+        assert run(create(deferrable), task_instance) == "shared"
+    (present,) = cluster.spark_clusters()
+    assert task_instance.xcoms == {
+        "namespace": NAMESPACE,
+        "uid": present["metadata"]["uid"],
+        "master_url": "spark://shared-master-svc.jobs.svc:7077",
+    }
+    assert "SparkCluster jobs/shared: master 1/1, workers 2/2 ready" in caplog.text
+
+
+def test_without_waiting_the_task_ends_once_the_cluster_is_there(cluster):
+    cluster.cluster_script = stay_without_workers
+    assert run(create(wait_until_ready=False), TaskInstance()) == "shared"
+    assert len(cluster.spark_clusters()) == 1
+
+
+def test_without_a_name_every_try_has_the_same_one(cluster):
+    first = TaskInstance()
+    name = run(create(name=None), first)
+    assert name.startswith("dag-run-")
+    assert run(create(name=None), first.next_try()) == name
+    assert len(cluster.spark_clusters()) == 1
+
+
+def test_the_next_try_takes_a_running_cluster_over(cluster):
+    first = TaskInstance()
+    deferred = defer(create(), first)
+    again = defer(create(), first.next_try())
+    assert again.trigger.uid == deferred.trigger.uid
+
+
+def test_a_cluster_that_cannot_be_created_fails_the_task_and_is_deleted(cluster, deferrable):
+    cluster.cluster_script = be_refused
+    with pytest.raises(SparkSchedulingFailed, match="jobs/shared failed: a quota is exceeded; it is deleted"):
+        run(create(deferrable), TaskInstance())
+    assert cluster.spark_clusters() == []
+
+
+def test_a_cluster_that_is_not_ready_in_time_is_told_with_what_is_missing(cluster, deferrable):
+    cluster.cluster_script = stay_without_workers
+    with pytest.raises(
+        SparkApplicationTimedOut, match=r"not ready \(master 1/1, workers 0/2 ready\) within 0:00:00.4.*; it is deleted"
+    ):
+        run(create(deferrable, ready_timeout=SHORT), TaskInstance())
+    assert cluster.spark_clusters() == []
+
+
+def test_a_cluster_can_be_left_for_a_look(cluster):
+    cluster.cluster_script = be_refused
+    with pytest.raises(SparkSchedulingFailed, match="it is left, as delete_on_kill is off"):
+        run(create(delete_on_kill=False), TaskInstance())
+    assert len(cluster.spark_clusters()) == 1
+
+
+def test_a_cluster_that_is_deleted_meanwhile_is_a_failure_of_its_own(cluster, deferrable):
+    async def vanish(one):
+        await stay_without_workers(one)
+        cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
+
+    cluster.cluster_script = vanish
+    with pytest.raises(SparkApplicationDeleted, match="was deleted before it was ready"):
+        run(create(deferrable), TaskInstance())
+
+
+def test_a_cluster_of_somebody_else_is_left_alone(cluster):
+    theirs = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE}}
+    cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, theirs))
+    with pytest.raises(SparkApplicationError, match=r"the cluster was not submitted: .*already exists and belongs to"):
+        run(create(), TaskInstance())
+    with pytest.raises(AirflowFailException, match=r"not to this DAG run, and is left; only_own=False"):
+        run(delete(), TaskInstance())
+    run(delete(only_own=False), TaskInstance())
+    assert cluster.spark_clusters() == []
+
+
+def test_a_killed_task_deletes_its_cluster(cluster, monkeypatch):
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: Fate.KILLED)
+    cluster.cluster_script = stay_without_workers
+    task = create()
+    defer(task, TaskInstance())
+    task.on_kill()
+    assert cluster.spark_clusters() == []
+
+
+async def test_a_task_killed_while_deferred_deletes_its_cluster(cluster, monkeypatch):
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_cluster.fate", lambda stamp: Fate.KILLED)
+    cluster.cluster_script = stay_without_workers
+    deferred = await asyncio.to_thread(defer, create(), TaskInstance())
+    await stored(deferred.trigger).on_kill()
+    assert await asyncio.to_thread(cluster.spark_clusters) == []
+
+
+async def test_a_triggerer_that_loses_the_task_leaves_the_cluster(cluster, monkeypatch):
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_cluster.fate", lambda stamp: Fate.MOVED)
+    deferred = await asyncio.to_thread(defer, create(), TaskInstance())
+    await stored(deferred.trigger).on_kill()
+    assert len(await asyncio.to_thread(cluster.spark_clusters)) == 1
+
+
+def test_what_airflow_ends_itself_is_deleted(cluster):
+    task, task_instance = create(), TaskInstance()
+    defer(task, task_instance)
+    with pytest.raises(SparkApplicationTimedOut, match="it is deleted"):
+        create().resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+    assert cluster.spark_clusters() == []
+
+
+def test_a_teardown_of_the_same_run_deletes_the_cluster(cluster):
+    run(create(), TaskInstance("create"))
+    run(delete(), TaskInstance("delete"))
+    assert cluster.spark_clusters() == []
+
+
+def test_a_cluster_that_is_not_there_is_as_good_as_deleted(cluster):
+    run(delete(), TaskInstance())
+    assert cluster.spark_clusters() == []
+
+
+def test_a_deletion_that_something_holds_up_is_told_with_what_holds_it(cluster):
+    held = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE, "finalizers": ["x/held"]}}
+    cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, held))
+    with pytest.raises(SparkApplicationError, match=r"still there after 0 s \(finalizers: x/held\)"):
+        run(delete(only_own=False, gone_timeout=SHORT), TaskInstance())
+    run(delete(only_own=False, wait_until_gone=False), TaskInstance())
+
+
+def test_an_empty_name_deletes_nothing(cluster):
+    task = delete(name="{{ nothing }}")
+    task.render_template_fields({"nothing": ""})
+    with pytest.raises(AirflowFailException, match="name must be that of a SparkCluster, not ''"):
+        run(task, TaskInstance())
+
+
+def test_a_document_is_read_from_a_file_with_its_templates(cluster, tmp_path):
+    file = tmp_path / "cluster.yaml"
+    file.write_text(json.dumps({**DOCUMENT, "metadata": {"labels": {"team": "{{ team }}"}}}))
+    task = create(cluster=str(file))
+    task.render_template_fields({"team": "data"})
+    run(task, TaskInstance())
+    assert cluster.spark_clusters()[0]["metadata"]["labels"]["team"] == "data"
+
+
+def test_a_file_that_is_not_there_is_named(cluster, tmp_path):
+    task = create(cluster=str(tmp_path / "none.yaml"))
+    task.render_template_fields({})
+    with pytest.raises(AirflowFailException, match=r"cluster file .*none.yaml' is not there|cannot be read"):
+        run(task, TaskInstance())
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (APPLICATION, "kind must be SparkCluster, not 'SparkApplication'"),
+        ({**DOCUMENT, "spec": {}}, r"the cluster is not valid: spec\.runtimeVersions: is required"),
+        ("a: 1\n---\nb: 2\n", "cluster holds 2 documents; give exactly one, a SparkCluster"),
+    ],
+)
+def test_what_is_no_cluster_is_not_sent(cluster, document, message):
+    with pytest.raises(AirflowFailException, match=message):
+        run(create(cluster=document), TaskInstance())
+    assert cluster.spark_clusters() == []
+
+
+def test_the_trigger_holds_no_secret(cluster):
+    path, arguments = defer(create(), TaskInstance()).trigger.serialize()
+    assert path == "airflow_provider_spark_operator.triggers.spark_cluster.SparkClusterTrigger"
+    assert "only-for-tests" not in repr(arguments)
+
+
+def test_arguments_of_a_later_release_are_kept(cluster):
+    from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+
+    assert SparkClusterTrigger(name="shared", colour="red").serialize()[1]["colour"] == "red"
+
+
+def test_a_connection_that_is_gone_is_no_reason_to_look_elsewhere(cluster, monkeypatch):
+    trigger = stored(defer(create(), TaskInstance()).trigger)
+    monkeypatch.delenv("AIRFLOW_CONN_SPARK")
+    assert fire(trigger)["kind"] == "lost"
+
+
+@pytest.mark.parametrize("name", ["Shared", "a" * 46, ""])
+def test_a_name_that_cannot_be_one_is_refused_while_the_dag_is_parsed(name):
+    with pytest.raises(ValueError, match="name"):
+        create(name=name)
+    with pytest.raises(ValueError, match="name"):
+        delete(name=name)
+
+
+def test_nothing_to_create_is_refused_while_the_dag_is_parsed():
+    with pytest.raises(TypeError, match="cluster is required"):
+        create(cluster=None)
+
+
+def test_an_application_runs_on_the_workers_of_a_cluster(cluster):
+    cluster.script = stay_submitted
+    run(application_operator(cluster="shared", wait_for_completion=False), TaskInstance())
+    conf = cluster.application()["spec"]["sparkConf"]
+    assert conf["spark.master"] == "spark://shared-master-svc:7077"
+    assert conf["spark.authenticate"] == "false"
+
+
+def test_a_secret_of_the_cluster_is_left_as_it_is_given():
+    conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
+    spec = Parameters(cluster="shared", conf=conf).over(APPLICATION)["spec"]
+    assert spec["sparkConf"]["spark.authenticate"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [("shared", "spark://shared-master-svc:7077"), ("jobs/shared", "spark://shared-master-svc.jobs.svc:7077")],
+)
+def test_the_master_is_found_in_its_namespace(name, url):
+    assert master_url(name) == url
+
+
+@pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
+def test_what_names_no_cluster_is_refused_while_the_dag_is_parsed(name):
+    with pytest.raises(ValueError, match="cluster must be the name of a SparkCluster"):
+        application_operator(cluster=name)
+
+
+def test_kubeflows_operator_knows_no_clusters():
+    kubeflow = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
+    with pytest.raises(AirflowFailException, match="runs no application on a SparkCluster"):
+        Parameters(cluster="shared").over(kubeflow)

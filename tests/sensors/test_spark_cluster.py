@@ -1,0 +1,103 @@
+import asyncio
+import json
+
+import pytest
+from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
+from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
+from airflow_provider_spark_operator.triggers import spark_cluster
+from tests.cluster import NAMESPACE
+from tests.operators.test_spark_cluster import DOCUMENT
+from tests.task import TaskInstance, defer, run, when_told
+
+
+@pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
+def sensor(request):
+    def make(**parameters):
+        parameters = {"name": "shared", "kubernetes_conn_id": "spark", "deferrable": request.param, **parameters}
+        return SparkClusterSensor(task_id="wait", **parameters)
+
+    return make
+
+
+@pytest.fixture
+def create(cluster):
+    def create(**tolerations):
+        document = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE}}
+        if tolerations:
+            spec = DOCUMENT["spec"] | {"clusterTolerations": {"instanceConfig": tolerations}}
+            document |= {"spec": spec}
+        cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, document))
+
+    return create
+
+
+def test_a_cluster_is_ready_when_its_master_and_workers_are(cluster, create, sensor):
+    create()
+    assert run(sensor(), TaskInstance()) == "shared"
+
+
+def test_with_an_autoscaler_the_fewest_workers_are_enough(cluster, create, sensor):
+    async def with_one_worker(one):
+        await stay_without_workers(one)
+        one.start_workers(1)
+
+    cluster.cluster_script = with_one_worker
+    create(initWorkers=3, minWorkers=1, maxWorkers=5)
+    assert run(sensor(), TaskInstance()) == "shared"
+
+
+def test_a_cluster_that_failed_fails_the_sensor(cluster, create, sensor):
+    cluster.cluster_script = be_refused
+    create()
+    with pytest.raises(SparkSchedulingFailed, match="a quota is exceeded"):
+        run(sensor(), TaskInstance())
+
+
+def test_soft_fail_skips(cluster, create, sensor):
+    cluster.cluster_script = be_refused
+    create()
+    with pytest.raises(AirflowSkipException):
+        run(sensor(soft_fail=True), TaskInstance())
+
+
+def test_a_deletion_fails_the_sensor(cluster, create, sensor):
+    async def come_and_go(one):
+        await stay_without_workers(one)
+        await asyncio.wait_for(gone.wait(), 60)
+        cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
+
+    gone = asyncio.Event()
+    cluster.cluster_script = come_and_go
+    create()
+    with (
+        when_told("workers 0/2", lambda: cluster.do(gone.set), spark_cluster.logger),
+        pytest.raises(SparkApplicationDeleted, match="was deleted before it was ready"),
+    ):
+        run(sensor(), TaskInstance())
+
+
+def test_a_worker_waits_no_longer_than_the_timeout(cluster):
+    sensor = SparkClusterSensor(
+        task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=False, timeout=0.2
+    )
+    with pytest.raises(AirflowSensorTimeout, match="SparkCluster shared is not ready after 0 s"):
+        run(sensor, TaskInstance())
+
+
+def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
+    sensor = SparkClusterSensor(task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=True, timeout=7)
+    assert defer(sensor, TaskInstance()).timeout == 7
+
+
+def test_an_api_server_that_is_down_is_named(cluster, sensor, monkeypatch, tmp_path):
+    connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
+    with pytest.raises(SparkApplicationError, match=r"shared cannot be followed any more: .* does not exist"):
+        run(sensor(), TaskInstance())
