@@ -91,7 +91,11 @@ async def delete_attempt(
     """Delete by name whatever of an attempt exists and is the application's.
 
     The names are those that the present resource leads to. Where it cannot be built, nothing was created from
-    it, and what was created from an earlier version of it belongs to its driver or to the application.
+    it, and what was created from an earlier version of it belongs to its driver or to the application. What the
+    API refuses is left to garbage collection: a right that is missing must not hold up the application's end.
+
+    Raises:
+        KubeError: the API did not answer, or not now; repeating is harmless.
     """
     try:
         templates = unread_templates(application_template_files(application))
@@ -100,9 +104,20 @@ async def delete_attempt(
         return
     family = _Family(client, application, operator_name, resources)
     for document in (*reversed(resources.post_resources), resources.pod, *reversed(resources.pre_resources)):
-        existing = await family.find(document)
-        if existing is not None and await family.has(existing):
-            await _delete(client, existing)
+        try:
+            existing = await family.find(document)
+            if existing is not None and await family.has(existing):
+                await _delete(client, existing)
+        except KubeError as error:
+            if not is_refusal(error):
+                raise
+            logger.warning(
+                "attempt %d: whether %s is left over is not known: %s",
+                attempt_id,
+                _named(document),
+                error,
+                extra={"application": f"{application.namespace}/{application.name}"},
+            )
 
 
 async def _carry_out(family: "_Family", outdated: JsonObject | None) -> Creation:

@@ -69,7 +69,7 @@ def _route(path: str, kind: _RouteKind, entry: Mapping[str, Any], namespace: str
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
-        "metadata": {"namespace": namespace, **metadata},
+        "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace},
         "spec": spec,
     }
 
@@ -85,6 +85,9 @@ def _named(path: str, entry: Mapping[str, Any], field: str) -> JsonObject:
     metadata = _object(path, entry, field)
     if not metadata.get("name"):
         raise DriverBuildError(f"{path}.{field}.name", "is required")
+    for part in ("name", "namespace"):
+        if not isinstance(metadata.get(part) or "", str):
+            raise DriverBuildError(f"{path}.{field}.{part}", "must be a string")
     return metadata
 
 

@@ -1,0 +1,69 @@
+"""What the API refuses, for want of rights or for its form, never holds up the end of an application."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import INGRESSES, PODS, ResourceType
+from tests.reconcile.stage import Stage, application, controlling, fault, history_of
+
+State = ApplicationState
+INGRESS = {
+    "serviceMetadata": {"name": "ui"},
+    "serviceSpec": {"ports": [{"port": 4040}]},
+    "ingressMetadata": {"name": "ui"},
+}
+
+
+class WithoutRights:
+    """A client that may do nothing with one kind of object."""
+
+    def __init__(self, client: KubeClient, withheld: ResourceType) -> None:
+        self._client = client
+        self._withheld = withheld
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._client, name)
+        if name not in ("get", "create", "delete"):
+            return real
+
+        async def call(resource: ResourceType, *arguments: Any, **options: Any) -> Any:
+            if resource == self._withheld:
+                raise fault(Forbidden, 403)
+            return await real(resource, *arguments, **options)
+
+        return call
+
+
+async def test_what_the_controller_has_no_right_to_does_not_hold_up_the_end(stage: Stage) -> None:
+    client = WithoutRights(stage.client, INGRESSES)
+    async with controlling(client, stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(application(driverServiceIngressList=[INGRESS]))
+        ended = await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.delete()
+        await stage.until(lambda seen: seen is None)
+    assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert await stage.names(PODS) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "metadata", "part"),
+    [
+        ("serviceMetadata", {"name": 5}, "name"),
+        ("ingressMetadata", {"name": ["ui"]}, "name"),
+        ("ingressMetadata", {"name": "ui", "namespace": 5}, "namespace"),
+    ],
+)
+async def test_a_name_that_is_no_string_is_a_scheduling_failure(
+    stage: Stage, field: str, metadata: dict[str, Any], part: str
+) -> None:
+    async with controlling(stage.client, stage.namespace):
+        await stage.submit(application(driverServiceIngressList=[{**INGRESS, field: metadata}]))
+        ended = await stage.until_state(State.RESOURCE_RELEASED)
+    assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    message = ended["status"]["stateTransitionHistory"]["1"]["message"]
+    assert f"spec.driverServiceIngressList[0].{field}.{part}" in message
+    assert "must be a string" in message
