@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, conf
-from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException
+from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException, TaskDeferralTimeout
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of
 from airflow_provider_spark_operator.exceptions import (
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
 
+_CANCEL_SECONDS = 20.0
+
 
 class SparkApplicationSensor(BaseSensorOperator):
     """Wait until an application has reached a state.
@@ -37,6 +40,8 @@ class SparkApplicationSensor(BaseSensorOperator):
         api_version: Of the resource, that of Kubeflow's operator included; where the cluster does not serve the
             version, another one that it serves.
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
+        delete_on_kill: Delete the application when the sensor is killed, or its `timeout` is over, if a task of
+            the same DAG run has submitted it. By default only that task does so.
         **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
             an application that does not exist yet; one that exists is watched. `mode` has no effect.
 
@@ -56,6 +61,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
         api_version: str = "spark.apache.org/v1",
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        delete_on_kill: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -65,10 +71,12 @@ class SparkApplicationSensor(BaseSensorOperator):
         self.api_version = _known(api_version)
         self.expects = _states(expects, api_version)
         self.deferrable = deferrable
+        self.delete_on_kill = delete_on_kill
+        self._waiting: SparkApplicationStateTrigger | None = None
 
-    def execute(self, context: "Context") -> str:  # noqa: ARG002 - Airflow's signature
+    def execute(self, context: "Context") -> str:
         """Wait; see the class."""
-        trigger = self._trigger()
+        trigger = self._waiting = self._trigger(context)
         if self.deferrable:
             self.defer(trigger=trigger, method_name="execute_complete", timeout=self.timeout)
         access = access_from_connection(self.kubernetes_conn_id)
@@ -76,6 +84,7 @@ class SparkApplicationSensor(BaseSensorOperator):
             try:
                 event = loop.run(trigger.wait(access), timeout=self.timeout)
             except TimeoutError as error:
+                self._delete(trigger)
                 raise AirflowSensorTimeout(
                     f"SparkApplication {self.name} has not reached {' or '.join(self.expects)} within "
                     f"{self.timeout:.0f} s"
@@ -90,8 +99,39 @@ class SparkApplicationSensor(BaseSensorOperator):
         """End once the trigger has fired. What is raised here `resume_execution` turns into a skip."""
         return self._conclude(ApplicationEvent.from_payload(event or {}))
 
-    def _trigger(self) -> "SparkApplicationStateTrigger":
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
+        """Resume after the deferral; where the time is over, nobody waits for the application any more."""
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except AirflowException as error:
+            if _is_timeout(error):
+                self._delete(self._trigger(context))
+            raise
+
+    def on_kill(self) -> None:
+        """Delete the application if a person has killed the sensor on its worker."""
+        if self._waiting is None or not self.delete_on_kill:
+            return
+        try:
+            with LoopThread() as loop:
+                loop.run(self._waiting.delete_if_killed(), timeout=_CANCEL_SECONDS)
+        except Exception as error:
+            # In a signal handler Airflow would lose it, and with it the reason why something still runs.
+            self.log.warning("%s could not be deleted and may still run: %s", self.name, error)
+
+    def _delete(self, trigger: "SparkApplicationStateTrigger") -> None:
+        if not self.delete_on_kill:
+            return
+        try:
+            with LoopThread() as loop:
+                loop.run(trigger.delete(access_from_connection(self.kubernetes_conn_id)), timeout=_CANCEL_SECONDS)
+        except Exception as error:
+            # The sensor fails for the time that is over; what still runs must be said with it.
+            self.log.warning("%s could not be deleted and may still run: %s", self.name, error)
+
+    def _trigger(self, context: "Context") -> "SparkApplicationStateTrigger":
         from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
+        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
         return SparkApplicationStateTrigger(
             name=self.name,
@@ -100,6 +140,8 @@ class SparkApplicationSensor(BaseSensorOperator):
             kubernetes_conn_id=self.kubernetes_conn_id,
             api_version=self.api_version,
             poke_interval=self.poke_interval,
+            stamp=asdict(stamp_of(context["ti"])),
+            delete_on_kill=self.delete_on_kill,
         )
 
     def _conclude(self, event: ApplicationEvent) -> str:
@@ -109,7 +151,14 @@ class SparkApplicationSensor(BaseSensorOperator):
         if event.kind is EventKind.DELETED:
             raise SparkApplicationDeleted(event.sentence)
         if event.kind is EventKind.ENDED and event.outcome == "Failed":
-            raise failure(event.failure_kind, event.sentence, state=event.state, reason=event.reason)
+            raise failure(
+                event.failure_kind,
+                event.sentence,
+                state=event.state,
+                reason=event.reason,
+                retry_worthy=event.retry_worthy,
+                out_of_memory=event.out_of_memory,
+            )
         if event.kind is EventKind.ENDED:
             expected = " or ".join(self.expects)
             raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it will never reach {expected}")
@@ -124,6 +173,13 @@ class SparkApplicationSensor(BaseSensorOperator):
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise
+
+
+def _is_timeout(error: BaseException | None) -> bool:
+    # Airflow turns it into a skip where the sensor may fail softly.
+    while error is not None and not isinstance(error, AirflowSensorTimeout | TaskDeferralTimeout):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _known(api_version: str) -> str:

@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.follow.reference import ApplicationReference
+    from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.follow.watch import WatchHub
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
@@ -210,6 +211,8 @@ class SparkApplicationStateTrigger(BaseTrigger):
         kubernetes_conn_id: The connection to read where it runs.
         api_version: Of the resource.
         poke_interval: Seconds between two looks for an application that does not exist yet.
+        stamp: The fields of the `TaskStamp` of the task that waits. Without it a kill deletes nothing.
+        delete_on_kill: Delete the application, if the task's own DAG run has made it, when a person kills the task.
         version: Of these arguments.
         **later: Arguments that a later release added; an older one that finds them does without.
     """
@@ -222,6 +225,8 @@ class SparkApplicationStateTrigger(BaseTrigger):
         kubernetes_conn_id: str | None = None,
         api_version: str = "spark.apache.org/v1",
         poke_interval: float = 60.0,
+        stamp: Mapping[str, Any] | None = None,
+        delete_on_kill: bool = False,
         version: int = FORMAT_VERSION,
         **later: Any,
     ) -> None:
@@ -232,8 +237,11 @@ class SparkApplicationStateTrigger(BaseTrigger):
         self.kubernetes_conn_id = kubernetes_conn_id
         self.api_version = api_version
         self.poke_interval = poke_interval
+        self.stamp = dict(stamp) if stamp else None
+        self.delete_on_kill = delete_on_kill
         self.version = version
         self._later = later
+        self._fired = False
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments, as Airflow stores them."""
@@ -244,6 +252,8 @@ class SparkApplicationStateTrigger(BaseTrigger):
             "kubernetes_conn_id": self.kubernetes_conn_id,
             "api_version": self.api_version,
             "poke_interval": self.poke_interval,
+            "stamp": self.stamp,
+            "delete_on_kill": self.delete_on_kill,
             "version": self.version,
         }
         return f"{_PATH}.{type(self).__name__}", self._later | arguments
@@ -256,7 +266,46 @@ class SparkApplicationStateTrigger(BaseTrigger):
             event = await self.wait(await async_access_from_connection(self.kubernetes_conn_id))
         except AirflowException as error:
             event = self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+        self._fired = True
         yield TriggerEvent(event.to_payload())  # type: ignore[no-untyped-call]
+
+    async def on_kill(self) -> None:
+        """Delete the application if a person has killed the task that waits for it, and if it is its run's."""
+        if not self._fired:
+            await lasting.finish(self.delete_if_killed())
+
+    async def delete_if_killed(self) -> None:
+        """The same at once; never raises, since nobody could do anything about it."""
+        from asgiref.sync import sync_to_async
+
+        if not self.delete_on_kill or self.stamp is None:
+            return
+        try:
+            if await sync_to_async(fate)(_stamp_from(self.stamp)) is Fate.KILLED:
+                await self.delete(await async_access_from_connection(self.kubernetes_conn_id))
+        except Exception as error:
+            logger.warning("%s may still run, as the task's end could not be dealt with: %s", self.name, error)
+
+    async def delete(self, access: "ClusterAccess") -> None:
+        """Delete the application if the run of the task that waits has made it.
+
+        Args:
+            access: To the cluster, as the connection says.
+
+        Raises:
+            KubeError: The API refused, or could not be reached.
+            ConfigurationError: No client can be made.
+        """
+        from airflow_provider_spark_operator.follow.cancel_run import cancel_run
+        from airflow_provider_spark_operator.follow.reference import resource_of
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+
+        if self.stamp is None:
+            return
+        stamp, resource = _stamp_from(self.stamp), resource_of(self.api_version)
+        async with shared_hub(access) as hub:
+            outcome = await cancel_run(hub.client, resource, self.name, self.namespace, stamp)
+        logger.info("nobody waits for %s %s any more: %s", resource.kind, self.name, outcome)
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
         """Wait for the state; nothing that can happen to the application or to the API is raised.
@@ -298,6 +347,12 @@ class SparkApplicationStateTrigger(BaseTrigger):
 
     def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         return ApplicationEvent(kind, self.namespace or "", self.name, "", sentence=sentence)
+
+
+def _stamp_from(fields: Mapping[str, Any]) -> "TaskStamp":
+    from airflow_provider_spark_operator.follow.stamp import TaskStamp
+
+    return TaskStamp(**fields)
 
 
 def _seconds_until(deadline: str | None) -> float | None:

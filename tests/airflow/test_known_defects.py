@@ -10,12 +10,14 @@ from datetime import timedelta
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
 
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
     SparkApplicationTimedOut,
 )
+from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.triggers import spark_application
 from airflow_provider_spark_operator.triggers.event import EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate
@@ -172,6 +174,54 @@ async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application
     trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
     await stopped(trigger, await following(trigger))
     assert cluster.applications() == []
+
+
+def time_over(task, task_instance):
+    """Resume as Airflow does a deferral that has lasted for too long."""
+    return task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+
+
+def sensor(**parameters):
+    return SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", **parameters)
+
+
+@pytest.mark.parametrize(("given", "left"), [({"delete_on_kill": True}, 0), ({}, 1)], ids=["asked for", "by default"])
+async def test_a_sensor_that_is_marked_from_outside_takes_its_runs_application_along(cluster, fate, given, left):
+    """apache/airflow#48643: a sensor failed, and Spark ran on."""
+    cluster.script = run_on
+    fate(Fate.KILLED)
+    await asyncio.to_thread(run, operator(wait_for_completion=False), TaskInstance())
+    trigger = stored((await asyncio.to_thread(defer, sensor(deferrable=True, **given), TaskInstance("wait"))).trigger)
+    await stopped(trigger, await following(trigger))
+    assert len(cluster.applications()) == left
+
+
+@pytest.mark.parametrize("soft_fail", [False, True])
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_a_sensor_whose_time_is_over_takes_its_runs_application_along(cluster, deferrable, soft_fail):
+    """apache/airflow#48643: a sensor failed, and Spark ran on."""
+    cluster.script = run_on
+    run(operator(wait_for_completion=False), TaskInstance())
+    task, waiting = (
+        sensor(deferrable=deferrable, delete_on_kill=True, timeout=0.3, soft_fail=soft_fail),
+        TaskInstance("wait"),
+    )
+    if deferrable:
+        defer(task, waiting)
+    with pytest.raises(AirflowSkipException if soft_fail else AirflowSensorTimeout):
+        time_over(task, waiting) if deferrable else task.execute({"ti": waiting})
+    assert cluster.applications() == []
+
+
+async def test_a_sensor_leaves_the_application_of_another_run(cluster, fate):
+    """Nobody deletes what somebody else still needs."""
+    cluster.script = run_on
+    fate(Fate.KILLED)
+    await asyncio.to_thread(cluster.create, "pi")
+    task = sensor(deferrable=True, delete_on_kill=True)
+    trigger = stored((await asyncio.to_thread(defer, task, TaskInstance("wait"))).trigger)
+    await stopped(trigger, await following(trigger))
+    assert len(cluster.applications()) == 1
 
 
 def test_a_drained_worker_leaves_the_application_to_the_next_try(cluster, fate):

@@ -1,4 +1,6 @@
 import json
+import os
+import signal
 
 import pytest
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
@@ -10,7 +12,9 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationFailed,
 )
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, fail, run_on
+from tests.operators.tasks import operator
 from tests.task import TaskInstance, defer, run, when_told
 
 
@@ -124,3 +128,20 @@ def test_a_word_of_the_other_operator_is_refused_while_the_dag_is_parsed():
         SparkApplicationSensor(
             task_id="wait", name="pi", expects="Succeeded", api_version="sparkoperator.k8s.io/v1beta2"
         )
+
+
+def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(cluster, monkeypatch):
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application.fate", lambda stamp: Fate.KILLED)
+    cluster.script = run_on
+    run(operator(wait_for_completion=False), TaskInstance())
+    task = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", delete_on_kill=True)
+    previous = signal.signal(signal.SIGTERM, lambda number, frame: task.on_kill())
+    try:
+        with (
+            when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
+            pytest.raises(SparkApplicationDeleted),
+        ):
+            task.execute({"ti": TaskInstance("wait")})
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    assert cluster.applications() == []
