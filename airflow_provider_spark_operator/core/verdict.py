@@ -144,10 +144,19 @@ def _failed(what: str) -> _Cause:
 
 
 def _refusal(stop: StateEntry) -> _Cause:
-    what = stop.message or "the driver's resources could not be created"
+    what = _without_stack_trace(stop.message or "the driver's resources could not be created")
     if stop.reason == reasons.SPEC_UNBUILDABLE:
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, what)
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
+
+
+def _without_stack_trace(message: str) -> str:
+    """What happened and its first cause, of a message that ends with Java's trace, as the Apache operator's do."""
+    said, *causes = message.split("\nCaused by: ")
+    if not (causes or "\n\tat " in said):
+        return message
+    what = ": ".join(part.partition("\n\t")[0].strip().rstrip(".") for part in (said, *causes[-1:]))
+    return what.replace(". StackTrace: ", ": ", 1)
 
 
 def _timeout(stop: StateEntry) -> _Cause:

@@ -209,3 +209,31 @@ def test_executors_of_which_nobody_says_what_they_wait_for_are_only_too_few(cond
     waiting = (pod("Pending", name="exec-1", conditions=[condition]),)
     decision = decided(resource, Present(driver_pod("ready")), after=301, executors=waiting)
     assert decision.message.endswith("executorStartTimeoutMillis).")
+
+
+@pytest.mark.parametrize(
+    ("trace", "sentence"),
+    [
+        pytest.param(
+            "org.apache.spark.SparkException: Must specify the driver container image\n"
+            "\tat org.apache.spark.deploy.k8s.KubernetesDriverConf.$anonfun$image$2(KubernetesConf.scala:181)\n"
+            "\tat scala.Option.getOrElse(Option.scala:201)\n",
+            "org.apache.spark.SparkException: Must specify the driver container image",
+            id="no cause",
+        ),
+        pytest.param(
+            "org.apache.spark.SparkException: Could not load pod from template file.\n"
+            "\tat a.B.c(B.scala:1)\n"
+            "Caused by: java.io.UncheckedIOException: no stream\n"
+            "\t... 12 more\n"
+            "Caused by: java.io.FileNotFoundException: /template.yaml\n"
+            "\t... 14 more\n",
+            "org.apache.spark.SparkException: Could not load pod from template file: "
+            "java.io.FileNotFoundException: /template.yaml",
+            id="a cause of a cause",
+        ),
+    ],
+)
+def test_of_a_stack_trace_only_what_happened_is_told(trace, sentence):
+    refused = judged_end(S.SCHEDULING_FAILURE, f"Failed to request driver from scheduler backend. StackTrace: {trace}")
+    assert refused.sentence == f"SchedulingFailure: Failed to request driver from scheduler backend: {sentence}."
