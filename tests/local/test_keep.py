@@ -6,9 +6,9 @@ from pathlib import Path
 
 from kubernetes.aio import client, config
 
-from tests.cli.process import line_of, running
+from tests.cli.process import DEADLINE, line_of, running
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 async def api_of(home: Path) -> client.ApiClient:
@@ -47,8 +47,9 @@ async def test_nothing_that_was_answered_is_lost_when_the_cluster_is_killed(tmp_
                 return
             writing = asyncio.create_task(write_until_cut_off(home, number))
             before = (home / "journal").stat().st_size
-            while (home / "journal").stat().st_size < before + 20_000:  # noqa: ASYNC110 (another process writes it)
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(DEADLINE):
+                while (home / "journal").stat().st_size < before + 20_000:  # noqa: ASYNC110 (another process writes it)
+                    await asyncio.sleep(0.01)
             process.send_signal(signal.SIGKILL)
             expected += await writing
             await process.wait()
