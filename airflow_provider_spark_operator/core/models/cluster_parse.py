@@ -1,8 +1,10 @@
 """From a document to a SparkCluster, or to the list of what is wrong with it."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
+from airflow_provider_spark_operator.core.cluster_resources.shape import shape_problems
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
 from airflow_provider_spark_operator.core.models.json_values import json_problems
 from airflow_provider_spark_operator.core.models.reading import (
@@ -23,6 +25,7 @@ CLUSTER_IDENTITY: Final = Identity(
     names="the cluster's services",
 )
 _INSTANCES: Final = "spec.clusterTolerations.instanceConfig"
+_LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def parse_cluster(document: Mapping[str, object]) -> SparkCluster:
@@ -37,8 +40,8 @@ def parse_cluster(document: Mapping[str, object]) -> SparkCluster:
 def validate_cluster_document(document: object) -> list[Problem]:
     """Everything that is wrong with `document` as a SparkCluster to be submitted; empty if nothing is.
 
-    Beyond types: apiVersion and kind, the name (children are named after it), and numbers of workers
-    that no autoscaler could keep. What JSON cannot say is told first, and alone.
+    Beyond types: apiVersion and kind, the name (children are named after it), numbers of workers that no
+    autoscaler could keep, and what nothing can be built upon. What JSON cannot say is told first, and alone.
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkCluster must be an object, not {named(document)}")]
@@ -49,7 +52,16 @@ def validate_cluster_document(document: object) -> list[Problem]:
         cluster = parse_cluster(document)
     except InvalidResource as error:
         return problems + list(error.problems)
-    return problems + _instance_problems(cluster.spec)
+    return [*problems, *_instance_problems(cluster.spec), *building_problems(cluster.spec)]
+
+
+def building_problems(spec: SparkClusterSpec) -> list[Problem]:
+    """What is wrong with `spec` so that no objects can be built of it."""
+    problems = shape_problems(spec)
+    if not _LABEL_VALUE.fullmatch(spec.runtime_versions.spark_version):
+        message = "is put into a label: use at most 63 letters, digits, '-', '_' and '.', such as \"4.3.0\""
+        problems.append(Problem("spec.runtimeVersions.sparkVersion", message))
+    return problems
 
 
 def _instance_problems(spec: SparkClusterSpec) -> list[Problem]:

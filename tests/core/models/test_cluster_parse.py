@@ -70,6 +70,11 @@ def test_what_is_missing_is_named(remove, path):
         ({"init": "2"}, f"{INSTANCES}.initWorkers: must be a whole number, not a string"),
         ({"conf": {"spark.x": 1}}, "spec.sparkConf['spark.x']: must be a string, not a number: put it in quotes"),
         ({"version": 4.3}, "spec.runtimeVersions.sparkVersion: must be a string, not a number: put it in quotes"),
+        ({"version": "a b"}, "spec.runtimeVersions.sparkVersion: is put into a label"),
+        (
+            {"worker": {"statefulSetSpec": {"template": {"spec": {"containers": "spark"}}}}},
+            "spec.workerSpec.statefulSetSpec.template.spec.containers: must be a list",
+        ),
     ],
     ids=[
         "name too long for its children",
@@ -82,6 +87,8 @@ def test_what_is_missing_is_named(remove, path):
         "quoted number",
         "number in the configuration",
         "version as a number",
+        "version that no label can have",
+        "template of a wrong form",
     ],
 )
 def test_what_is_wrong_is_said_at_its_place(modifiers, expected):
