@@ -165,9 +165,10 @@ def _attempted_again(
 
 
 def _ended_by_itself(seen: Situation, driver: Present) -> bool:
-    # A driver that is being deleted ends because of that, and with any exit code.
+    # What ends after its deletion was asked for ends because of that, and with any exit code.
+    began = pods.deletion_began(driver.pod)
     ended = observation.ending(driver.pod, _main_container(seen)) is not None
-    return ended and pods.deletion_began(driver.pod) is None
+    return ended and (began is None or pods.ended_before(driver.pod, began))
 
 
 def _missing(seen: Situation) -> Decision | None:

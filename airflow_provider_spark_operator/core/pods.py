@@ -180,6 +180,12 @@ def deleted_before_its_end(pod: Mapping[str, object]) -> bool:
     return not any(container.finished and container.finished < began for container in failed)
 
 
+def ended_before(pod: Mapping[str, object], time: datetime) -> bool:
+    """Whether containers of the pod have terminated, and all of these before `time`, as far as the pod says when."""
+    ended = [container.finished for container in all_containers(status_of(pod)) if container.exit_code is not None]
+    return bool(ended) and all(finished is not None and finished < time for finished in ended)
+
+
 _MAX_GRACE_SECONDS: Final = 10 * 365 * 24 * 3600
 
 

@@ -19,6 +19,7 @@ from tests.builders import (
     application,
     application_document,
     driver_pod,
+    seconds,
     status_at,
 )
 from tests.core.decisions import at, decided, entered
@@ -96,6 +97,26 @@ def test_a_driver_that_ended_before_it_was_suspended_is_judged():
 def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed():
     decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
     assert (entered(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
+
+
+@pytest.mark.parametrize(
+    ("finished", "state"), [(-1, S.SUCCEEDED), (0, S.SCHEDULED_TO_RESTART), (None, S.SCHEDULED_TO_RESTART)]
+)
+def test_a_driver_that_had_succeeded_before_it_was_told_to_end_is_not_run_again(finished, state):
+    play = Play(application_document()).look()
+    play.stuck = True
+    play.driver("ready")
+    play.look()
+    play.change(suspend=True)
+    play.look()
+    play.driver("succeeded")
+    (container,) = play.pods[0]["status"]["containerStatuses"]
+    if finished is not None:
+        container["state"]["terminated"]["finishedAt"] = (NOW + seconds(finished)).isoformat()
+    play.look()
+    play.vanish()
+    play.look()
+    assert play.states[5:6] == [state]
 
 
 def test_a_suspended_application_is_not_judged_before_it_is_due():
