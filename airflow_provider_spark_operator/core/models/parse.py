@@ -71,6 +71,7 @@ def validate_document(document: object) -> list[Problem]:
         *_duration_problems(spec.application_tolerations),
         *_instance_problems(spec),
         *_route_problems(spec),
+        *_config_map_problems(spec),
     ]
 
 
@@ -119,6 +120,15 @@ def _field_that_is_run(spec: SparkApplicationSpec) -> str:
 def _route_problems(spec: SparkApplicationSpec) -> list[Problem]:
     missing = [*missing_in_routes(spec), *missing_in_ingresses(spec)]
     return [Problem(field, "is required: a route without it leads nowhere") for field in missing]
+
+
+def _config_map_problems(spec: SparkApplicationSpec) -> list[Problem]:
+    names = [each.name for each in spec.config_map_specs]
+    return [
+        Problem(f"spec.configMapSpecs[{index}].name", f"is {name!r} as before: give every ConfigMap a name of its own")
+        for index, name in enumerate(names)
+        if name in names[:index]
+    ]
 
 
 def _duration_problems(tolerations: ApplicationTolerations) -> list[Problem]:

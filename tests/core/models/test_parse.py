@@ -194,6 +194,13 @@ def test_what_ways_to_the_driver_lack_is_named_field_by_field():
     ]
 
 
+def test_a_config_map_that_is_given_twice_is_named():
+    twice = application_document(configMapSpecs=[{"name": name, "data": {}} for name in ("a", "b", "a")])
+    (problem,) = validate_document(twice)
+    assert problem.path == "spec.configMapSpecs[2].name"
+    assert "'a' as before" in problem.message
+
+
 def test_a_generated_name_is_a_name():
     document = changed("metadata/name", ...)
     document["metadata"]["generateName"] = "pi-"
