@@ -78,6 +78,9 @@ def _instance_problems(spec: SparkClusterSpec) -> list[Problem]:
         if 0 < instances.max_workers < counts[name]:
             message = f"is {counts[name]}, more than maxWorkers ({instances.max_workers})"
             problems.append(Problem(f"{_INSTANCES}.{name}", message))
+    if instances.init_workers == 0 < instances.min_workers < instances.max_workers:
+        message = "is 0, but an autoscaler leaves alone what has no worker: use at least 1"
+        problems.append(Problem(f"{_INSTANCES}.initWorkers", message))
     if instances.min_workers == 0 < instances.max_workers:
         message = (
             f"is 0, less than maxWorkers ({instances.max_workers}), but no autoscaler can go down to no worker: "
