@@ -62,10 +62,10 @@ def get_provider_info() -> ProviderInfo:
                 "tags": ["apache"],
             }
         ],
-        "operators": [_modules("operators.spark_application")],
-        "sensors": [_modules("sensors.spark_application")],
+        "operators": [_modules("operators.spark_application", "operators.spark_cluster")],
+        "sensors": [_modules("sensors.spark_application", "sensors.spark_cluster")],
         "hooks": [_modules("hooks.spark")],
-        "triggers": [_modules("triggers.spark_application")],
+        "triggers": [_modules("triggers.spark_application", "triggers.spark_cluster")],
         "extra-links": [f"{_PACKAGE}.links.spark_application.{name}" for name in _LINKS],
         "task-decorators": [
             {

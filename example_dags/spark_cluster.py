@@ -1,0 +1,31 @@
+"""A standalone Spark cluster for the length of a run: a setup task creates it, a teardown task deletes it."""
+
+from airflow.sdk import DAG
+
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
+
+CLUSTER = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkCluster",
+    "spec": {
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": {"spark.kubernetes.container.image": "apache/spark:4.3.0"},
+        "clusterTolerations": {"instanceConfig": {"initWorkers": 2, "minWorkers": 2, "maxWorkers": 2}},
+    },
+}
+
+with DAG("spark_cluster", schedule=None, default_args={"deferrable": True}) as dag:
+    create = SparkClusterOperator(task_id="create", cluster=CLUSTER)
+    delete = DeleteSparkClusterOperator(task_id="delete", name=create.output)
+    with delete.as_teardown(setups=create):
+        for part in ("first", "second"):
+            SparkApplicationOperator(
+                task_id=part,
+                cluster="{{ ti.xcom_pull(task_ids='create') }}",
+                py_file="local:///opt/spark/examples/src/main/python/pi.py",
+                arguments=["10"],
+                image="apache/spark:4.3.0",
+                service_account="spark",
+                conf={"spark.cores.max": "2"},
+            )
