@@ -2,6 +2,7 @@ import importlib
 import subprocess
 import sys
 from importlib.metadata import distribution, entry_points
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,20 @@ def test_every_module_that_is_named_exists(part):
         assert modules["integration-name"] in integrations
         for name in modules["python-modules"]:
             importlib.import_module(name)
+
+
+def test_every_class_and_function_that_is_named_exists():
+    from airflow.sdk.module_loading import import_string
+
+    info = get_provider_info()
+    for path in [*info["extra-links"], *(one["class-name"] for one in info["task-decorators"])]:
+        assert callable(import_string(path))
+
+
+def test_every_option_is_on_the_page():
+    page = (Path(__file__).parents[1] / "docs" / "airflow.md").read_text()
+    (options,) = (section["options"] for section in get_provider_info()["config"].values())
+    assert [name for name in options if name not in page] == []
 
 
 def test_airflow_accepts_the_metadata():

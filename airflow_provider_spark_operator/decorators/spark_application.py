@@ -41,7 +41,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         **kwargs: See `SparkApplicationOperator`.
 
     Raises:
-        ValueError: A parameter says what to run, which is the function.
+        ValueError: A parameter says what to run, which is the function, or not to wait for it.
     """
 
     custom_operator_name = "@task.spark_application"
@@ -66,6 +66,8 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         given = [name for name in _NOT_FOR_FUNCTIONS if kwargs.get(name) is not None]
         if given:
             raise ValueError(f"{', '.join(given)}: the decorated function is what runs; leave it out")
+        if kwargs.get("wait_for_completion") is False:
+            raise ValueError("wait_for_completion=False: what a function returns is known when it has ended")
         self._wants_spark = "spark" in inspect.signature(python_callable).parameters
         if self._wants_spark:
             op_kwargs = {"spark": None, **(op_kwargs or {})}  # the driver fills it in

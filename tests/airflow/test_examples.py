@@ -1,6 +1,7 @@
 """Every example DAG, run by Airflow itself; the cluster's applications act by a script."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 from runpy import run_path
@@ -43,8 +44,10 @@ async def by_its_script(application):
     await next(found, succeed)(application)
 
 
-def test_there_are_examples_enough():
-    assert len(NAMES) >= 8
+def test_every_example_is_on_the_page():
+    page = (EXAMPLES.parent / "docs" / "airflow.md").read_text()
+    listed = re.findall(r"^\| `(spark_\w+)` \|", page.split("### Examples")[1], re.MULTILINE)
+    assert set(NAMES) <= set(listed)
 
 
 @pytest.mark.parametrize("name", NAMES)

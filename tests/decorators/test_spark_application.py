@@ -180,6 +180,11 @@ def test_what_the_function_stands_for_is_refused(given):
         made(count, **given)([1])
 
 
+def test_a_function_is_waited_for():
+    with pytest.raises(ValueError, match="what a function returns is known when it has ended"):
+        made(count, wait_for_completion=False)([1])
+
+
 def test_a_mapped_function_has_an_application_for_each_element():
     with DAG("mapped", schedule=None) as dag:
         task.spark_application(image="spark:4.3.0")(count).partial(times=2).expand(numbers=[[1], [2]])
