@@ -8,7 +8,7 @@ compile() {
 dev=requirements/dev.txt
 compile pyproject.toml --group dev --group build --extra airflow --extra files --extra local -o "$dev"
 compile pyproject.toml --extra airflow -c "$dev" -o requirements/airflow.txt
-compile pyproject.toml -c "$dev" -o requirements/controller.txt
+compile pyproject.toml --extra webhook -c "$dev" -o requirements/controller.txt
 compile pyproject.toml --extra files -c "$dev" -o requirements/files.txt
 compile pyproject.toml --extra local --group build -c "$dev" -o requirements/local.txt
 compile --group build -c "$dev" -o requirements/build.txt

@@ -48,6 +48,12 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
     reconcile.add_argument(
         "--workers", type=_positive, metavar="N", help="resources looked at at the same time (default: 50)"
     )
+    reconcile.add_argument(
+        "--webhook", metavar="NAME", help="answer the webhooks of this ValidatingWebhookConfiguration"
+    )
+    reconcile.add_argument(
+        "--webhook-port", type=_port, metavar="N", help="answer them there (default: 9443; 0: a free port)"
+    )
     _add_log_format(reconcile)
 
 

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.cli.webhook import webhook
 from airflow_provider_spark_operator.follow.versions import require_version
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
@@ -25,15 +26,19 @@ from airflow_provider_spark_operator.reconcile.scope import (
 )
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 
+_WEBHOOK_PORT = 9443
+
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Run until a signal ends it.
 
     Raises:
-        CommandError: the settings, the health port or the metrics port cannot be used.
+        CommandError: the settings or a port cannot be used.
         ConfigurationError: no way to the cluster.
         KubeError: what is to be watched cannot be listed.
     """
+    if options.webhook_port is not None and options.webhook is None:
+        raise CommandError("--webhook-port: needs --webhook NAME, which says whose webhooks", ExitCode.INVALID)
     settings = _settings(options)
     scope = _scope(options)
     configure_logs(options.log_format)
@@ -56,6 +61,10 @@ async def _reconcile(options: argparse.Namespace, settings: ControllerSettings, 
         if options.metrics_port is not None:
             page = serve_metrics(options.metrics_port, metrics)
             words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
+        if options.webhook is not None:
+            port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
+            server = webhook(port, client, options.webhook)
+            words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
         await controller.run(lambda: print(*words, flush=True))
     return ExitCode.SUCCESS
 

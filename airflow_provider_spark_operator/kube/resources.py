@@ -56,6 +56,9 @@ SPARK_CLUSTERS = ResourceType("spark.apache.org", "v1", "sparkclusters", "SparkC
 CUSTOM_RESOURCE_DEFINITIONS = ResourceType(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"
 )
+VALIDATING_WEBHOOK_CONFIGURATIONS = ResourceType(
+    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"
+)
 
 _BY_KIND = {
     (kind.api_version, kind.kind): kind

@@ -1,0 +1,79 @@
+"""The answer to an AdmissionReview: whether a resource may be written, in the words of `spark-operator validate`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airflow_provider_spark_operator.core.models.validation import validate_resource
+from airflow_provider_spark_operator.core.names import GROUP
+from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+
+API_VERSION = "admission.k8s.io/v1"
+_KIND = "AdmissionReview"
+_UNPROCESSABLE = 422
+
+
+class NotAReview(Exception):
+    """What came is no AdmissionReview of a version that is known here; str() is one sentence."""
+
+
+def review(document: object) -> JsonObject:
+    """Answer one review.
+
+    Only a new resource and a changed spec are looked at: what was written before this webhook was there, or past
+    it, must be able to get labels, lose its finalizers and be deleted.
+
+    Raises:
+        NotAReview: it is none, or none that can be answered.
+    """
+    request = _request(document)
+    problems = validate_resource(request.get("object")) if _is_to_be_checked(request) else []
+    response: JsonObject = {"uid": request["uid"], "allowed": not problems}
+    if problems:
+        response["status"] = _refusal(request, problems)
+    return {"apiVersion": API_VERSION, "kind": _KIND, "response": response}
+
+
+def _request(document: object) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping) or document.get("kind") != _KIND:
+        raise NotAReview(f"an {_KIND} is wanted")
+    if document.get("apiVersion") != API_VERSION:
+        raise NotAReview(f"an {_KIND} of {API_VERSION} is wanted: set admissionReviewVersions to [v1]")
+    request = document.get("request")
+    if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
+        raise NotAReview(f"an {_KIND} with a request and its uid is wanted")
+    return request
+
+
+def _is_to_be_checked(request: Mapping[str, Any]) -> bool:
+    match request.get("operation"):
+        case "CREATE":
+            return True
+        case "UPDATE":
+            new, old = _object(request, "object"), _object(request, "oldObject")
+            metadata = new.get("metadata")
+            is_going = isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))
+            return not is_going and new.get("spec") != old.get("spec")
+    return False
+
+
+def _object(request: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    document = request.get(name)
+    return document if isinstance(document, Mapping) else {}
+
+
+def _refusal(request: Mapping[str, Any], problems: Sequence[Problem]) -> JsonObject:
+    """The Status that the client gets; kubectl shows the causes, others the message."""
+    document = _object(request, "object")
+    causes = [
+        {"reason": "FieldValueInvalid", "field": problem.path, "message": problem.message} for problem in problems
+    ]
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return {
+        "status": "Failure",
+        "code": _UNPROCESSABLE,
+        "reason": "Invalid",
+        "message": "; ".join(str(problem) for problem in problems),
+        "details": {"group": GROUP, "kind": document.get("kind"), "name": name or "", "causes": causes},
+    }
