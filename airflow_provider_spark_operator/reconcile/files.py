@@ -34,6 +34,7 @@ _READ_SECONDS = 30
 _LATE = f"it has not arrived within {_READ_SECONDS} s"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CHUNK = 1 << 16
+_JSON_TAGS = ("null", "bool", "int", "float", "str", "seq", "map")
 _LOCAL_SCHEMES = ("file", "local")
 _WEB_SCHEMES = ("http", "https")
 _STORES = {
@@ -194,31 +195,48 @@ def _template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        what = f"holds {error.problem}" if isinstance(error, ExcessiveYaml) else "is no YAML"
+        what = f"holds {error.problem}" if isinstance(error, ExcessiveYaml | _RepeatedKey) else "is no YAML"
         raise DriverBuildError(key, f"the file {_shown(path)} {what}{place}") from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
         raise DriverBuildError(key, f"the file {_shown(path)} is no template: it has no spec")
     return template
 
 
+class _RepeatedKey(yaml.MarkedYAMLError):
+    """A key that an object has twice: only one of the two would be heard."""
+
+
 class _TemplateLoader(BoundedLoader):
-    """YAML as Spark's client library and kubectl agree on it: dates, times, `yes` and `on` are text."""
+    """YAML as Spark's client library reads it: only what JSON has beside text is anything else than text.
+
+    Dates, `yes`, `True`, `~` and `0644` are text. Merge keys work here, which that library passes on as a field.
+    """
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - of the library
+    yaml_constructors = {  # noqa: RUF012 - of the library
+        tag: constructor
+        for tag, constructor in BoundedLoader.yaml_constructors.items()
+        if tag is None or tag.rpartition(":")[2] in _JSON_TAGS
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The object of a node; raise _RepeatedKey where a key comes twice."""
+        seen = set()
+        for key, _ in node.value:
+            if (key.tag, str(key.value)) in seen:
+                raise _RepeatedKey(problem=f"the key {key.value!r} twice", problem_mark=key.start_mark)
+            seen.add((key.tag, str(key.value)))
+        return super().construct_mapping(node, deep)
 
 
+_TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), list("tf"))
+_TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|)\Z"), ["n", ""])
 _TemplateLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
-)
-_TemplateLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:null", re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""]
-)
-_TemplateLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0[0-7]*|[1-9][0-9]*)\Z"), list("-+0123456789")
+    "tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789")
 )
 _TemplateLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z"),
-    list("-+0123456789"),
+    re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?\Z"),
+    list("-0123456789"),
 )
 _TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"<<\Z"), ["<"])

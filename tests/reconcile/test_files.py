@@ -147,28 +147,27 @@ def test_aliases_cannot_make_a_document_out_of_all_bounds(template: Path) -> Non
     assert f"the file {template} holds more than 100 levels of nesting" in refusal(template)
 
 
-def test_words_and_dates_of_a_template_stay_text(template: Path) -> None:
-    values = {"a": "yes", "b": "on", "c": "2020-01-01", "d": "12:30:45", "e": "1_000"}
-    template.write_text("spec:\n" + "".join(f"  {key}: {value}\n" for key, value in values.items()))
-    assert read_templates({DRIVER: str(template)}).driver == {"spec": values}
+def test_what_json_does_not_know_stays_text_in_a_template(template: Path) -> None:
+    texts = ["yes", "on", "2020-01-01", "12:30:45", "1_000", "True", "FALSE", "~", "Null", "0644", "+5", "0x10", ".5"]
+    template.write_text("spec:\n  a:\n" + "".join(f"  - {text}\n" for text in texts))
+    assert read_templates({DRIVER: str(template)}).driver == {"spec": {"a": texts}}
 
 
-def test_numbers_modes_and_truths_of_a_template_are_what_they_look_like(template: Path) -> None:
-    template.write_text("spec: {a: 5, b: 0644, c: true, d: False, e: 0.5, f: 1e3, g: null, h: ~, i: -1, j: 0}")
-    assert read_templates({DRIVER: str(template)}).driver == {
-        "spec": {
-            "a": 5,
-            "b": 0o644,
-            "c": True,
-            "d": False,
-            "e": 0.5,
-            "f": 1000.0,
-            "g": None,
-            "h": None,
-            "i": -1,
-            "j": 0,
-        }
-    }
+def test_numbers_and_truths_of_a_template_are_what_they_look_like(template: Path) -> None:
+    template.write_text("spec: {a: [5, -1, 0, true, false, 0.5, 1., 1e3, 1.5E+2, null, ]}")
+    expected = [5, -1, 0, True, False, 0.5, 1.0, 1000.0, 150.0, None]
+    assert read_templates({DRIVER: str(template)}).driver == {"spec": {"a": expected}}
+
+
+def test_a_key_that_comes_twice_in_a_template_is_refused(template: Path) -> None:
+    template.write_text("spec:\n  priority: 5\n  priority: 6\n")
+    assert refusal(template) == f"the file {template} holds the key 'priority' twice at line 3, column 3"
+
+
+@pytest.mark.parametrize("value", ["!!binary aGVsbG8=", "!!timestamp 2020-01-01", "!!set {a}", "!!omap [a: 1]"])
+def test_a_value_that_json_cannot_hold_is_refused(template: Path, value: str) -> None:
+    template.write_text(f"spec: {{a: {value}}}")
+    assert f"the file {template} is no YAML at line 1, column " in refusal(template)
 
 
 def test_json_is_a_template_too(template: Path) -> None:

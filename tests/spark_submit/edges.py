@@ -94,6 +94,8 @@ EDGES: tuple[dict[str, str], ...] = (
     {f"{K}driver.podTemplateFile": "file:@FILES@/pod.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/notpod.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/dialect.yaml"},
+    {f"{K}driver.podTemplateFile": "@FILES@/types.yaml"},
+    {f"{K}driver.podTemplateFile": "@FILES@/twice.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/bad.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/two.yaml"},
     {f"{K}driver.podTemplateFile": "@FILES@/empty.yaml"},

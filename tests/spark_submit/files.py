@@ -20,6 +20,31 @@ CONFIGURATION_FILES = {
     "two.yaml": "spec: {priority: 1}\n---\nspec: {priority: 2}\n",
     "empty.yaml": "",
     "job.yaml": "apiVersion: batch/v1\nkind: Job\nspec: {completions: 1}\n",
+    "twice.yaml": "spec: {priority: 5, priority: 6}\n",
+    "types.yaml": """
+metadata: {labels: {a: True, b: 0755, c: ~}}
+spec:
+  hostNetwork: 'true'
+  priority: '5'
+  terminationGracePeriodSeconds: 010
+  hostname: 6
+  securityContext: {runAsUser: '1000', runAsNonRoot: 'true', supplementalGroups: [1, '2'],
+    sysctls: [{name: a, value: 1}]}
+  tolerations: [{key: 1, value: true, tolerationSeconds: '30'}]
+  hostAliases: [{ip: 1, hostnames: [1]}]
+  dnsConfig: {nameservers: [1], options: [{name: ndots, value: 2}]}
+  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [
+    {topologyKey: z, labelSelector: {matchExpressions: [{key: k, operator: In, values: [1, true]}]}}]}}
+  volumes:
+  - {name: 5, secret: {secretName: 1, defaultMode: '0644', items: [{key: a, path: b, mode: '384'}]}}
+  - {name: f, flexVolume: {driver: d, options: {a: 1}}}
+  containers:
+  - name: 5
+    ports: [{containerPort: '80'}]
+    env: [{name: A, value: 0755}, {name: B, value: True}, {name: C, value: ~}, {name: D, value: +5}]
+    livenessProbe: {failureThreshold: '3', httpGet: {port: '80', httpHeaders: [{name: a, value: 1}]}}
+    restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]
+""",
     "app.jar": "",
     "other.jar": "",
     "some.zip": "",
