@@ -17,7 +17,7 @@ import pytest
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "3"))
 SEED = int(os.environ.get("FAULT_SEED", "1"))
 DEADLINE_SECONDS = 60
-# Starts a cluster and pods of several kinds, tells of each step, and goes on until it is killed.
+# Starts a cluster, then pods of several kinds, and goes on until it is killed.
 CLUSTER = """
 import asyncio, sys
 from pathlib import Path
@@ -32,10 +32,11 @@ async def main():
         async with await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client:
             for kept in (await client.list(PODS, "default")).items:
                 await client.delete(PODS, kept["metadata"]["name"], "default", grace_seconds=0)
-            for number in range(1000):
+            for number in range(3):
                 for document in pods(sys.argv[2], number):
                     await client.create(PODS, document, "default")
                 await asyncio.sleep(0.3)
+        await asyncio.Event().wait()
 
 asyncio.run(main())
 """
@@ -70,8 +71,8 @@ def pods(mark: str, number: int) -> list[dict[str, object]]:
 
 def processes_with(mark: str) -> list[str]:
     """The processes that have a word in their command line, by the whole of it."""
-    listing = subprocess.run(["ps", "-axo", "pid=,command="], capture_output=True, text=True, check=True)
-    return [line for line in listing.stdout.splitlines() if mark in line]
+    listing = subprocess.run(["ps", "-axo", "pid=,command="], capture_output=True, check=True)
+    return [line for line in listing.stdout.decode(errors="replace").splitlines() if mark in line]
 
 
 def until(holds: Callable[[], object], what: str) -> None:
@@ -91,10 +92,12 @@ def test_a_cluster_that_is_killed_at_random_leaves_nothing_behind(tmp_path: Path
         seed = SEED + round_number
         words = [sys.executable, "-c", CLUSTER, tmp_path / "home", mark, memory]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as cluster:
-            assert cluster.stdout is not None
-            assert cluster.stdout.readline() == b"up\n", f"seed {seed}: the folder is of no use any more"
-            if round_number % 2 == 0:
-                until(lambda: len(processes_with(mark)) > 1, f"seed {seed}: no pod runs")
-            time.sleep(random.Random(seed).uniform(0, 1.5))
-            cluster.send_signal(signal.SIGKILL)
+            try:
+                assert cluster.stdout is not None
+                assert cluster.stdout.readline() == b"up\n", f"seed {seed}: the folder is of no use any more"
+                if round_number % 2 == 0:
+                    until(lambda: len(processes_with(mark)) > 1, f"seed {seed}: no pod runs")
+                time.sleep(random.Random(seed).uniform(0, 1.5))
+            finally:
+                cluster.send_signal(signal.SIGKILL)
         until(lambda: not processes_with(mark), f"seed {seed}: a process goes on")
