@@ -15,12 +15,14 @@ from airflow_provider_spark_operator.core.names import (
     application_id,
 )
 from airflow_provider_spark_operator.core.policy import attempt_began
+from airflow_provider_spark_operator.core.states import INITIALIZING
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 
 # A driver is deleted before its successor is created, so that only the last few can linger.
 _LINGERING_ATTEMPTS = 8
 _APPLICATION_ID_KEY = "spark.app.id"
+_POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
 
 
 def application_of(pod: Mapping[str, Any]) -> ObjectKey | None:
@@ -65,11 +67,14 @@ def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[Jso
     """The driver pod of an attempt among `pods`, None if it is not there.
 
     Which attempt it is of shows in its selector label; where the user has fixed that, or changed it since, the one
-    that is not being deleted and is the youngest is the current one.
+    that is not being deleted and is the youngest is the current one. Where nothing else is there, it is the pod of
+    the name that the user has fixed, if one was asked for: the Apache operator takes over that of an earlier attempt.
     """
-    candidates = [
-        pod for pod in drivers_of(application, pods) if not is_of_earlier_attempt(application, attempt_id, pod)
-    ]
+    drivers = drivers_of(application, pods)
+    candidates = [pod for pod in drivers if not is_of_earlier_attempt(application, attempt_id, pod)]
+    if not candidates and _is_requested(application):
+        name = application.spec.spark_conf.get(_POD_NAME_KEY)
+        candidates = [pod for pod in drivers if pod["metadata"]["name"] == name]
     fixed = application.spec.spark_conf.get(_APPLICATION_ID_KEY)
     expected = fixed or application_id(application.namespace, application.name, attempt_id)
 
@@ -110,6 +115,11 @@ def executors_of(driver: Mapping[str, Any], pods: Iterable[JsonObject]) -> tuple
     """The executors that this very driver has asked for."""
     selector = _selector_label(driver)
     return tuple(pod for pod in pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+
+
+def _is_requested(application: SparkApplication) -> bool:
+    status = application.status
+    return status is not None and status.current_state.current_state_summary not in INITIALIZING
 
 
 def _role(pod: Mapping[str, Any]) -> str | None:

@@ -10,13 +10,13 @@ import pytest
 
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import move_to_next_attempt
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.kube.client import KubeClient, ObjectList, WatchEvent
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.observe import pod_selector
 from tests import builders
-from tests.reconcile.stage import IMAGE, QUICK, Stage, application, controlling
+from tests.reconcile.stage import IMAGE, QUICK, Stage, application, controlling, history_of
 
 State = ApplicationState
 EVERY_POD = pod_selector(QUICK.decisions.operator_name)
@@ -108,3 +108,24 @@ async def test_a_driver_of_an_attempt_that_was_not_seen_to_its_end_is_deleted_be
     async with controlling(blind, stage.namespace):  # type: ignore[arg-type]
         await until_attempt(stage, 1)
     assert blind.beside == [[]]
+
+
+async def test_a_driver_of_a_fixed_name_that_was_taken_over_from_an_earlier_attempt_is_the_current_one(
+    stage: Stage,
+) -> None:
+    async with controlling(stage.client, stage.namespace):
+        await stage.submit(application(conf={**IMAGE, "spark.kubernetes.driver.pod.name": "fixed"}))
+        await stage.until_state(State.DRIVER_REQUESTED)
+    # As the Apache operator does, which takes whatever has the name for the new attempt's driver.
+    later = datetime.now(UTC) + timedelta(seconds=2)  # the times of pods are whole seconds
+    failed = builders.status_in(State.DRIVER_REQUESTED, State.FAILED)
+    again = move_to_next_attempt(failed, AttemptInfo(id=1, restart_counter=1), later, "", trim=True)
+    taken_over = move(again, State.DRIVER_REQUESTED, later, "")
+    await stage.patch({"status": taken_over.to_document()}, subresource="status")
+    await stage.set_pod("fixed", "ready")
+    async with controlling(stage.client, stage.namespace):
+        await stage.until_state(State.RUNNING_HEALTHY)
+        await stage.set_pod("fixed", "succeeded")
+        ended = await stage.until_state(State.RESOURCE_RELEASED)
+        await stage.until_no_child_is_left()
+    assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
