@@ -113,7 +113,7 @@ def from_command_line() -> object:
     """What `render --spark-submit` does with a command line."""
     words = arguments("https://host")
     inputs = submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=0))
-    return build_driver(inputs, submit_naming("pi", inputs.conf, seed="seed"))
+    return build_driver(inputs, submit_naming("pi", inputs.conf, seed="seed", environment={}))
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def submitted(arguments: Sequence[str], environment: Mapping[str, str]) -> list[
         inputs.conf["spark.app.name"],
         inputs.conf,
         seed="\0".join(arguments),
-        testing="SPARK_TESTING" in environment,
+        environment=environment,
     )
     driver = build_driver(inputs, naming)
     for upload in driver.uploads:

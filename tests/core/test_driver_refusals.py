@@ -126,7 +126,7 @@ INPUTS = SubmissionInputs(
 
 def driver(conf: dict[str, str], **changes: Any) -> Any:
     conf = {"spark.app.name": "app", f"{K}container.image": "spark", **conf}
-    return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, "seed"))
+    return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, "seed", {}))
 
 
 @pytest.mark.parametrize("template", [{}, {"metadata": {}}, {"spec": []}], ids=["empty", "without spec", "a list"])
@@ -173,9 +173,9 @@ def test_a_keytab_in_the_image_is_not_read():
 
 
 def test_names_drawn_from_a_seed_are_stable_and_in_the_apis_form():
-    naming = submit_naming("app", {}, "seed")
+    naming = submit_naming("app", {}, "seed", {})
     assert [len(part) for part in naming.pod_uid.split("-")] == [8, 4, 4, 4, 12]
-    assert naming.pod_uid == submit_naming("app", {}, "seed").pod_uid
+    assert naming.pod_uid == submit_naming("app", {}, "seed", {}).pod_uid
 
 
 def test_a_broken_unicode_escape_in_a_properties_file_is_told():

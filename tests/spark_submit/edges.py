@@ -67,6 +67,8 @@ EDGES: tuple[dict[str, str], ...] = (
     {f"{K}memoryOverheadFactor": " 0.2 "},
     {f"{K}memoryOverheadFactor": "1e-7"},
     {"spark.driver.cores": "+2"},
+    {f"{K}driver.pod.name": "${spark.x}-d", "spark.x": "y"},
+    {f"{K}driver.pod.name": ""},
     {"spark.driver.port": "x"},
     {"spark.driver.resource.gpu.discoveryScript": "/s"},
     {"spark.driver.resource.gpu.amount": "1", "spark.driver.resource.gpu.vendor": "v.com"},

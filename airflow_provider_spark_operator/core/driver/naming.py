@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.text import trimmed
 from airflow_provider_spark_operator.core.names import application_id
@@ -61,7 +62,7 @@ def attempt_naming(namespace: str, name: str, attempt_id: int, conf: Mapping[str
 
     Raises:
         DriverBuildError: the id makes no name of a service or value of a label, so that the API would
-            refuse the service after the pod was created.
+            refuse the service after the pod was created; or the pod's name refers to itself.
     """
     given = conf.get("spark.app.id")
     identifier = given or application_id(namespace, name, attempt_id)
@@ -82,7 +83,7 @@ def attempt_naming(namespace: str, name: str, attempt_id: int, conf: Mapping[str
     return Naming(
         application_id=identifier,
         prefix=identifier,
-        pod_name=conf.get(_POD_NAME_KEY) or f"{identifier}-driver",
+        pod_name=Configuration({**conf, "spark.app.id": identifier}, {}).text(_POD_NAME_KEY) or f"{identifier}-driver",
         service_name=service_name,
         policy_name=f"{identifier}-policy",
         config_map_name=f"{identifier}-spark-drv-conf-map",
@@ -90,21 +91,25 @@ def attempt_naming(namespace: str, name: str, attempt_id: int, conf: Mapping[str
     )
 
 
-def submit_naming(name: str, conf: Mapping[str, str], seed: str, *, testing: bool = False) -> Naming:
+def submit_naming(name: str, conf: Mapping[str, str], seed: str, environment: Mapping[str, str]) -> Naming:
     """The names in spark-submit's form, its random parts derived from `seed`.
 
-    `testing` stands for the variable SPARK_TESTING, which alone lets the configuration fix the prefix.
+    The variable SPARK_TESTING alone lets the configuration fix the prefix.
+
+    Raises:
+        DriverBuildError: a name refers to itself.
     """
-    prefix = _resource_name_prefix(f"{name}-{_unique_id(seed, 'resources')}")
-    if testing and _PREFIX_KEY in conf:
-        prefix = conf[_PREFIX_KEY]
+    configuration = Configuration(conf, environment)
+    fixed = configuration.text(_PREFIX_KEY) if "SPARK_TESTING" in environment else None
+    prefix = _resource_name_prefix(f"{name}-{_unique_id(seed, 'resources')}") if fixed is None else fixed
+    given = configuration.text(_POD_NAME_KEY)
     service_name = f"{prefix}-driver-svc"
     if len(service_name) > _MAX_SERVICE_NAME_LENGTH:
         service_name = f"spark-{_unique_id(seed, 'service')}-driver-svc"
     return Naming(
         application_id=f"spark-{_digest(seed, 'application')[:32]}",
         prefix=prefix,
-        pod_name=conf.get(_POD_NAME_KEY, f"{prefix}-driver"),
+        pod_name=f"{prefix}-driver" if given is None else given,
         service_name=service_name,
         policy_name=f"{prefix}-policy",
         config_map_name=f"spark-drv-{_unique_id(seed, 'configuration')}-conf-map",

@@ -75,7 +75,7 @@ class Case:
             inputs.conf["spark.app.name"],
             inputs.conf,
             seed=self.name,
-            testing="SPARK_TESTING" in inputs.environment,
+            environment=inputs.environment,
         )
         return build_driver(inputs, naming)
 

@@ -20,7 +20,7 @@ INPUTS = SubmissionInputs(
 
 def build(conf=None, **changes):
     conf = {"spark.app.name": "app", f"{K}container.image": "spark:4", **(conf or {})}
-    return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, seed="seed"))
+    return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, seed="seed", environment={}))
 
 
 def container(resources):
@@ -44,7 +44,7 @@ def test_the_given_configuration_and_template_stay_as_they_were():
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "env": []}]}}
     conf = {f"{K}container.image": "spark:4", "spark.app.name": "app"}
     inputs = replace(INPUTS, conf=conf, driver_template=template)
-    build_driver(inputs, submit_naming("app", conf, seed="seed"))
+    build_driver(inputs, submit_naming("app", conf, seed="seed", environment={}))
     assert template == {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "env": []}]}}
     assert conf == {f"{K}container.image": "spark:4", "spark.app.name": "app"}
 

@@ -48,7 +48,7 @@ def test_attempts_have_scratch_directories_of_their_own_that_stay_the_same():
 
 @pytest.mark.parametrize(("length", "kept"), [(35, True), (36, False)])
 def test_a_service_name_over_63_characters_is_replaced(length, kept):
-    naming = submit_naming("a" * length, {}, seed="s")
+    naming = submit_naming("a" * length, {}, seed="s", environment={})
     assert naming.service_name.startswith("aaa") is kept
     assert len(naming.service_name) <= 63
 
@@ -64,12 +64,26 @@ def test_a_service_name_over_63_characters_is_replaced(length, kept):
     ],
 )
 def test_an_application_name_becomes_a_prefix_and_a_label(name, prefix, label):
-    naming = submit_naming(name, {}, seed="s")
+    naming = submit_naming(name, {}, seed="s", environment={})
     assert naming.prefix[:-16] == prefix
     assert application_name_label(name) == label
 
 
 def test_only_a_tester_may_fix_the_prefix():
     conf = {"spark.kubernetes.driver.resourceNamePrefix": "fixed"}
-    assert submit_naming("app", conf, seed="s", testing=True).prefix == "fixed"
-    assert submit_naming("app", conf, seed="s").prefix != "fixed"
+    assert submit_naming("app", conf, seed="s", environment={"SPARK_TESTING": "1"}).prefix == "fixed"
+    assert submit_naming("app", conf, seed="s", environment={}).prefix != "fixed"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("${spark.x}-d", "y-d"), ("${env:X}", "z"), ("${spark.no}", "${spark.no}")]
+)
+def test_the_name_of_a_submitted_pod_may_refer_to_other_settings(name, expected):
+    conf = {"spark.kubernetes.driver.pod.name": name, "spark.x": "y"}
+    assert submit_naming("app", conf, seed="s", environment={"X": "z"}).pod_name == expected
+
+
+def test_the_name_of_an_attempts_pod_may_refer_to_its_application_id():
+    conf = {"spark.kubernetes.driver.pod.name": "${spark.app.id}-d"}
+    naming = attempt_naming("ns", "app", 1, conf)
+    assert naming.pod_name == f"{naming.application_id}-d"

@@ -32,7 +32,7 @@ def built(*flags: str, **conf: str):
         ]
     )
     inputs = submission_inputs(command, Surroundings(user="spark", submit_time=0))
-    return build_driver(inputs, submit_naming("job", inputs.conf, "seed"))
+    return build_driver(inputs, submit_naming("job", inputs.conf, "seed", inputs.environment))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def inputs_of(*words, conf=None, resource=JAR, **surroundings):
 
 def built(*words, files=None, **given):
     inputs = replace(inputs_of(*words, **given), files=files or {})
-    return build_driver(inputs, submit_naming("job", inputs.conf, "seed"))
+    return build_driver(inputs, submit_naming("job", inputs.conf, "seed", inputs.environment))
 
 
 def variables(driver):
