@@ -1,0 +1,83 @@
+"""The pytest plugin, as somebody who tests DAGs of their own has it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DAG = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("mine", schedule=None) as dag:
+    SparkApplicationOperator(task_id="report", application="report.yaml", deferrable=True)
+"""
+APPLICATION = """
+apiVersion: spark.apache.org/v1
+kind: SparkApplication
+spec:
+  pyFiles: local:///opt/job.py
+  runtimeVersions: {sparkVersion: 4.3.0}
+"""
+TESTS = """
+from pathlib import Path
+
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.testing.applications import run_out_of_memory
+from airflow_provider_spark_operator.testing.tasks import TaskInstance, run
+
+HERE = Path(__file__).parent
+
+
+def test_a_dag_succeeds(spark_cluster, run_spark_dag):
+    assert run_spark_dag(HERE / "dags" / "mine.py").state == "success"
+    assert spark_cluster.application()["spec"]["pyFiles"] == "local:///opt/job.py"
+
+
+def test_a_dag_fails_for_want_of_memory(spark_cluster, run_spark_dag):
+    spark_cluster.script = run_out_of_memory
+    assert run_spark_dag(HERE / "dags" / "mine.py").state == "failed"
+
+
+def test_a_task_alone(spark_cluster):
+    task = SparkApplicationOperator(task_id="one", py_file="local:///a.py", image="spark:4.3.0")
+    assert run(task, TaskInstance()) == spark_cluster.application()["metadata"]["name"]
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "mine.py").write_text(DAG)
+    (tmp_path / "dags" / "report.yaml").write_text(APPLICATION)
+    (tmp_path / "test_mine.py").write_text(TESTS)
+    return tmp_path
+
+
+def outcome(project: Path, ini: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (project / "pytest.ini").write_text(f"[pytest]\n{ini}")
+    plugin = ("-p", "airflow_provider_spark_operator.testing.plugin")
+    command = [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", "-q", *arguments]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=170, env=os.environ.copy())
+
+
+@pytest.mark.airflow
+def test_a_project_tests_its_dags_with_it(project):
+    result = outcome(project, "spark_own_airflow = true\n")
+    assert result.returncode == 0, result.stdout
+    assert "3 passed" in result.stdout
+
+
+@pytest.mark.airflow
+def test_the_database_of_another_airflow_is_left_alone(project):
+    result = outcome(project, "", "-k", "a_dag_succeeds")
+    assert result.returncode == 1
+    assert "set spark_own_airflow = true in pytest's configuration" in result.stdout
+
+
+def test_loading_it_takes_no_time():
+    program = "import sys; import airflow_provider_spark_operator.testing.plugin; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert not {"airflow", "kubernetes", "pydantic", "yaml"} & set(result.stdout.split())
