@@ -80,7 +80,7 @@ def read_file(key: str, path: str) -> bytes:
             content = _read_store(key, path, scheme)
         else:
             known = ", ".join((*_WEB_SCHEMES, *_STORES))
-            raise DriverBuildError(key, f"{path} cannot be read without a JVM: use a path, or one of {known}")
+            raise DriverBuildError(key, f"{_shown(path)} cannot be read without a JVM: use a path, or one of {known}")
     except FileNotFoundError:
         raise DriverBuildError(key, f"the file {_shown(path)} does not exist") from None
     except ValueError as error:  # a NUL in a path
@@ -128,7 +128,9 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
         fsspec = importlib.import_module("fsspec.core")
         importlib.import_module("fsspec").get_filesystem_class(protocol)
     except (ImportError, ValueError):  # ValueError: a protocol that no installed package offers
-        sentence = f"{path} can be read only with the package {package}: install it, or give the template itself"
+        sentence = (
+            f"{_shown(path)} can be read only with the package {package}: install it, or give the template itself"
+        )
         raise DriverBuildError(key, sentence) from None
 
     def read() -> bytes:
@@ -165,14 +167,16 @@ def _in_time(read: Callable[[], bytes]) -> bytes:
 
 
 def _shown(path: str) -> str:
-    """The path for messages: a web address may carry a password or a signature."""
+    """The path for messages: an address may carry a password or a signature; Azure's have a container before the @."""
     try:
         address = urlsplit(path)
     except ValueError:
         return "that is named"
-    if address.scheme.lower() not in _WEB_SCHEMES:
+    web = address.scheme.lower() in _WEB_SCHEMES
+    if not (web or address.netloc):
         return path
-    return urlunsplit((address.scheme, address.netloc.rpartition("@")[2], address.path, "", ""))
+    user, _, host = address.netloc.rpartition("@")
+    return urlunsplit((address.scheme, host if web or ":" in user else address.netloc, address.path, "", ""))
 
 
 def _checked_text(key: str, path: str) -> str:

@@ -122,6 +122,16 @@ def test_only_so_much_is_read(tmp_path: Path) -> None:
     assert f"larger than {LARGEST_FILE} bytes" in refusal(path)
 
 
+@pytest.mark.parametrize("scheme", ["ftp", "hdfs", "s3a", "wasbs"])
+def test_an_address_of_any_kind_is_shown_without_what_may_be_secret(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_installed(_: str) -> None:
+        raise ImportError
+
+    monkeypatch.setattr(files.importlib, "import_module", not_installed)
+    sentence = refusal(f"{scheme}://me:password@bucket/pod.yaml?signature=abc")
+    assert sentence.startswith(f"{scheme}://bucket/pod.yaml can")
+
+
 @pytest.mark.parametrize("content", ["", "a", "[]", "a: 1", "spec: 1", "spec: [1]"])
 @pytest.mark.parametrize("key", [DRIVER, EXECUTOR])
 def test_a_file_that_is_no_template_is_never_handed_out(key: str, content: str, template: Path) -> None:
