@@ -74,7 +74,8 @@ def stored(trigger: "BaseTrigger") -> Any:
     from airflow.sdk.serde import deserialize, serialize
 
     path, arguments = trigger.serialize()
-    return import_string(path)(**deserialize(serialize(arguments)))
+    kept: Any = deserialize(serialize(arguments))
+    return import_string(path)(**kept)
 
 
 def fire(trigger: "BaseTrigger") -> Any:
