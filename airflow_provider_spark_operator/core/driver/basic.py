@@ -26,6 +26,7 @@ from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 _MAX_NAME_LENGTH = 253
 _POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
 _ESCALATION = "securityContext.allowPrivilegeEscalation"
+_DRIVER_IMAGE_KEY = "spark.kubernetes.driver.container.image"
 _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
 
 
@@ -105,7 +106,9 @@ def _container(submission: Submission, name: str | None) -> JsonObject:
 
 
 def _image(submission: Submission) -> str:
-    image = submission.conf.text("spark.kubernetes.driver.container.image", "spark.kubernetes.container.image")
+    image = submission.conf.text(_DRIVER_IMAGE_KEY, "spark.kubernetes.container.image")
+    if submission.conf.text(_DRIVER_IMAGE_KEY) == "":
+        raise DriverBuildError(_DRIVER_IMAGE_KEY, "is empty: name the image that holds Spark, or remove it")
     if not image:
         raise DriverBuildError("spark.kubernetes.container.image", "is required: name the image that holds Spark")
     return image.replace("{{SPARK_VERSION}}", submission.inputs.spark_version)
