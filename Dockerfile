@@ -1,0 +1,22 @@
+# The controller alone: no Airflow, no Java, no shell to start it. The root file system may be read-only;
+# /tmp is written to by --webhook only.
+ARG BASE=python:3.13-slim-bookworm
+
+FROM ${BASE} AS build
+WORKDIR /src
+COPY requirements/build.txt requirements/controller.txt requirements/
+RUN python3 -m venv --without-pip /opt/spark-operator \
+    && python3 -m venv /opt/build \
+    && /opt/build/bin/pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt \
+    && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/controller.txt
+COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY airflow_provider_spark_operator airflow_provider_spark_operator
+RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir wheels . \
+    && /opt/build/bin/pip --python /opt/spark-operator/bin/python3 install --no-cache-dir --no-deps wheels/*.whl
+
+FROM ${BASE}
+COPY --from=build /opt/spark-operator /opt/spark-operator
+ENV PATH=/opt/spark-operator/bin:/usr/local/bin:/usr/bin:/bin PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER 65532:65532
+ENTRYPOINT ["/opt/spark-operator/bin/spark-operator"]
+CMD ["reconcile"]

@@ -1,0 +1,72 @@
+{{- define "spark-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The name of everything here; short enough for the webhook's suffix. */}}
+{{- define "spark-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
+{{- else if contains (include "spark-operator.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "spark-operator.name" .) | trunc 50 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Objects of the whole cluster bear the release's namespace, so that two releases of one name do not meet. */}}
+{{- define "spark-operator.clusterName" -}}
+{{- printf "%s-%s" .Release.Namespace (include "spark-operator.fullname" .) }}
+{{- end }}
+
+{{- define "spark-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "spark-operator.fullname" .) .Values.serviceAccount.name }}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "spark-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "spark-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "spark-operator.labels" -}}
+{{ include "spark-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "spark-operator.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end }}
+{{- end }}
+
+{{/* How far it looks: "cluster", or "namespaces", a role in each. */}}
+{{- define "spark-operator.scope" -}}
+{{- if or .Values.watch.allNamespaces .Values.watch.namespaceSelector }}cluster{{ else }}namespaces{{ end }}
+{{- end }}
+
+{{/* The watched namespaces as a JSON object with the key "names", for fromJson. */}}
+{{- define "spark-operator.namespaces" -}}
+{{- dict "names" (.Values.watch.namespaces | default (list .Release.Namespace) | uniq) | toJson }}
+{{- end }}
+
+{{/* A label selector as kubectl -l takes it, out of matchLabels and matchExpressions. */}}
+{{- define "spark-operator.namespaceSelector" -}}
+{{- $parts := list }}
+{{- range $key, $value := .matchLabels }}
+{{- $parts = append $parts (printf "%s=%s" $key $value) }}
+{{- end }}
+{{- range .matchExpressions }}
+{{- if eq .operator "Exists" }}{{ $parts = append $parts .key }}
+{{- else if eq .operator "DoesNotExist" }}{{ $parts = append $parts (printf "!%s" .key) }}
+{{- else }}{{ $parts = append $parts (printf "%s %s (%s)" .key (lower .operator) (join "," .values)) }}
+{{- end }}
+{{- end }}
+{{- join "," $parts }}
+{{- end }}

@@ -1,0 +1,66 @@
+"""A real API server for the chart: KUBEBUILDER_ASSETS is a folder with etcd and kube-apiserver."""
+
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.charts.helm import Json
+from tests.contract.servers import Server, kubeconfig_of, started_server
+
+ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
+_PLURALS = {"NetworkPolicy": "networkpolicies"}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A real API server, and a kubeconfig that leads to it."""
+
+    server: Server
+    kubeconfig: Path
+
+    def ask(self, method: str, path: str, document: Json | None = None, *, content: str = "application/json") -> Json:
+        """What the server answers.
+
+        Raises:
+            AssertionError: it refuses; with its words.
+        """
+        headers = {"Authorization": f"Bearer {self.server.token}", "Content-Type": content}
+        body = None if document is None else json.dumps(document).encode()
+        request = urllib.request.Request(self.server.url + path, body, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, context=self.server.tls, timeout=60) as response:
+                answer: Json = json.load(response)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise AssertionError(f"{method} {path}: {json.load(error).get('message')}") from None
+        return answer
+
+
+def collection(document: Json) -> str:
+    """Where the API has objects of the document's kind."""
+    group, kind = document["apiVersion"], document["kind"]
+    root = f"/apis/{group}" if "/" in group else f"/api/{group}"
+    namespace = document["metadata"].get("namespace")
+    place = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{place}/{_PLURALS.get(kind, f'{kind.lower()}s')}"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A server of this module's own, since charts change what is there once for all namespaces."""
+    if ASSETS is None:
+        pytest.skip("there is no API server: set KUBEBUILDER_ASSETS")
+    with started_server(Path(ASSETS)) as server:
+        path = tmp_path_factory.mktemp("cluster") / "kubeconfig"
+        path.write_text(yaml.safe_dump(kubeconfig_of(server)))
+        cluster = Cluster(server, path)
+        for name in ("operators", "jobs", "more-jobs"):
+            cluster.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        yield cluster

@@ -1,0 +1,119 @@
+"""Helm, where the environment names one: HELM."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+Json = dict[str, Any]
+
+CHART = Path(__file__).resolve().parents[2] / "charts" / "spark-operator"
+HELM = os.environ.get("HELM")
+KUBERNETES = "1.34.0"
+RELEASE, NAMESPACE = "spark-operator", "operators"
+
+needs_helm = pytest.mark.skipif(HELM is None, reason="there is no helm: set HELM")
+
+# Every template, and every branch of them, is in one of these.
+VARIANTS: Mapping[str, Json] = {
+    "default": {},
+    "namespaces": {
+        "watch": {"namespaces": ["jobs", "more-jobs"]},
+        "config": {"operatorName": "ours", "workers": 10},
+        "rbac": {
+            "ingresses": True,
+            "gatewayRoutes": True,
+            "secrets": True,
+            "persistentVolumeClaims": True,
+            "podGroups": True,
+            "ownerReferences": True,
+        },
+        "serviceAccount": {"name": "controller", "annotations": {"team": "x"}},
+        "workload": {"serviceAccount": {"name": "driver", "annotations": {"role": "x"}}},
+        "podDisruptionBudget": {"enabled": True},
+        "metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}}},
+        "webhook": {"enabled": True, "failurePolicy": "Fail"},
+        "networkPolicy": {
+            "enabled": True,
+            "metricsFrom": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}],
+            "extraEgress": [{"ports": [{"port": 9000, "protocol": "TCP"}]}],
+        },
+    },
+    "selector": {
+        "watch": {
+            "namespaceSelector": {
+                "matchLabels": {"spark": "yes"},
+                "matchExpressions": [
+                    {"key": "team", "operator": "In", "values": ["a", "b"]},
+                    {"key": "old", "operator": "DoesNotExist"},
+                ],
+            }
+        },
+        "properties": "spark.kubernetes.operator.name=ours\nspark.kubernetes.operator.reconciler.parallelism=10\n",
+        "webhook": {"enabled": True},
+        "networkPolicy": {"enabled": True},
+    },
+    "everywhere": {
+        "watch": {"allNamespaces": True},
+        "fullnameOverride": "controller",
+        "image": {"digest": "sha256:" + "0" * 64, "pullSecrets": [{"name": "registry"}]},
+        "rbac": {"sparkClusters": False},
+        "workload": {"namespaces": ["jobs"]},
+        "metrics": {"enabled": False},
+        "webhook": {"enabled": True},
+        "crds": {"install": False},
+        "extraArgs": ["--log-format=text"],
+        "env": [{"name": "TZ", "value": "UTC"}],
+        "podAnnotations": {"a": "b"},
+        "podLabels": {"c": "d"},
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"key": "k", "operator": "Exists"}],
+        "affinity": {"nodeAffinity": {}},
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}
+        ],
+        "priorityClassName": "high",
+    },
+    "borrowed rights": {
+        "replicas": 0,
+        "rbac": {"create": False},
+        "serviceAccount": {"create": False},
+        "workload": {"create": False},
+        "webhook": {"enabled": True},
+    },
+}
+
+
+class HelmFailed(Exception):
+    """Helm has refused; str() is what it said."""
+
+
+def helm(*words: str, kubeconfig: Path | None = None, values: Json | None = None) -> str:
+    """What Helm prints.
+
+    Raises:
+        HelmFailed: it ended with an error.
+    """
+    environment = {**os.environ, **({"KUBECONFIG": str(kubeconfig)} if kubeconfig else {})}
+    if values is not None:
+        words = (*words, "--values", "-")
+    done = subprocess.run(
+        [str(HELM), *words], input=yaml.safe_dump(values or {}), capture_output=True, text=True, env=environment
+    )
+    if done.returncode:
+        raise HelmFailed(done.stderr + done.stdout)
+    return done.stdout
+
+
+def rendered(values: Json) -> list[Json]:
+    """The objects of the chart with these values."""
+    words = ("template", RELEASE, str(CHART), "--namespace", NAMESPACE, "--kube-version", KUBERNETES)
+    return [document for document in yaml.safe_load_all(helm(*words, values=values)) if document]
+
+
+def of_kind(documents: list[Json], kind: str) -> list[Json]:
+    return [document for document in documents if document["kind"] == kind]

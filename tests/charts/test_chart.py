@@ -1,0 +1,144 @@
+"""The chart by itself: Helm draws it, no cluster takes part."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator import __version__
+from airflow_provider_spark_operator.cli.arguments import parser
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.reconcile.settings import settings_from_properties, settings_from_yaml
+from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, HelmFailed, Json, helm, needs_helm, of_kind, rendered
+
+MANIFEST = CHART.parents[1] / "docs" / "manifests"
+
+
+def test_the_definitions_are_those_of_the_package() -> None:
+    written = [yaml.safe_load(path.read_text()) for path in sorted((CHART / "files" / "crds").iterdir())]
+    assert written == custom_resource_definitions(), "run python charts/write_crds.py"
+
+
+def test_the_chart_is_of_the_package_s_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+
+
+def keys(values: Json, schema: Json, path: str = "") -> tuple[set[str], set[str]]:
+    """The keys of the values and of the schema, as far as both are objects with known keys."""
+    there, described = set(), set()
+    for name in values.keys() | schema["properties"].keys():
+        value, part = values.get(name), schema["properties"].get(name, {})
+        there |= {path + name} if name in values else set()
+        described |= {path + name} if part else set()
+        if isinstance(value, dict) and "properties" in part and value:
+            inner = keys(value, part, f"{path}{name}.")
+            there, described = there | inner[0], described | inner[1]
+    return there, described
+
+
+def test_every_value_is_in_the_schema_and_the_other_way_round() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    there, described = keys(values, json.loads((CHART / "values.schema.json").read_text()))
+    assert there == described - {"global"}
+
+
+@needs_helm
+@pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
+def test_helm_finds_nothing_to_complain_of(values: Json) -> None:
+    said = helm("lint", str(CHART), "--strict", "--namespace", NAMESPACE, values=values)
+    assert not re.search("WARNING|ERROR", said), said
+
+
+@needs_helm
+@pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
+def test_the_command_line_is_one_that_the_controller_takes(values: Json) -> None:
+    documents = rendered(values)
+    (deployment,) = of_kind(documents, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    options = parser("0").parse_args(container["args"])
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    served = {"health": options.health_port, "metrics": options.metrics_port, "webhook": options.webhook_port}
+    assert ports == {name: port for name, port in served.items() if port is not None}
+    configurations = [each["metadata"]["name"] for each in of_kind(documents, "ValidatingWebhookConfiguration")]
+    assert configurations == ([options.webhook] if options.webhook else [])
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("variant", "options"),
+    [
+        ("default", {"namespaces": NAMESPACE}),
+        ("namespaces", {"namespaces": "jobs,more-jobs"}),
+        ("selector", {"namespace_selector": "spark=yes,team in (a,b),!old"}),
+        ("everywhere", {"all_namespaces": True}),
+    ],
+)
+def test_it_watches_what_it_is_told_to(variant: str, options: Json) -> None:
+    (deployment,) = of_kind(rendered(VARIANTS[variant]), "Deployment")
+    parsed = vars(parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"]))
+    assert options.items() <= parsed.items()
+
+
+@needs_helm
+@pytest.mark.parametrize("variant", ["namespaces", "selector"])
+def test_the_controller_reads_the_configuration_that_is_mounted(variant: str) -> None:
+    documents = rendered(VARIANTS[variant])
+    (data,) = [each["data"] for each in of_kind(documents, "ConfigMap")]
+    read = {"controller.yaml": settings_from_yaml, "controller.properties": settings_from_properties}
+    ((name, text),) = data.items()
+    settings = read[name](text)
+    assert (settings.decisions.operator_name, settings.workers) == ("ours", 10)
+    (deployment,) = of_kind(documents, "Deployment")
+    assert f"--config=/etc/spark-operator/{name}" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def rules_of(documents: list[Json], name: str) -> set[tuple[str, str, str]]:
+    """Group, resource and verb of all that a role grants."""
+    (role,) = {json.dumps(each["rules"]) for each in documents if each["metadata"]["name"] == name and "rules" in each}
+    return {
+        (group, resource, verb)
+        for rule in json.loads(role)
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+@needs_helm
+@pytest.mark.parametrize(("role", "manifest"), [("", "controller"), ("-driver", "workload")])
+def test_the_rights_are_those_of_the_manifests(role: str, manifest: str) -> None:
+    documents = list(yaml.safe_load_all((MANIFEST / f"{manifest}.yaml").read_text()))
+    name = {"controller": "spark-operator", "workload": "spark-driver"}[manifest]
+    assert rules_of(rendered({}), RELEASE + role) == rules_of([each for each in documents if "rules" in each], name)
+
+
+@needs_helm
+@pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
+def test_no_role_has_a_wildcard_or_is_for_more_than_what_is_watched(values: Json) -> None:
+    documents = rendered(values)
+    for role in of_kind(documents, "Role") + of_kind(documents, "ClusterRole"):
+        assert not any("*" in words for rule in role["rules"] for words in rule.values())
+    watch = values.get("watch", {})
+    if not (watch.get("allNamespaces") or watch.get("namespaceSelector")):
+        cluster_wide = [rule for role in of_kind(documents, "ClusterRole") for rule in role["rules"]]
+        assert all(rule.get("resourceNames") for rule in cluster_wide)
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"replicas": 2}, "replicas"),
+        ({"watch": {"allNamespaces": True, "namespaces": ["jobs"]}}, "namespaces"),
+        ({"watch": {"namespaceSelector": {"matchLabels": {"a": "b"}}, "namespaces": ["jobs"]}}, "namespaces"),
+        ({"watch": {"namespaces": ["Jobs"]}}, "namespaces"),
+        ({"config": {"workers": 2}, "properties": "a=b"}, "not"),
+        ({"image": {"registry": "x"}}, "registry"),
+        ({"webhook": {"failurePolicy": "Never"}}, "failurePolicy"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_refused(values: Json, said: str) -> None:
+    with pytest.raises(HelmFailed, match=said):
+        rendered(values)

@@ -1,0 +1,308 @@
+"""The chart on a real API server."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import Invalid, NotFound
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+)
+from airflow_provider_spark_operator.kube.transport import Call
+from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
+from tests.charts.conftest import Cluster, collection
+from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, helm, needs_helm, of_kind, rendered
+from tests.charts.test_chart import rules_of
+from tests.contract.servers import kubeconfig_of
+from tests.reconcile.stage import Stage, application, controlling, playing
+from tests.reconcile.test_clusters import cluster as spark_cluster
+
+pytestmark = [needs_helm, pytest.mark.timeout(600)]
+
+PREVIOUS = Path(__file__).parent / "previous"
+DEADLINE = 120
+# Of the Prometheus operator's kind, what a ServiceMonitor of the chart may say.
+SERVICE_MONITORS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "servicemonitors.monitoring.coreos.com"},
+    "spec": {
+        "group": "monitoring.coreos.com",
+        "scope": "Namespaced",
+        "names": {"kind": "ServiceMonitor", "plural": "servicemonitors"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "required": ["spec"],
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "required": ["endpoints", "selector"],
+                                "properties": {
+                                    "selector": {
+                                        "type": "object",
+                                        "properties": {
+                                            "matchLabels": {
+                                                "type": "object",
+                                                "additionalProperties": {"type": "string"},
+                                            }
+                                        },
+                                    },
+                                    "endpoints": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "properties": {
+                                                name: {"type": "string"} for name in ("port", "path", "interval")
+                                            },
+                                        },
+                                    },
+                                },
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig_of(cluster.server))) as client:
+        yield client
+
+
+async def until_served(client: KubeClient, *, gone: bool = False) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while await client.serves(SPARK_APPLICATIONS) is gone:  # noqa: ASYNC110  nobody tells of it
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def definitions(client: KubeClient) -> AsyncIterator[None]:
+    """No definitions of Spark's kinds before and after."""
+    yield
+    for resource in (SPARK_APPLICATIONS, SPARK_CLUSTERS):
+        name = resource.qualified_name
+        try:
+            for item in (await client.list(resource, None)).items:
+                metadata = item["metadata"]
+                patch: Json = {"metadata": {"finalizers": None}}
+                await client.patch(resource, metadata["name"], metadata["namespace"], patch)
+            await client.delete(CUSTOM_RESOURCE_DEFINITIONS, name, None)
+        except NotFound:
+            continue
+    await until_served(client, gone=True)
+
+
+@pytest.fixture
+def installed(cluster: Cluster, definitions: None) -> Iterator[Json]:
+    """The chart as a release that watches the namespace `jobs`; its values."""
+    values: Json = {"watch": {"namespaces": ["jobs"]}, "webhook": {"enabled": True}}
+    helm("install", RELEASE, str(CHART), "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig, values=values)
+    yield values
+    helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)
+
+
+@pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
+def test_the_api_server_takes_every_object(cluster: Cluster, values: Json) -> None:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    if values.get("metrics", {}).get("serviceMonitor"):
+        cluster.ask("POST", path, SERVICE_MONITORS)
+    documents = rendered(values)
+    assert documents
+    for document in documents:
+        path = collection(document)
+        _until_known(cluster, path)
+        cluster.ask("POST", f"{path}?dryRun=All&fieldValidation=Strict", document)
+
+
+def _until_known(cluster: Cluster, path: str) -> None:
+    """A kind that has just been defined is served a moment later."""
+    for _ in range(600):
+        try:
+            cluster.ask("GET", path)
+        except AssertionError as error:
+            assert "could not find the requested resource" in str(error)  # noqa: PT017
+        else:
+            return
+    raise AssertionError(f"{path} is not served")
+
+
+@asynccontextmanager
+async def controller_of_the_chart(cluster: Cluster, used: set[tuple[str, str, str]]) -> AsyncIterator[KubeClient]:
+    """A client with the rights of the chart's service account; `used` gets what it asks for."""
+
+    def note(call: Call, status: int | None, _: float) -> None:
+        assert status != 403, (call.verb, call.rbac_resource)
+        if call.address is None:
+            resource = call.resource.plural + (f"/{call.subresource}" if call.subresource else "")
+            used.add((call.resource.group, resource, call.verb))
+            if call.content_type == PatchType.APPLY:
+                used.add((call.resource.group, resource, "create"))
+
+    token = cluster.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{RELEASE}/token", {"spec": {}})[
+        "status"
+    ]["token"]
+    kubeconfig = kubeconfig_of(cluster.server)
+    kubeconfig["users"][0]["user"]["token"] = token
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), observer=note) as client:
+        yield client
+
+
+async def test_the_rights_suffice_and_none_is_left_over(cluster: Cluster, client: KubeClient, installed: Json) -> None:
+    used: set[tuple[str, str, str]] = set()
+    stage = Stage(client, "jobs")
+    await until_served(client)
+    async with controller_of_the_chart(cluster, used) as limited, controlling(limited, "jobs"):
+        async with playing(stage, "succeeded", "failed", "run"):
+            await lives_of_applications(stage)
+        await life_of_a_cluster(stage)
+    assert used == rules_of(rendered(installed), RELEASE)
+
+
+async def lives_of_applications(stage: Stage) -> None:
+    """What leads to every call that applications lead to."""
+    maps = [{"name": "settings", "data": {"a": "b"}}]
+    tolerations = {"ttlAfterStopMillis": 1}
+    await stage.submit(application("ends", configMapSpecs=maps, tolerations=tolerations))
+    await stage.until(lambda seen: seen is None, "ends")
+    await stage.submit(application("fails", configMapSpecs=[{"name": "more", "data": {}}]))
+    await stage.until_state(ApplicationState.RESOURCE_RELEASED, name="fails")
+    await stage.submit(application("goes", configMapSpecs=[{"name": "others", "data": {}}]))
+    await stage.until_state(ApplicationState.RUNNING_HEALTHY, name="goes")
+    await stage.delete("goes")
+    await stage.until(lambda seen: seen is None, "goes")
+
+
+async def life_of_a_cluster(stage: Stage) -> None:
+    await stage.client.create(SPARK_CLUSTERS, spark_cluster(), "jobs")
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            document = await stage.client.get(SPARK_CLUSTERS, "cl", "jobs")
+            state = ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
+            if state == ClusterState.RUNNING_HEALTHY:
+                break
+            await asyncio.sleep(0.05)
+    await stage.client.delete(SPARK_CLUSTERS, "cl", "jobs")
+
+
+async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeClient, installed: Json) -> None:
+    await until_served(client)
+    (hook,) = of_kind(rendered(installed), "ValidatingWebhookConfiguration")
+    path = f"{collection(hook)}/{hook['metadata']['name']}"
+    old = application("old")
+    del old["spec"]["mainClass"]
+    await client.create(SPARK_APPLICATIONS, old, "jobs")  # nobody answers yet, and the policy is Ignore
+    async with (
+        controller_of_the_chart(cluster, set()) as limited,
+        serve_webhook(0, limited, hook["metadata"]["name"], pause=0.1) as port,
+    ):
+        # The service's pods are not there: the controller is reached at its address.
+        operations = [
+            {"op": "remove", "path": "/webhooks/0/clientConfig/service"},
+            {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": f"https://127.0.0.1:{port}/validate"},
+            {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"},
+        ]
+        cluster.ask("PATCH", path, operations, content="application/json-patch+json")  # type: ignore[arg-type]
+        await until_asked(client)
+        with pytest.raises(Invalid, match=r"is required where spec\.jars is set: name the class to run"):
+            await client.create(SPARK_APPLICATIONS, {**old, "metadata": {"name": "new"}}, "jobs")
+        await client.create(SPARK_APPLICATIONS, application("good"), "jobs")
+        with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
+            await client.patch(SPARK_APPLICATIONS, "good", "jobs", {"spec": {"mainClass": None}})
+        await client.patch(SPARK_APPLICATIONS, "old", "jobs", {"metadata": {"labels": {"a": "b"}}})
+        await client.delete(SPARK_APPLICATIONS, "old", "jobs")
+
+
+async def until_asked(client: KubeClient) -> None:
+    """The API server believes the certificate when it refuses what is invalid, not for want of an answer."""
+    probe = application("probe")
+    del probe["spec"]["mainClass"]
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            try:
+                await client.create(SPARK_APPLICATIONS, probe, "jobs")
+                await client.delete(SPARK_APPLICATIONS, "probe", "jobs")
+            except Invalid:
+                return
+            except Exception as error:
+                assert "failed calling webhook" in str(error), error  # noqa: PT017
+            await asyncio.sleep(0.1)
+
+
+def previous_chart(folder: Path) -> Path:
+    """The chart with the definitions of an earlier state, as its release before this one."""
+    chart = Path(shutil.copytree(CHART, folder / "spark-operator"))
+    shutil.rmtree(chart / "files" / "crds")
+    shutil.copytree(PREVIOUS, chart / "files" / "crds")
+    facts = yaml.safe_load((chart / "Chart.yaml").read_text())
+    (chart / "Chart.yaml").write_text(yaml.safe_dump({**facts, "version": "0.0.1"}))
+    return chart
+
+
+def has_reasons(definition: Json) -> bool:
+    """Whether a definition knows the reason of a state, as the earlier one does not."""
+    return "'reason':" in str(definition["spec"])
+
+
+async def test_an_upgrade_brings_the_definitions_and_keeps_what_is_there(
+    cluster: Cluster, client: KubeClient, definitions: None, tmp_path: Path
+) -> None:
+    place = ("--namespace", NAMESPACE)
+    values: Json = {"watch": {"namespaces": ["jobs"]}, "workers": 7}
+    helm("install", RELEASE, str(previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values=values)
+    await until_served(client)
+    name = SPARK_APPLICATIONS.qualified_name
+    assert not has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
+    created = await client.create(SPARK_APPLICATIONS, application(), "jobs")
+
+    helm("upgrade", RELEASE, str(CHART), *place, "--reset-then-reuse-values", kubeconfig=cluster.kubeconfig)
+
+    assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
+    kept = await client.get(SPARK_APPLICATIONS, "pi", "jobs")
+    assert (kept["metadata"]["uid"], kept["spec"]) == (created["metadata"]["uid"], created["spec"])
+    deployment = cluster.ask("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}")
+    assert "--workers=7" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+
+    helm("rollback", RELEASE, *place, kubeconfig=cluster.kubeconfig)
+    assert not has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
+    assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["metadata"]["uid"] == created["metadata"]["uid"]
+
+    helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
+    assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["metadata"]["uid"] == created["metadata"]["uid"]
+
+
+async def test_definitions_that_somebody_else_has_made_can_be_taken_over(
+    cluster: Cluster, client: KubeClient, definitions: None
+) -> None:
+    for path in sorted(PREVIOUS.glob("*.yaml")):
+        await client.create(CUSTOM_RESOURCE_DEFINITIONS, yaml.safe_load(path.read_text()), None)
+    await until_served(client)
+    created = await client.create(SPARK_APPLICATIONS, application(), "jobs")
+
+    words = ("install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--take-ownership")
+    helm(*words, kubeconfig=cluster.kubeconfig, values={})
+
+    name = SPARK_APPLICATIONS.qualified_name
+    assert has_reasons(await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None))
+    assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["spec"] == created["spec"]
+    helm("uninstall", RELEASE, "--namespace", NAMESPACE, kubeconfig=cluster.kubeconfig)
