@@ -34,7 +34,7 @@ def route_documents(spec: SparkApplicationSpec, namespace: str, labels: Mapping[
     `labels` are the driver pod's: a service without a selector selects by them.
 
     Raises:
-        DriverBuildError: an entry without a name, ports or a gateway.
+        DriverBuildError: an entry without a name, ports or a gateway, or one for another namespace.
     """
     lists = (spec.driver_service_ingress_list, spec.driver_http_route_list, spec.driver_grpc_route_list)
     for kind, entries in zip(_KINDS, lists, strict=True):
@@ -46,7 +46,7 @@ def route_documents(spec: SparkApplicationSpec, namespace: str, labels: Mapping[
 
 
 def _service(path: str, entry: Mapping[str, Any], namespace: str, labels: Mapping[str, str]) -> JsonObject:
-    metadata = _named(path, entry, "serviceMetadata")
+    metadata = _named(path, entry, "serviceMetadata", namespace)
     spec = _object(path, entry, "serviceSpec")
     if not spec:
         raise DriverBuildError(f"{path}.serviceSpec", "is required: give at least the service's ports")
@@ -59,7 +59,7 @@ def _service(path: str, entry: Mapping[str, Any], namespace: str, labels: Mappin
 
 
 def _route(path: str, kind: _RouteKind, entry: Mapping[str, Any], namespace: str, service: JsonObject) -> JsonObject:
-    metadata = _named(path, entry, kind.metadata)
+    metadata = _named(path, entry, kind.metadata, namespace)
     spec = dict(_object(path, entry, kind.spec))
     if kind.parents and not spec.get("parentRefs"):
         raise DriverBuildError(f"{path}.{kind.spec}.parentRefs", "is required: name the gateway")
@@ -69,7 +69,7 @@ def _route(path: str, kind: _RouteKind, entry: Mapping[str, Any], namespace: str
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
-        "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace},
+        "metadata": {**metadata, "namespace": namespace},
         "spec": spec,
     }
 
@@ -81,13 +81,17 @@ def _first_port(service: JsonObject) -> int | None:
     return port if isinstance(port, int) else None
 
 
-def _named(path: str, entry: Mapping[str, Any], field: str) -> JsonObject:
+def _named(path: str, entry: Mapping[str, Any], field: str, namespace: str) -> JsonObject:
     metadata = _object(path, entry, field)
     if not metadata.get("name"):
         raise DriverBuildError(f"{path}.{field}.name", "is required")
     for part in ("name", "namespace"):
         if not isinstance(metadata.get(part) or "", str):
             raise DriverBuildError(f"{path}.{field}.{part}", "must be a string")
+    if (metadata.get("namespace") or namespace) != namespace:
+        # The controller's rights are not those of whoever wrote the application, and no owner reference leads there.
+        words = f"must be the application's, {namespace}: leave it out"
+        raise DriverBuildError(f"{path}.{field}.namespace", words)
     return metadata
 
 

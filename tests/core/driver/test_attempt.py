@@ -237,13 +237,26 @@ def test_a_route_without_rules_leads_to_its_service():
     entry = {
         "serviceMetadata": {"name": "ui"},
         "serviceSpec": {"ports": [{"port": 80}], "selector": {"a": "b"}},
-        "httpRouteMetadata": {"name": "route", "namespace": "gateways"},
+        "httpRouteMetadata": {"name": "route", "namespace": "ns"},
         "httpRouteSpec": {"parentRefs": [{"name": "gateway"}]},
     }
     service, route = attempt(mainClass="Main", driverHttpRouteList=[entry]).post_resources[-2:]
     assert service["spec"]["selector"] == {"a": "b"}
     assert route["spec"]["rules"][0]["backendRefs"][0]["name"] == "ui"
-    assert route["metadata"]["namespace"] == "gateways"
+    assert route["metadata"]["namespace"] == "ns"
+
+
+@pytest.mark.parametrize("metadata", ["serviceMetadata", "ingressMetadata"])
+def test_nothing_is_put_into_another_namespace(metadata):
+    entry = {
+        "serviceMetadata": {"name": "ui"},
+        "serviceSpec": {"ports": [{"port": 80}]},
+        "ingressMetadata": {"name": "ui"},
+    }
+    entry[metadata]["namespace"] = "kube-system"
+    field = f"spec.driverServiceIngressList[0].{metadata}.namespace"
+    with pytest.raises(DriverBuildError, match=re.escape(f"{field}: must be the application's, ns")):
+        attempt(mainClass="Main", driverServiceIngressList=[entry])
 
 
 @pytest.mark.parametrize(
