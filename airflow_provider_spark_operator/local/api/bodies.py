@@ -81,15 +81,31 @@ def decode(body: bytes, content_type: str) -> Any:
             return protobuf.decode(body)
         if content_type.endswith("yaml"):
             return _decode_yaml(body)
-        return json.loads(body, parse_constant=_refuse_constant, parse_float=_finite)
+        return _decode_json(body)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         text = " ".join(str(error).split())
         raise bad_request(f"the body of the request cannot be read as {content_type}: {text}") from error
 
 
+def _decode_json(body: bytes) -> Any:
+    """A JSON value; what is no character in it is replaced by the one for that, as Kubernetes does."""
+    text = body.decode(errors="replace")
+    value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    return _without_surrogates(value) if "\\ud" in text.lower() else value
+
+
+def _without_surrogates(value: Any) -> Any:
+    """A JSON value whose texts can be encoded: halves of characters, which escapes can name, are replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
+
+
 def _decode_yaml(body: bytes) -> Any:
     if body.lstrip().startswith(b"{"):  # JSON, as clients send it for server-side apply: much faster to read
-        return json.loads(body, parse_constant=_refuse_constant, parse_float=_finite)
+        return _decode_json(body)
     for event in yaml.parse(body, Loader=_JsonYamlLoader):
         # With aliases a small body can become a huge document.
         if isinstance(event, yaml.AliasEvent):

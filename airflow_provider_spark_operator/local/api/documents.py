@@ -1,12 +1,16 @@
 """JSON documents as the API server handles them: plain dictionaries, copied on the way in and out."""
 
+import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 JsonObject = dict[str, Any]
 
 Json = TypeVar("Json")
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
+_LARGEST = 2**63 - 1
 
 
 def copy_json(value: Json) -> Json:
@@ -37,6 +41,21 @@ def timestamp(moment: datetime) -> str:
 def parse_timestamp(text: str) -> datetime:
     """The time that `timestamp` wrote (or one with fractions); raises ValueError otherwise."""
     return datetime.fromisoformat(text)
+
+
+def later(moment: datetime, seconds: int) -> datetime:
+    """A time so many seconds after another; the last that can be written, where it is beyond that."""
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def whole_number(text: str) -> int:
+    """The number that a text says, as Kubernetes reads it: digits and a sign, 64 bits; raises ValueError otherwise."""
+    if _WHOLE_NUMBER.fullmatch(text) is None or abs(int(text)) > _LARGEST:
+        raise ValueError(f"{text!r} is no whole number of 64 bits")
+    return int(text)
 
 
 def _copied(value: Any) -> Any:

@@ -19,6 +19,16 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 _SOURCES = ("emptyDir", "hostPath", "secret", "configMap", "downwardAPI", "projected")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
+_HOST_PATHS = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
 _MAX_SECONDS = 2**31 - 1
 _VARIABLE = re.compile(r"[ -<>-~]+")
 _VARIABLE_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
@@ -96,9 +106,21 @@ def _volume_causes(volumes: Iterable[Spec], path: str) -> Iterator[Cause]:
             yield Cause(
                 f"{place}.{source}", "Forbidden: may not specify more than 1 volume type", "FieldValueForbidden"
             )
+        if volume.get("hostPath") is not None:
+            yield from _host_path_causes(volume["hostPath"], f"{place}.hostPath")
         for source in ("configMap", "secret"):
             for number, item in enumerate((volume.get(source) or {}).get("items") or []):
                 yield from _inner_path_causes(item.get("path"), f"{place}.{source}.items[{number}].path")
+
+
+def _host_path_causes(source: Spec, place: str) -> Iterator[Cause]:
+    path = source.get("path")
+    if not path:
+        yield required(f"{place}.path")
+    else:
+        yield from _backstep_causes(path, f"{place}.path")
+    if source.get("type") is not None:
+        yield from choice_causes(source["type"], _HOST_PATHS, f"{place}.type")
 
 
 def _place_of_source(source: str) -> int:
@@ -107,8 +129,7 @@ def _place_of_source(source: str) -> int:
 
 
 def _container_causes(spec: Spec, container: Spec, place: str) -> Iterator[Cause]:
-    if not container.get("image"):
-        yield required(f"{place}.image")
+    yield from _image_causes(container.get("image"), f"{place}.image")
     if container.get("imagePullPolicy") is not None:
         yield from choice_causes(container["imagePullPolicy"], _PULL_POLICIES, f"{place}.imagePullPolicy")
     for index, port in enumerate(container.get("ports") or []):
@@ -119,6 +140,13 @@ def _container_causes(spec: Spec, container: Spec, place: str) -> Iterator[Cause
         yield from _variable_causes(variable, f"{place}.env[{index}]")
     yield from _mount_causes(spec, container, place)
     yield from _resource_causes(container.get("resources") or {}, f"{place}.resources")
+
+
+def _image_causes(image: object, place: str) -> Iterator[Cause]:
+    if not image:
+        yield required(place)
+    elif str(image) != str(image).strip():
+        yield Cause(place, f'Invalid value: "{image}": must not have leading or trailing whitespace')
 
 
 def _mount_causes(spec: Spec, container: Spec, place: str) -> Iterator[Cause]:
@@ -173,7 +201,13 @@ def _inner_path_causes(path: object, place: str) -> Iterator[Cause]:
         yield required(place)
     elif str(path).startswith("/"):
         yield Cause(place, f'Invalid value: "{path}": must be a relative path')
-    elif ".." in str(path).split("/"):
+    else:
+        yield from _backstep_causes(path, place)
+
+
+def _backstep_causes(path: object, place: str) -> Iterator[Cause]:
+    """What is wrong with a path that leads back."""
+    if ".." in str(path).split("/"):
         yield Cause(place, f"Invalid value: \"{path}\": must not contain '..'")
 
 

@@ -1,17 +1,20 @@
 """What the API server asks of the kubelet: the logs of containers."""
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from airflow_provider_spark_operator.local.api.documents import parse_timestamp
+from airflow_provider_spark_operator.local.api.documents import parse_timestamp, whole_number
 from airflow_provider_spark_operator.local.api.kinds import Kind
 from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid
 
 _LOG_OPTIONS = Kind("", ("v1",), "podlogoptions", "PodLogOptions")
 _CONTAINER_LISTS = ("initContainers", "containers")
 _STATUS_LISTS = ("initContainerStatuses", "containerStatuses")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_PULLING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
 
 
 class PodLogs(Protocol):
@@ -65,13 +68,12 @@ def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
     limit_bytes = _number(query, "limitBytes", 1, causes)
     since_time = None
     if query.get("sinceTime"):
-        try:
-            since_time = parse_timestamp(query["sinceTime"])
-        except ValueError as error:
-            raise bad_request(f"sinceTime: {query['sinceTime']!r} is no RFC 3339 time") from error
+        since_time = _time(query["sinceTime"])
         if since_seconds is not None:
             message = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
             causes.append(Cause("[]", message, "FieldValueForbidden"))
+    if "stream" in query:
+        causes.append(Cause("stream", "Forbidden: may not be specified", "FieldValueForbidden"))
     if causes:
         raise invalid(_LOG_OPTIONS, pod, causes)
     return LogOptions(
@@ -121,22 +123,33 @@ def require_started(pod: Mapping[str, Any], container: str, options: LogOptions)
     waiting = (state.get("state") or {}).get("waiting")
     if waiting is not None and "terminated" not in started:
         why = waiting.get("reason") or "ContainerCreating"
-        verb = "trying and failing to pull image" if "Image" in why else f"waiting to start: {why}"
-        raise bad_request(f'container "{container}" in pod "{name}" is {verb}')
+        raise bad_request(f'container "{container}" in pod "{name}" is waiting to start: {_PULLING.get(why, why)}')
 
 
 def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause]) -> int | None:
     text = query.get(key)
-    if not text:
+    if text is None:
         return None
     try:
-        number = int(text)
+        number = whole_number(text)
     except ValueError as error:
         raise bad_request(f"{key}: {text!r} is no whole number") from error
     if number < least:
         rule = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
         causes.append(Cause(key, f"Invalid value: {number}: {rule}"))
     return number
+
+
+def _time(text: str) -> datetime:
+    """A moment; the first or last there is, where its offset leads out of the calendar."""
+    if _TIME.fullmatch(text) is None:
+        raise bad_request(f"sinceTime: {text!r} is no RFC 3339 time")
+    try:
+        return parse_timestamp(text).astimezone(UTC)
+    except ValueError as error:
+        raise bad_request(f"sinceTime: {text!r} is no RFC 3339 time") from error
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC) if text.startswith("0") else datetime.max.replace(tzinfo=UTC)
 
 
 def _flag(query: Mapping[str, str], key: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import unquote
 
-from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.documents import JsonObject, whole_number
 from airflow_provider_spark_operator.local.api.kinds import Kind
 from airflow_provider_spark_operator.local.api.selectors import (
     FieldSelector,
@@ -169,8 +169,8 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
     grace = body.get("gracePeriodSeconds")
     if grace is None:
         grace = _number(query, "gracePeriodSeconds")
-    if isinstance(grace, bool) or not isinstance(grace, int | None):
-        raise undecodable_options("gracePeriodSeconds: an integer is expected")
+    if isinstance(grace, bool) or not isinstance(grace, int | None) or abs(grace or 0) >= 2**63:
+        raise undecodable_options("gracePeriodSeconds: an integer of 64 bits is expected")
     preconditions = body.get("preconditions") or {}
     if not isinstance(preconditions, dict):
         raise undecodable_options("preconditions: an object is expected")
@@ -214,7 +214,7 @@ def list_options(query: Query, kind: Kind) -> ListOptions:
         ApiStatusError: 400 for bad selectors, numbers and versions; 422 for options that exclude each other.
     """
     version = query.get("resourceVersion", "")
-    if version and not version.isdigit():
+    if version and not _is_version(version):
         told = f'resourceVersion: Invalid value: "{version}": must be a whole number'
         raise ApiStatusError(500, "", told) if _flag(query, "watch") else bad_request(told)
     options = ListOptions(
@@ -303,12 +303,17 @@ def _flag(query: Query, key: str) -> bool:
 
 def _number(query: Query, key: str) -> int | None:
     text = query.get(key)
-    if not text:
+    if text is None:
         return None
     try:
-        return int(text)
+        return whole_number(text)
     except ValueError as error:
         raise bad_request(f'{key}: Invalid value: "{text}": must be a whole number') from error
+
+
+def _is_version(text: str) -> bool:
+    """Whether a text can be a resource version: a number of 64 bits without sign."""
+    return text.isascii() and text.isdecimal() and int(text[:21]) < 2**64
 
 
 def _given(text: str | None, parse: Callable[[str], _Value]) -> _Value | None:

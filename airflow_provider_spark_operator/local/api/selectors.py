@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from airflow_provider_spark_operator.local.api.documents import text_at
+from airflow_provider_spark_operator.local.api.documents import text_at, whole_number
 from airflow_provider_spark_operator.local.api.kinds import Kind
 from airflow_provider_spark_operator.local.api.status import bad_request
 
@@ -175,7 +175,7 @@ def _comparison(matched: re.Match[str]) -> LabelRequirement:
     operators = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
     operator = operators[matched[2]]
     value = matched[3] or ""
-    if operator in ("gt", "lt") and not value.isdigit():
+    if operator in ("gt", "lt") and not _is_number(value):
         raise bad_request(
             f"unable to parse requirement: values[0][{matched[1]}]: Invalid value: "
             f"\"{value}\": for 'Gt', 'Lt' operators, the value must be an integer"
@@ -187,11 +187,18 @@ def _presence(matched: re.Match[str]) -> LabelRequirement:
     return LabelRequirement(matched[2], "absent" if matched[1] else "exists")
 
 
-def _compared(value: str, operator: str, bound: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
-        number = int(value)
+        whole_number(text)
     except ValueError:
         return False
+    return True
+
+
+def _compared(value: str, operator: str, bound: str) -> bool:
+    if not _is_number(value):
+        return False
+    number = int(value)
     return number > int(bound) if operator == "gt" else number < int(bound)
 
 

@@ -6,11 +6,11 @@ the way in and out. What a kind's documents must look like is not judged here bu
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.local.api import garbage
 from airflow_provider_spark_operator.local.api.definitions import defined_kind
-from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, timestamp
+from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, later, timestamp
 from airflow_provider_spark_operator.local.api.journal import Entry, Journal, latest
 from airflow_provider_spark_operator.local.api.kinds import (
     BUILT_IN_KINDS,
@@ -391,7 +391,7 @@ class Store:
         marked = "deletionTimestamp" in metadata
         if marked and grace >= metadata.get("deletionGracePeriodSeconds", 0):
             return
-        metadata["deletionTimestamp"] = timestamp(self._clock() + timedelta(seconds=grace))
+        metadata["deletionTimestamp"] = timestamp(later(self._clock(), grace))
         metadata["deletionGracePeriodSeconds"] = grace
         if kind.generation and not marked:
             metadata["generation"] = metadata.get("generation", 0) + 1

@@ -45,7 +45,8 @@ def read_log(
 def log_start(now: datetime, since_time: datetime | None, since_seconds: int | None) -> datetime | None:
     """The moment from which lines are wanted: one that is named, or so many seconds ago."""
     if since_seconds is not None:
-        return now - timedelta(seconds=since_seconds)
+        beginning = datetime.min.replace(tzinfo=now.tzinfo)
+        return now - timedelta(seconds=min(since_seconds, int((now - beginning).total_seconds())))
     return since_time
 
 

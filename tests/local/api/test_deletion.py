@@ -24,6 +24,18 @@ async def bound_pod(api: Api, name: str, **metadata: object) -> Document:
     return document
 
 
+async def test_a_pod_may_have_all_the_time_there_is_to_end(api: Api) -> None:
+    document = pod("p")
+    document["spec"]["terminationGracePeriodSeconds"] = 2**62
+    await api.created(PODS, document)
+    await api.post(f"{PODS}/p/binding", {"target": {"name": "local"}})
+    reply = await api.delete(f"{PODS}/p")
+    assert (reply.status, reply.body["metadata"]["deletionTimestamp"]) == (200, "9999-12-31T23:59:59Z")
+    assert (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 2**70})).status == 500
+    assert (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 0})).status == 200
+    assert (await api.get(f"{PODS}/p")).status == 404
+
+
 async def test_a_deleted_object_is_gone(api: Api) -> None:
     created = await api.created(CONFIG_MAPS, config_map("a"))
     reply = await api.delete(f"{CONFIG_MAPS}/a")

@@ -50,8 +50,15 @@ async def test_all_options_are_passed_on(api: Api, logs: RecordedLogs) -> None:
         ("limitBytes=0", 422),
         ("sinceSeconds=0", 422),
         ("sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", 422),
+        ("stream=Stdout", 422),
         ("tailLines=x", 400),
+        ("tailLines=", 400),
+        ("tailLines=1_0", 400),
+        ("limitBytes=100000000000000000000", 400),
         ("sinceTime=yesterday", 400),
+        ("sinceTime=2026-01-01", 400),
+        ("sinceTime=2026-01-01T00:00:00", 400),
+        ("sinceTime=2026-13-01T00:00:00Z", 400),
         ("container=other", 400),
         ("container=..%2Fx", 400),
         ("previous=true", 400),
@@ -61,6 +68,15 @@ async def test_options_that_make_no_sense_are_refused(api: Api, logs: RecordedLo
     await started(api)
     assert (await api.get(f"{PODS}/p/log?{query}")).status == code
     assert logs.asked == []
+
+
+@pytest.mark.parametrize(("time", "year"), [("0001-01-01T00:00:00%2B23:00", 1), ("9999-12-31T23:59:59-23:00", 9999)])
+async def test_a_time_out_of_the_calendar_is_its_first_or_last(
+    api: Api, logs: RecordedLogs, time: str, year: int
+) -> None:
+    await started(api)
+    assert (await api.get(f"{PODS}/p/log?sinceTime={time}")).status == 200
+    assert logs.asked[0][3]["since_time"].year == year
 
 
 async def test_of_several_containers_one_has_to_be_named(api: Api) -> None:
@@ -74,7 +90,12 @@ async def test_of_several_containers_one_has_to_be_named(api: Api) -> None:
     ("state", "told"),
     [
         ({"state": {"waiting": {"reason": "ContainerCreating"}}}, "is waiting to start: ContainerCreating"),
-        ({"state": {"waiting": {"reason": "ImagePullBackOff"}}}, "trying and failing to pull image"),
+        ({"state": {"waiting": {"reason": "ErrImagePull"}}}, "is waiting to start: image can't be pulled"),
+        (
+            {"state": {"waiting": {"reason": "ImagePullBackOff"}}},
+            "is waiting to start: trying and failing to pull image",
+        ),
+        ({"state": {"waiting": {"reason": "InvalidImageName"}}}, "is waiting to start: InvalidImageName"),
     ],
 )
 async def test_a_container_that_has_not_started_has_no_log(api: Api, state: dict[str, Any], told: str) -> None:

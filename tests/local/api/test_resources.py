@@ -166,6 +166,12 @@ async def test_a_long_list_comes_in_parts(api: Api) -> None:
     [
         ("continue=abc", (400, "BadRequest")),
         ("limit=x", (400, "BadRequest")),
+        ("limit=", (400, "BadRequest")),
+        ("limit=1_0", (400, "BadRequest")),
+        ("timeoutSeconds=99999999999999999999", (400, "BadRequest")),
+        ("resourceVersion=%C2%B2", (400, "BadRequest")),
+        ("resourceVersion=99999999999999999999999", (400, "BadRequest")),
+        ("labelSelector=a%3E99999999999999999999999", (400, "BadRequest")),
         ("resourceVersion=abc", (400, "BadRequest")),
         ("resourceVersion=99999999999999999", (504, "Timeout")),
         ("resourceVersion=1&resourceVersionMatch=Exact", (410, "Expired")),
@@ -183,6 +189,11 @@ async def test_options_of_a_list_that_make_no_sense_are_refused(
     assert (await api.get(f"{CONFIG_MAPS}?{query}")).refusal == expected
 
 
+def with_host_path(source: Document) -> Document:
+    volumes = [{"name": "v", "hostPath": source}]
+    return {"spec": {"containers": [{"name": "a", "image": "x"}], "volumes": volumes}}
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -196,6 +207,10 @@ async def test_options_of_a_list_that_make_no_sense_are_refused(
             "spec.containers[0].volumeMounts[0].name",
         ),
         ({}, "spec.containers"),
+        ({"spec": {"containers": [{"name": "a", "image": " x"}]}}, "spec.containers[0].image"),
+        (with_host_path({}), "spec.volumes[0].hostPath.path"),
+        (with_host_path({"path": "/a/../b"}), "spec.volumes[0].hostPath.path"),
+        (with_host_path({"path": "/a", "type": "Link"}), "spec.volumes[0].hostPath.type"),
     ],
 )
 async def test_a_pod_that_cannot_run_is_refused(api: Api, body: Document, field: str) -> None:
@@ -445,3 +460,11 @@ async def test_events_are_the_same_in_both_groups(api: Api) -> None:
     assert (other["apiVersion"], other["note"], other["regarding"]["name"]) == ("events.k8s.io/v1", "Began", "p")
     assert await api.names("/api/v1/events?fieldSelector=involvedObject.name%3Dp,reason%3DStarted") == ["e"]
     assert await api.names("/api/v1/events?fieldSelector=involvedObject.name%3Dq") == []
+
+
+@pytest.mark.parametrize("text", [b"\\ud800", b"\\uDFFF\\ud800x", b"\xff"])
+async def test_what_is_no_character_is_replaced(api: Api, text: bytes) -> None:
+    body = b'{"metadata": {"name": "a"}, "data": {"k": "whole \\ud83d\\ude00 ' + text + b'"}}'
+    assert (await api.send("POST", CONFIG_MAPS, body)).status == 201
+    stored = (await api.get(f"{CONFIG_MAPS}/a")).body["data"]["k"]
+    assert stored.startswith("whole \N{GRINNING FACE} \N{REPLACEMENT CHARACTER}")

@@ -354,6 +354,7 @@ async def test_a_log_is_read_by_its_last_lines_with_times_and_bounds(node: Runni
     assert await node.output(tail_lines=2) == "line 3\nline 4\n"
     assert await node.output(limit_bytes=8) == "line 1\nl"
     assert await node.output(tail_lines=0) == ""
+    assert (await node.output(since_seconds=2**62)).startswith("line 1\n")
     stamped = (await node.output(timestamps=True)).splitlines()
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z line \d", line) for line in stamped)
 
