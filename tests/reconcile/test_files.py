@@ -123,7 +123,9 @@ def test_only_so_much_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ftp", "hdfs", "s3a", "wasbs"])
-def test_an_address_of_any_kind_is_shown_without_what_may_be_secret(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_of_any_kind_is_shown_without_what_may_be_secret(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def not_installed(_: str) -> None:
         raise ImportError
 
