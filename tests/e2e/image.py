@@ -1,0 +1,138 @@
+"""`python -m tests.e2e.image FOLDER`: the Dockerfile's steps onto a Debian root, where there is no image registry.
+
+Needs root, debootstrap, and the mirrors of this machine. It prints what packing the root into an image takes:
+root=FOLDER entrypoint=PROGRAM, and the variables, a line each.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RELEASE = "bookworm"
+PACKAGES = "python3,python3-venv,ca-certificates"
+# What lets a step reach package indexes from inside; none of it comes into the image, whose last stage runs nothing.
+_OUTSIDE = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt")
+
+
+@dataclass
+class Stage:
+    """A root on the way to being an image."""
+
+    root: Path
+    folder: str = "/"
+    environment: dict[str, str] = field(default_factory=dict)
+    user: str = ""
+    entrypoint: list[str] = field(default_factory=list)
+
+    def path(self, name: str) -> Path:
+        """Where `name`, as a step has it, is on this machine."""
+        return self.root / os.path.normpath(os.path.join(self.folder, name)).lstrip("/")  # noqa: PTH118 (of the image)
+
+
+def instructions(text: str) -> Iterator[tuple[str, str]]:
+    """The words and arguments of a Dockerfile, continued lines joined, ARG's defaults filled in."""
+    defaults: dict[str, str] = {}
+    joined = re.sub(r"\\\n\s*", " ", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
+    for line in filter(None, map(str.strip, joined.splitlines())):
+        word, _, rest = line.partition(" ")
+        if word == "ARG":
+            name, _, value = rest.partition("=")
+            defaults[name] = value
+        else:
+            yield word, re.sub(r"\$\{(\w+)\}", lambda match: defaults[match[1]], rest)
+
+
+def build(text: str, folder: Path) -> Stage:
+    """Carry out a Dockerfile; the last stage.
+
+    Raises:
+        ValueError: it has an instruction that is not known here.
+    """
+    base, stages = folder / "base", {}
+    _debootstrap(base)
+    stage = None
+    for number, (word, rest) in enumerate(instructions(text)):
+        if word == "FROM":
+            name = rest.partition(" AS ")[2] or "last"
+            stage = stages[name] = Stage(folder / name)
+            subprocess.run(["cp", "-a", base, stage.root], check=True)
+            continue
+        assert stage is not None, f"instruction {number} comes before FROM"
+        _carry_out(stage, word, rest, stages)
+    return stages["last"]
+
+
+def _carry_out(stage: Stage, word: str, rest: str, stages: Mapping[str, Stage]) -> None:
+    match word:
+        case "WORKDIR":
+            stage.folder = rest
+            stage.path(".").mkdir(parents=True, exist_ok=True)
+        case "ENV":
+            stage.environment |= dict(pair.split("=", 1) for pair in shlex.split(rest))
+        case "USER":
+            stage.user = rest
+        case "ENTRYPOINT":
+            stage.entrypoint = json.loads(rest)
+        case "CMD":
+            pass  # who starts a container on a node says its arguments
+        case "COPY":
+            _copy(stage, shlex.split(rest), stages)
+        case "RUN":
+            _run(stage, rest)
+        case _:
+            raise ValueError(f"{word}: unknown here")
+
+
+def _copy(stage: Stage, words: list[str], stages: Mapping[str, Stage]) -> None:
+    option = words.pop(0) if words[0].startswith("--from=") else None
+    *sources, target = words
+    origin = stages[option.partition("=")[2]].root if option else REPOSITORY
+    for source in sources:
+        path, to = origin / source.lstrip("/"), stage.path(target)
+        if path.is_dir():
+            shutil.copytree(
+                path, to, symlinks=True, ignore=shutil.ignore_patterns("__pycache__") if not option else None
+            )
+        else:
+            to = to / path.name if target.endswith("/") else to
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, to)
+
+
+def _run(stage: Stage, command: str) -> None:
+    for name in _OUTSIDE:
+        inside = stage.root / name.lstrip("/")
+        inside.unlink(missing_ok=True)
+        shutil.copy(name, inside)
+    settings = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or "proxy" in name.lower()}
+    environment = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", **settings, **stage.environment}
+    words = ["chroot", str(stage.root), "/bin/sh", "-ec", f"cd {shlex.quote(stage.folder)}; {command}"]
+    subprocess.run(words, check=True, env=environment, stdout=sys.stderr)
+
+
+def _debootstrap(root: Path) -> None:
+    query = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
+    mirrors = subprocess.run([*query, "Component: main"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    words = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", RELEASE, str(root), mirrors.split()[0]]
+    subprocess.run(words, check=True, stdout=sys.stderr)
+    for leftover in ("var/cache/apt/archives", "var/lib/apt/lists", "dev"):
+        shutil.rmtree(root / leftover)
+        (root / leftover).mkdir()
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
+        built = build((REPOSITORY / "Dockerfile").read_text(), Path(temporary))
+        built.root.rename(target)
+    print(f"root={target}", f"entrypoint={built.entrypoint[0]}", f"user={built.user}", sep="\n")
+    print(*(f"{name}={value}" for name, value in built.environment.items()), sep="\n")
