@@ -1,7 +1,7 @@
 """`python -m tests.e2e.image FOLDER`: the Dockerfile's steps onto a Debian root, where there is no image registry.
 
-Needs root, debootstrap, and the mirrors of this machine. It prints what packing the root into an image takes:
-root=FOLDER entrypoint=PROGRAM, and the variables, a line each.
+Needs root, debootstrap, and the mirrors of this machine. FOLDER becomes the image's root; printed is what else an
+image consists of, a line each: the program that it starts, and the variables of its environment.
 """
 
 import json
@@ -114,7 +114,12 @@ def _run(stage: Stage, command: str) -> None:
         inside.unlink(missing_ok=True)
         shutil.copy(name, inside)
     settings = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or "proxy" in name.lower()}
-    environment = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", **settings, **stage.environment}
+    environment = {
+        "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        **settings,
+        **stage.environment,
+    }
     words = ["chroot", str(stage.root), "/bin/sh", "-ec", f"cd {shlex.quote(stage.folder)}; {command}"]
     subprocess.run(words, check=True, env=environment, stdout=sys.stderr)
 
@@ -134,5 +139,4 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
         built = build((REPOSITORY / "Dockerfile").read_text(), Path(temporary))
         built.root.rename(target)
-    print(f"root={target}", f"entrypoint={built.entrypoint[0]}", f"user={built.user}", sep="\n")
-    print(*(f"{name}={value}" for name, value in built.environment.items()), sep="\n")
+    print(built.entrypoint[0], *(f"{name}={value}" for name, value in built.environment.items()), sep="\n")

@@ -1,0 +1,113 @@
+"""The controller as a pod: from its image (E2E_CONTROLLER_IMAGE), installed with the chart (HELM)."""
+
+import os
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, Invalid
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    PODS,
+    SPARK_APPLICATIONS,
+)
+from tests.charts.helm import CHART, RELEASE, helm, needs_helm
+from tests.e2e.conftest import gone
+from tests.e2e.node import KUBECONFIG, NEEDED
+from tests.e2e.test_lifecycle import TERMINATED, WORK, application_when, eventually, none_is_left, script
+
+CONTROLLER = os.environ.get("E2E_CONTROLLER_IMAGE", "")
+
+pytestmark = [
+    *NEEDED,
+    needs_helm,
+    pytest.mark.skipif(not CONTROLLER, reason="E2E_CONTROLLER_IMAGE names no image of the controller on the node"),
+]
+
+
+@pytest.fixture
+async def release(client: KubeClient) -> AsyncIterator[tuple[str, str]]:
+    """The chart installed into a namespace of its own, for another one; the names of both."""
+    for document in custom_resource_definitions():
+        try:
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, document, None)
+        except AlreadyExists:
+            continue
+    name = f"chart-{secrets.token_hex(3)}"
+    operators, jobs = f"{name}-operators", f"{name}-jobs"
+    # Nothing that this standard forbids is admitted beside the controller.
+    strict = {"pod-security.kubernetes.io/enforce": "restricted"}
+    for namespace, labels in ((operators, strict), (jobs, {})):
+        metadata = {"name": namespace, "labels": labels}
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, None)
+    repository, _, tag = CONTROLLER.rpartition(":")
+    values = {
+        "image": {"repository": repository, "tag": tag, "pullPolicy": "Never"},
+        "watch": {"namespaces": [jobs]},
+        "config": {"workers": 5},
+        "webhook": {"enabled": True},
+        "networkPolicy": {"enabled": True},
+        "crds": {"install": False},
+    }
+    words = ("--namespace", operators)
+    try:
+        helm(
+            *("install", RELEASE, str(CHART), *words, "--wait", "--timeout", "180s"),
+            kubeconfig=Path(str(KUBECONFIG)),
+            values=values,
+        )
+        yield operators, jobs
+        for item in (await client.list(SPARK_APPLICATIONS, jobs)).items:
+            await client.delete(SPARK_APPLICATIONS, item["metadata"]["name"], jobs)
+        await eventually(lambda: none_is_left(client, jobs))
+    finally:
+        helm("uninstall", RELEASE, *words, "--ignore-not-found", kubeconfig=Path(str(KUBECONFIG)))
+        for namespace in (operators, jobs):
+            await client.delete(NAMESPACES, namespace, None)
+            await gone(client, namespace)
+
+
+async def controllers(client: KubeClient, namespace: str) -> list[dict[str, Any]]:
+    return (await client.list(PODS, namespace, label_selector="app.kubernetes.io/name=spark-operator")).items
+
+
+async def test_the_controller_s_pod_is_deleted_in_the_middle_of_a_run(
+    client: KubeClient, release: tuple[str, str]
+) -> None:
+    operators, jobs = release
+    await client.create(SPARK_APPLICATIONS, script("pi", WORK), jobs)
+    await application_when(client, jobs, "pi", "RunningHealthy")
+    (first,) = await controllers(client, operators)
+
+    await client.delete(PODS, first["metadata"]["name"], operators)
+
+    seen = await application_when(client, jobs, "pi", *TERMINATED)
+    assert "Succeeded" in dict(seen), seen
+    assert [state for state, _ in seen].count("DriverRequested") == 1
+    (second,) = await controllers(client, operators)
+    assert second["metadata"]["uid"] != first["metadata"]["uid"]
+
+
+async def test_the_api_server_reaches_the_webhook(client: KubeClient, release: tuple[str, str]) -> None:
+    _, jobs = release
+    invalid = script("invalid", WORK, jars="local:///a.jar")
+    messages: list[str] = []
+
+    async def is_refused() -> bool:
+        try:
+            await client.create(SPARK_APPLICATIONS, invalid, jobs)
+        except Invalid as error:
+            messages.append(str(error))
+            return True
+        await client.delete(SPARK_APPLICATIONS, "invalid", jobs)
+        await eventually(lambda: none_is_left(client, jobs))
+        return False
+
+    await eventually(is_refused)
+    assert "spec.mainClass: is required where spec.jars is set" in messages[0]
