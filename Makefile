@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e faults contract docs bench clean
+.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults contract docs site bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -46,18 +46,27 @@ e2e: $(stamp) ## Run applications, the controller and pods on a real node (E2E_K
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
 
+airflow: $(stamp) ## Defer tasks in a real Airflow whose processes are killed (SIM_KUBECONFIG: a cluster whose node is simulated)
+	@if [ -n "$${SIM_KUBECONFIG:-}" ]; then exec $(bin)/python -m pytest tests/airflow/test_fleet.py; \
+	else echo "make airflow: set SIM_KUBECONFIG to a cluster whose node is simulated, such as by KWOK"; [ "$${CI:-}" != true ]; fi
+
 faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
 
-contract: $(stamp) ## Hold the local API server to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
-	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest tests/contract; \
+contract: $(stamp) ## Hold the local API server and the chart to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs; HELM)
+	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest tests/contract tests/charts; \
 	else echo "make contract: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
 
 docs: $(stamp) ## Write the pages that are made from code and data
 	@for page in draw_states list_differences list_fields; do $(bin)/python docs/$$page.py; done
 
-bench: $(stamp) ## Measure: a driver beside spark-submit, the local API server beside a real one (KUBEBUILDER_ASSETS)
+site: ## Build the documentation as a site, in .site
+	@[ -x .site-venv/bin/mkdocs ] || { $(PYTHON) -m venv .site-venv && .site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/site.txt; }
+	@NO_MKDOCS_2_WARNING=1 exec .site-venv/bin/mkdocs build --quiet --strict
+
+bench: $(stamp) ## Measure: a driver beside spark-submit, deferred tasks, the local API server beside a real one (KUBEBUILDER_ASSETS)
 	@$(bin)/python -m bench.driver
+	@$(bin)/python -m bench.deferred
 	@exec $(bin)/python -m bench.local_api
 
 check: $(stamp) ## Lint, types, import directions
@@ -69,4 +78,4 @@ format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
 clean: ## Remove what the targets made, .venv included
-	@rm -rf .venv .demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .demo dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
