@@ -11,4 +11,5 @@ compile pyproject.toml --extra airflow -c "$dev" -o requirements/airflow.txt
 compile pyproject.toml --extra webhook -c "$dev" -o requirements/controller.txt
 compile pyproject.toml --extra files -c "$dev" -o requirements/files.txt
 compile pyproject.toml --extra local --group build -c "$dev" -o requirements/local.txt
+compile --group site -o requirements/site.txt
 compile --group build -c "$dev" -o requirements/build.txt

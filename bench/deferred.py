@@ -1,0 +1,244 @@
+"""What deferred tasks cost: `python -m bench.deferred [NUMBER...]`.
+
+First how long a DAG file waits for its imports, beside the operator that Airflow's own provider has for Spark. Then
+1, 100, 1,000 and 5,000 deferred tasks in one event loop, as a triggerer runs them: connections and requests, while
+nothing happens; and how long after the operator's write of a status the task has its event. The API is the
+embedded one, in a process of its own; a real one answers sooner, and has more connections to spare.
+"""
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import aclosing
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+NUMBERS = (1, 100, 1000, 5000)
+# Longer than a client keeps connections that it does not use: twice 15 s.
+IDLE_SECONDS = 35.0
+ENDING = 500
+ENDING_SECONDS = 20.0
+_TRIES = 5
+_OPERATORS = {
+    "airflow.sdk alone": "airflow.sdk",
+    "SparkApplicationOperator": "airflow_provider_spark_operator.operators.spark_application",
+    "SparkApplicationSensor": "airflow_provider_spark_operator.sensors.spark_application",
+    "SparkClusterOperator": "airflow_provider_spark_operator.operators.spark_cluster",
+    "SparkKubernetesOperator (cncf-kubernetes)": "airflow.providers.cncf.kubernetes.operators.spark_kubernetes",
+}
+_PROGRAM = """
+import time
+from airflow.sdk import DAG, BaseOperator, BaseSensorOperator
+begun = time.perf_counter()
+import {module}
+print(time.perf_counter() - begun)
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a number of deferred tasks cost."""
+
+    tasks: int
+    seconds_to_follow: float
+    connections: int
+    idle_requests: float
+    idle_processor: float
+    kibibytes_each: float
+    latencies: tuple[float, ...]
+
+    def __str__(self) -> str:
+        middle = statistics.median(self.latencies) * 1000
+        high = sorted(self.latencies)[max(0, round(len(self.latencies) * 0.99) - 1)] * 1000
+        return (
+            f"{self.tasks:>6} {self.seconds_to_follow:>10.1f} {self.connections:>12} {self.idle_requests:>12.2f} "
+            f"{self.idle_processor:>8.1f} {self.kibibytes_each:>10.1f} {middle:>9.0f} {high:>7.0f}"
+        )
+
+
+def import_seconds(module: str) -> float:
+    """How long the import takes beside Airflow's own, in a fresh interpreter; the best of a few."""
+    command = [sys.executable, "-c", _PROGRAM.format(module=module)]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(_TRIES)]  # noqa: S603
+    return min(float(run.stdout.split()[-1]) for run in runs)
+
+
+def serve(pipe: Connection, number: int) -> None:
+    """The API with `number` applications that wait for their drivers; ends some of them when it is told to.
+
+    Runs in a process of its own. Each application that ends says when that was written.
+    """
+    from airflow_provider_spark_operator.testing.applications import Application
+    from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
+
+    async def wait_for_a_driver(application: Application) -> None:
+        application.enter("Submitted", "DriverRequested")
+
+    async def end(application: Application) -> None:
+        application.enter("Succeeded", "ResourceReleased", message=repr(time.time()))
+
+    cluster = ScriptedCluster()
+    cluster.script = wait_for_a_driver
+    with cluster.running():
+        for index in range(number):
+            cluster.create(f"app-{index}")
+        cluster.wait_for_state("DriverRequested")
+        found = {item["metadata"]["name"]: item["metadata"]["uid"] for item in cluster.applications()}
+        pipe.send((cluster.kubeconfig, NAMESPACE, found))
+        ending = list(found)[: pipe.recv()]
+        for name in ending:
+            cluster.play(end, name)
+            time.sleep(ENDING_SECONDS / ENDING)
+        pipe.recv()
+
+
+class Requests:
+    """Counts what this process asks of an API."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        original = aiohttp.ClientSession._request
+
+        async def counted(session: aiohttp.ClientSession, *arguments: Any, **options: Any) -> Any:
+            self.count += 1
+            return await original(session, *arguments, **options)
+
+        aiohttp.ClientSession._request = counted  # type: ignore[method-assign]
+
+
+async def measured(pipe: Connection, number: int, requests: Requests) -> Cost:
+    """Defer a task for each application of the API behind `pipe`, and watch them wait and end."""
+    from airflow_provider_spark_operator.kube.connection import ClusterAccess
+    from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+
+    kubeconfig, namespace, found = await asyncio.to_thread(pipe.recv)
+    access = ClusterAccess(kubeconfig_document=kubeconfig)
+    port = int(kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
+    before, begun, asked = _memory(), time.perf_counter(), requests.count
+    ended: dict[str, float] = {}
+
+    async def task(name: str, uid: str) -> None:
+        event = await SparkApplicationTrigger(namespace, name, uid).wait(access)
+        assert event.outcome == "Succeeded", event  # noqa: S101 - a bench whose tasks fail measures nothing
+        ended[name] = time.time()
+
+    written = _Written(access, namespace)
+    tasks = [asyncio.create_task(task(name, uid)) for name, uid in found.items()]
+    async with aclosing(written.watch()) as watching:
+        await anext(watching)
+        await _quiet(requests, asked + number)  # each follower looks once at its own
+        following, memory = time.perf_counter() - begun, _memory()
+        asked, used = requests.count, time.process_time()
+        await asyncio.sleep(IDLE_SECONDS)
+        idle, processor = (requests.count - asked) / IDLE_SECONDS, (time.process_time() - used) / IDLE_SECONDS
+        connections = _connections(port) - 1  # one of them is the bench's own watch
+        pipe.send(min(number, ENDING))
+        async for _ in watching:
+            if min(len(ended), len(written.times)) >= min(number, ENDING):
+                break
+    for one in tasks:
+        one.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    pipe.send("enough")
+    latencies = tuple(at - written.times[name] for name, at in ended.items())
+    return Cost(number, following, connections, idle, 100 * processor, (memory - before) / number, latencies)
+
+
+class _Written:
+    """When each application's end was written, as its status tells; read beside the tasks that are measured."""
+
+    def __init__(self, access: Any, namespace: str) -> None:
+        self._access = access
+        self._namespace = namespace
+        self.times: dict[str, float] = {}
+
+    async def watch(self) -> Any:
+        """Yields at the beginning, then at least every 50 ms."""
+        from airflow_provider_spark_operator.kube.connection import open_client
+        from airflow_provider_spark_operator.kube.listwatch import Changed, list_and_watch
+        from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+
+        async def read() -> None:
+            async with await open_client(self._access) as client:
+                async for change in list_and_watch(client, SPARK_APPLICATIONS, self._namespace):
+                    if isinstance(change, Changed):
+                        current = change.object["status"]["currentState"]
+                        if current.get("message"):
+                            self.times[change.object["metadata"]["name"]] = float(current["message"])
+
+        reading = asyncio.create_task(read())
+        try:
+            while True:
+                yield None
+                await asyncio.sleep(0.05)
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+
+async def _quiet(requests: Requests, least: int) -> None:
+    """Wait until at least so much, and then nothing for a second, has been asked."""
+    known = -1
+    while known != requests.count or known < least:
+        known = requests.count
+        await asyncio.sleep(1.0)
+
+
+def _memory() -> float:
+    """The process's memory in KiB; where only its highest is known, that."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return float(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmRSS")))
+
+
+def _connections(port: int) -> int:
+    """The connections of this machine to `port`; 0 where that cannot be told."""
+    table = Path("/proc/self/net/tcp")
+    rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
+    return sum(int(row[2].rpartition(":")[2], 16) == port and row[3] == "01" for row in rows)
+
+
+def measure(numbers: Iterable[int]) -> Iterable[Cost]:
+    """The cost of each number of tasks."""
+    requests, processes = Requests(), multiprocessing.get_context("spawn")
+    for number in numbers:
+        ours, theirs = processes.Pipe()
+        server = processes.Process(target=serve, args=(theirs, number))
+        server.start()
+        try:
+            yield asyncio.run(measured(ours, number, requests))
+            server.join(30)
+        finally:
+            server.kill()
+
+
+def main() -> None:
+    """Measure, and print."""
+    logging.getLogger("airflow_provider_spark_operator").setLevel(logging.WARNING)
+    numbers = [int(argument) for argument in sys.argv[1:]] or list(NUMBERS)
+    print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}\n\nimport beside airflow.sdk, in ms")
+    for name, module in _OPERATORS.items():
+        print(f"  {name:<45}{1000 * import_seconds(module):>8.0f}")
+    print(
+        f"\n{'tasks':>6} {'following':>10} {'connections':>12} {'requests/s':>12} {'CPU':>8} {'memory':>10} "
+        f"{'p50':>9} {'p99':>7}\n{'':>6} {'after s':>10} {'':>12} {'idle':>12} {'idle %':>8} {'KiB each':>10} "
+        f"{'ms':>9} {'ms':>7}"
+    )
+    for cost in measure(numbers):
+        print(cost, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Many deferred tasks in a real Airflow, whose processes are killed: every task ends as its application did.
+
+Scheduler, triggerer, workers and execution API of Airflow with a database, a real API server with a simulated node
+(`SIM_KUBECONFIG`; its drivers run for moments, then succeed), and the controller, which starts only when
+all tasks are deferred. `make airflow` runs it; `SIM_TASKS` says how many tasks there are.
+"""
+
+import asyncio
+import os
+import random
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import AlreadyExists
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    SPARK_APPLICATIONS,
+)
+from demo.airflow_environment import airflow_environment
+from demo.processes import Component, Components
+from demo.run import AIRFLOW_COMMANDS, task_states
+
+KUBECONFIG = os.environ.get("SIM_KUBECONFIG", "")
+TASKS = int(os.environ.get("SIM_TASKS", "200"))
+# A worker process takes seconds of a busy machine to begin and to resume each task, and killed ones are tried again.
+DEADLINE_SECONDS = 600 + 15 * TASKS
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.timeout(DEADLINE_SECONDS + 60),
+    pytest.mark.skipif(not KUBECONFIG, reason="SIM_KUBECONFIG names no real API server with a simulated node"),
+]
+
+DAG_FILE = """
+from datetime import timedelta
+
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
+PROGRAM = {{"py_file": "local:///opt/job.py", "image": "spark:4.3.0", "service_account": "spark"}}
+COMMON = {{"namespace": "{namespace}", "deferrable": True, "get_logs": False, "retry_policy": SparkRetryPolicy()}}
+
+# A killed worker or triggerer costs its task a try.
+COMMON |= {{"retries": 6, "retry_delay": timedelta(seconds=1)}}
+
+with DAG("fleet", schedule=None, max_active_tasks={tasks}):
+    for number in range({tasks}):
+        # Every tenth asks for what cannot be built.
+        memory = "none" if number % 10 == 9 else "1g"
+        SparkApplicationOperator(
+            task_id=f"{{'bad' if memory == 'none' else 'good'}}_{{number}}",
+            conf={{"spark.driver.memory": memory}}, **PROGRAM, **COMMON,
+        )
+"""
+
+
+@pytest.fixture
+async def client():
+    async with await open_client(ClusterAccess(kubeconfig=Path(KUBECONFIG))) as client:
+        yield client
+
+
+@pytest.fixture
+async def namespace(client):
+    """A namespace of its own, with the definitions in the cluster; deleted after the test."""
+    name = f"fleet-{uuid4().hex[:8]}"
+    for definition in custom_resource_definitions():
+        try:
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+        except AlreadyExists:
+            continue
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}}
+    await client.create(SERVICE_ACCOUNTS, account, name)
+    yield name
+    await client.delete(NAMESPACES, name, None)
+
+
+class Fleet:
+    """Airflow's processes, of which any may be killed and comes back."""
+
+    def __init__(self, components: Components) -> None:
+        self._components = components
+        self._present: dict[str, Component] = {}
+        self._starts: Counter[str] = Counter()
+
+    async def start(self, name: str) -> None:
+        """Start a process of Airflow, or start it again."""
+        self._starts[name] += 1
+        command = (sys.executable, "-m", "airflow", *AIRFLOW_COMMANDS[name])
+        self._present[name] = await self._components.start(f"{name} {self._starts[name]}", command)
+
+    async def kill(self, name: str) -> None:
+        """Kill the process as a lost machine does, with all that it has started, and start it again."""
+        guarded = psutil.Process(self._present[name].process.pid).children(recursive=True)
+        for process in guarded:
+            _kill(process)
+        await self._present[name].process.wait()
+        await self.start(name)
+
+    async def kill_a_worker(self) -> bool:
+        """Kill one of the processes that run tasks; whether there was one."""
+        scheduler = psutil.Process(self._present["scheduler"].process.pid)
+        running = [one for one in scheduler.children(recursive=True) if "supervisor" in _title(one)]
+        if running:
+            _kill(random.choice(running))
+        return bool(running)
+
+
+def _kill(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
+
+
+def _title(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+async def test_every_task_ends_as_its_application_did_whatever_is_killed(client, namespace, tmp_path):
+    dags, kubeconfig = tmp_path / "dags", tmp_path / "kubeconfig"
+    dags.mkdir()
+    (dags / "fleet.py").write_text(DAG_FILE.format(namespace=namespace, tasks=TASKS))
+    shutil.copy(KUBECONFIG, kubeconfig)
+    environment = airflow_environment(tmp_path / "airflow", dags, kubeconfig)
+    environment |= {
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
+        "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "2",
+        "AIRFLOW__JOB_HEARTBEAT_SEC": "2",
+    }
+    async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
+        states = await _run(components, Fleet(components), client, namespace, kubeconfig)
+
+    assert len(states) == TASKS
+    wrong = {name: state for name, state in states.items() if state != ("failed" if "bad" in name else "success")}
+    assert wrong == {}
+    found = (await client.list(SPARK_APPLICATIONS, namespace)).items
+    owners = Counter(item["metadata"]["labels"]["airflow.spark-operator/task"] for item in found)
+    assert set(owners.values()) == {1}
+    assert len(owners) == TASKS
+
+
+async def _run(
+    components: Components, fleet: Fleet, client: KubeClient, namespace: str, kubeconfig: Path
+) -> dict[str, str | None]:
+    command = (sys.executable, "-m", "demo.dag_run", "fleet")
+    reports = task_states(await components.start("dag run", command, pipe_output=True))
+    states = dict(await anext(reports))
+    for name in AIRFLOW_COMMANDS:
+        await fleet.start(name)
+    killing: asyncio.Task[None] | None = None
+    most = asyncio.Event()
+
+    async def controller() -> None:
+        arguments = ("reconcile", "--kubeconfig", str(kubeconfig), "--namespaces", namespace)
+        program = (sys.executable, "-m", "airflow_provider_spark_operator.cli", *arguments)
+        await components.start("controller", program)
+
+    try:
+        async for report in reports:
+            states |= report
+            if killing is not None and killing.done():
+                killing.result()
+            deferred = Counter(states.values())["deferred"]
+            if killing is None and deferred >= TASKS // 4:
+                killing = asyncio.create_task(_kill_at_random(fleet, controller, most))
+            if deferred >= TASKS * 9 // 10:
+                most.set()
+    finally:
+        if killing is not None:
+            killing.cancel()
+            await asyncio.gather(killing, return_exceptions=True)
+    return states
+
+
+async def _kill_at_random(fleet: Fleet, controller: Callable[[], Awaitable[None]], most: asyncio.Event) -> None:
+    """Kill while tasks are submitted; let the applications run once `most` are; kill while tasks resume."""
+    await fleet.kill_a_worker()
+    await fleet.kill("triggerer")
+    await fleet.kill("scheduler")
+    await most.wait()
+    await controller()
+    for _ in range(3):
+        await asyncio.sleep(random.uniform(3, 10))
+        await fleet.kill_a_worker()
+        await fleet.kill("triggerer")
