@@ -25,7 +25,7 @@ class Cluster:
     server: Server
     kubeconfig: Path
 
-    def ask(self, method: str, path: str, document: Json | None = None, *, content: str = "application/json") -> Json:
+    def ask(self, method: str, path: str, document: object = None, *, content: str = "application/json") -> Json:
         """What the server answers.
 
         Raises:

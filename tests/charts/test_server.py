@@ -246,7 +246,7 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
             {"op": "add", "path": "/webhooks/0/clientConfig/url", "value": f"https://127.0.0.1:{port}/validate"},
             {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"},
         ]
-        cluster.ask("PATCH", path, operations, content="application/json-patch+json")  # type: ignore[arg-type]
+        cluster.ask("PATCH", path, operations, content="application/json-patch+json")
         await until_asked(client)
         with pytest.raises(Invalid, match=r"is required where spec\.jars is set: name the class to run"):
             await client.create(SPARK_APPLICATIONS, {**old, "metadata": {"name": "new"}}, "jobs")
