@@ -9,7 +9,13 @@ from airflow_provider_spark_operator.local.api import resources
 from airflow_provider_spark_operator.local.api.bodies import decode, read_bytes, read_object, read_required_object
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
-from airflow_provider_spark_operator.local.api.presentation import Presentation, Presenter, negotiate, response
+from airflow_provider_spark_operator.local.api.presentation import (
+    Presentation,
+    Presenter,
+    encoded_response,
+    negotiate,
+    response,
+)
 from airflow_provider_spark_operator.local.api.registry import ServedKind
 from airflow_provider_spark_operator.local.api.requests import (
     DeleteOptions,
@@ -34,6 +40,7 @@ from airflow_provider_spark_operator.local.api.status import (
     verb_not_supported,
 )
 from airflow_provider_spark_operator.local.api.store import Store
+from airflow_provider_spark_operator.local.api.watch import Event
 from airflow_provider_spark_operator.local.api.watching import Watch, send_as_lines, send_as_messages
 
 if TYPE_CHECKING:
@@ -145,7 +152,10 @@ class ResourceHandlers:
             watch.close()
 
     async def _get(self, request: ResourceRequest) -> web.StreamResponse:
-        return request.answer(self._store.get(request.served.kind, *request.place))
+        event = self._store.event(request.served.kind, *request.place)
+        if request.presenter.plain_json:
+            return encoded_response(event.encoded(request.served.api_version))
+        return request.answer(event.current)
 
     async def _create(self, request: ResourceRequest) -> web.StreamResponse:
         options = request.write_options()
@@ -212,29 +222,30 @@ class ResourceHandlers:
         options = list_options(request.http.query, request.served.kind)
         if options.watch:
             return await self._watch(request, options)
-        items, metadata = self._page(request.served, request.path.namespace, options)
+        events, metadata = self._page(request.served, request.path.namespace, options)
+        if request.presenter.plain_json:
+            return encoded_response(request.presenter.encoded_list(events, metadata))
+        items = [event.current for event in events]
         return response(request.presenter.many(items, metadata), request.presentation)
 
-    def _page(
-        self, served: ServedKind, namespace: str | None, options: ListOptions
-    ) -> tuple[list[JsonObject], JsonObject]:
-        """A part of a list and the list's metadata.
+    def _page(self, served: ServedKind, namespace: str | None, options: ListOptions) -> tuple[list[Event], JsonObject]:
+        """The last changes of the objects in a part of a list, and the list's metadata.
 
         All parts name the version of the first, so that a watch from there on misses nothing.
         """
         version = self._store.resource_version
-        items = list(self._store.views(served.kind, namespace, options.labels, options.fields))
+        items = list(self._store.latest(served.kind, namespace, options.labels, options.fields))
         _check_version(options, version)
         if options.continuation:
             version, after = decode_continuation(options.continuation)
-            items = [item for item in items if _place(item) > after]
+            items = [item for item in items if _place(item.current) > after]
         metadata: JsonObject = {"resourceVersion": str(version)}
         if served.kind.custom:
             metadata["continue"] = ""
         rest = len(items) - options.limit
         if options.limit > 0 and rest > 0:
             items = items[: options.limit]
-            metadata["continue"] = encode_continuation(version, _place(items[-1]))
+            metadata["continue"] = encode_continuation(version, _place(items[-1].current))
             if options.labels is None and options.fields is None:
                 metadata["remainingItemCount"] = rest
         return items, metadata

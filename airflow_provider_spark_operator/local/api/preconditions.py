@@ -1,18 +1,11 @@
 """What has to hold before an object is changed, and which part of it a request may change."""
 
-import json
-
 from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json
 from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, Kind
 from airflow_provider_spark_operator.local.api.metadata import metadata_of
 from airflow_provider_spark_operator.local.api.status import ApiStatusError, conflict, forbidden, precondition_failed
 
 PROTECTED_NAMESPACES = frozenset({"default", "kube-public", "kube-system"})
-
-
-def size_of(document: JsonObject) -> int:
-    """How many bytes a document takes."""
-    return len(json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode())
 
 
 def check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_version: str | None) -> None:

@@ -1,6 +1,7 @@
 """How an answer is shown: as the object, as its metadata only, or as a table for `kubectl get`."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -11,6 +12,7 @@ from airflow_provider_spark_operator.local.api.columns import columns_of
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.registry import ServedKind
 from airflow_provider_spark_operator.local.api.status import ApiStatusError, bad_request
+from airflow_provider_spark_operator.local.api.watch import Event
 
 META_VERSION = "meta.k8s.io/v1"
 _JSON_TYPES = frozenset({"application/json", "*/*"})
@@ -81,6 +83,11 @@ class Presenter:
         """Whether objects are shown as they are, but for their version."""
         return self.presentation.form == "object" and self.served.group == self.served.kind.group
 
+    @property
+    def plain_json(self) -> bool:
+        """Whether they are shown as they are, and as JSON."""
+        return self.plain and not self.presentation.yaml
+
     def one(self, document: JsonObject, *, header: bool = True) -> JsonObject:
         """An object; `header` is whether a table names its columns."""
         shown = self.served.present(document)
@@ -112,6 +119,14 @@ class Presenter:
             "metadata": metadata,
             "items": shown,
         }
+
+    def encoded_list(self, events: Sequence[Event], metadata: JsonObject) -> bytes:
+        """A list of objects as JSON, for a form that is `plain_json`: put together from what is encoded already."""
+        api_version = self.served.api_version
+        head = {"kind": self.served.kind.collection_kind, "apiVersion": api_version, "metadata": metadata}
+        # Within a typed list, items do not repeat their type.
+        items = b",".join(event.encoded(api_version if self.served.kind.custom else "") for event in events)
+        return json.dumps(head).encode()[:-1] + b', "items":[' + items + b"]}"
 
     def bookmark(self, version: int, *, initial_events_end: bool) -> JsonObject:
         """The object of a bookmark: nothing but a version."""
@@ -155,7 +170,12 @@ def response(document: JsonObject, presentation: Presentation, status: int = 200
 
 def json_response(document: JsonObject, status: int = 200) -> web.Response:
     """An answer in JSON, whose media type Kubernetes writes without a charset."""
-    return web.Response(status=status, body=json.dumps(document).encode(), content_type="application/json")
+    return encoded_response(json.dumps(document).encode(), status)
+
+
+def encoded_response(body: bytes, status: int = 200) -> web.Response:
+    """An answer with what is JSON already."""
+    return web.Response(status=status, body=body, content_type="application/json")
 
 
 def _metadata_only(document: JsonObject) -> JsonObject:

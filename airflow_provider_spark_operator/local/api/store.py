@@ -29,7 +29,6 @@ from airflow_provider_spark_operator.local.api.preconditions import (
     check_deletion,
     check_update,
     of_subresource,
-    size_of,
 )
 from airflow_provider_spark_operator.local.api.selectors import Selector
 from airflow_provider_spark_operator.local.api.status import (
@@ -117,16 +116,19 @@ class Store:
         return created
 
     def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
-        """Read an object.
-
-        Raises:
-            ApiStatusError: 404.
-        """
+        """Read an object; raises ApiStatusError 404."""
         return copy_json(self._existing(kind, namespace, name))
 
     def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         """The object that `get` returns, not copied: for readers that change nothing and do not wait."""
         return self._existing(kind, namespace, name)
+
+    def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
+        """The last change of an object; raises ApiStatusError 404."""
+        found = self._of(kind).get((namespace or "", name))
+        if found is None:
+            raise not_found(kind, name)
+        return found
 
     def list(
         self,
@@ -281,10 +283,7 @@ class Store:
         return self._feeds[kind.key]
 
     def _existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
-        found = self._of(kind).get((namespace or "", name))
-        if found is None:
-            raise not_found(kind, name)
-        return found.current
+        return self.event(kind, namespace, name).current
 
     def _require_namespace(self, kind: Kind, namespace: str | None, document: JsonObject) -> None:
         if not kind.namespaced:
@@ -309,17 +308,17 @@ class Store:
         metadata = new["metadata"]
         metadata["resourceVersion"] = str(self._version + 1)
         place = (metadata.get("namespace", ""), metadata["name"])
+        event = Event(MODIFIED if current else ADDED, new, current, self._version + 1)
+        if event.size > MAX_OBJECT_BYTES:
+            raise ApiStatusError(500, "", "etcdserver: request is too large")
         self._record(kind, place, new)
         self._version += 1
-        event = Event(MODIFIED if current else ADDED, new, current, self._version)
         self._of(kind)[place] = event
         self.owners.record((kind, *place), new)
         self._feed(kind).publish(place[0], event)
 
     def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
-        """Write a change to the journal, before it is one; 500, as etcd's, for what is too large or has no room."""
-        if document is not None and size_of(document) > MAX_OBJECT_BYTES:
-            raise ApiStatusError(500, "", "etcdserver: request is too large")
+        """Write a change to the journal, before it is one; 500 where that has no room."""
         if self.journal is None:
             return
         try:

@@ -12,6 +12,8 @@ from airflow_provider_spark_operator.local.api.status import expired
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
+MAX_BYTES = 64 * 1024 * 1024
+"""How much the changes that are kept of a kind, or that wait for a subscriber, may take as JSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +38,18 @@ class Event:
         """The object after the change: a copy of one's own."""
         return copy_json(self.current)
 
+    @property
+    def size(self) -> int:
+        """How many bytes the object takes as JSON."""
+        return len(self.encoded(self.current["apiVersion"]))
+
     def encoded(self, api_version: str) -> bytes:
-        """The object as JSON in one API version; made once for all watches."""
+        """The object as JSON in one API version, or without its type (empty); made once for all who read it."""
         if api_version not in self._encoded:
-            self._encoded[api_version] = json.dumps(self.current | {"apiVersion": api_version}).encode()
+            shown = self.current | {"apiVersion": api_version}
+            if not api_version:
+                del shown["apiVersion"], shown["kind"]
+            self._encoded[api_version] = json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode()
         return self._encoded[api_version]
 
 
@@ -49,9 +59,11 @@ class Subscription:
     Iterating raises `ApiStatusError` 410 when the reader was so slow that changes had to be dropped.
     """
 
-    def __init__(self, limit: int, on_close: Callable[["Subscription"], None]) -> None:
+    def __init__(self, limit: int, limit_bytes: int, on_close: Callable[["Subscription"], None]) -> None:
         self._pending: deque[Event] = deque()
+        self._pending_bytes = 0
         self._limit = limit
+        self._limit_bytes = limit_bytes
         self._on_close = on_close
         self._arrival = asyncio.Event()
         self._overflowed = False
@@ -69,7 +81,7 @@ class Subscription:
                 raise StopAsyncIteration
             self._arrival.clear()
             await self._arrival.wait()
-        return self._pending.popleft()
+        return self._taken()
 
     async def batch(self, limit: int) -> list[Event]:
         """The next changes, at least one, as many as are there up to a limit.
@@ -80,8 +92,13 @@ class Subscription:
         """
         events = [await anext(self)]
         while self._pending and len(events) < limit:
-            events.append(self._pending.popleft())
+            events.append(self._taken())
         return events
+
+    def _taken(self) -> Event:
+        event = self._pending.popleft()
+        self._pending_bytes -= event.size
+        return event
 
     @property
     def drained(self) -> bool:
@@ -92,11 +109,12 @@ class Subscription:
         """Queue a change; over the limit the queue is dropped and the reader is told so."""
         if self._overflowed or self._closed:
             return
-        if len(self._pending) >= self._limit:
+        if len(self._pending) >= self._limit or (self._pending and self._pending_bytes > self._limit_bytes):
             self._pending.clear()
             self._overflowed = True
         else:
             self._pending.append(event)
+            self._pending_bytes += event.size
         self._arrival.set()
 
     def close(self) -> None:
@@ -114,12 +132,15 @@ class Feed:
         start: the resource version before the first change; earlier ones have expired.
         history: how many changes can be replayed.
         queue: how many changes may wait for one subscriber.
+        max_bytes: how much of either there may be as JSON.
     """
 
-    def __init__(self, start: int, history: int, queue: int) -> None:
+    def __init__(self, start: int, history: int, queue: int, max_bytes: int = MAX_BYTES) -> None:
         self._events: deque[tuple[str, Event]] = deque()
+        self._kept_bytes = 0
         self._history = history
         self._queue = queue
+        self._max_bytes = max_bytes
         self._floor = start
         self._subscribers: dict[Subscription, str | None] = {}
 
@@ -131,8 +152,11 @@ class Feed:
     def publish(self, namespace: str, event: Event) -> None:
         """Record a change of an object in `namespace` (empty: none) and tell the subscribers."""
         self._events.append((namespace, event))
-        if len(self._events) > self._history:
-            self._floor = self._events.popleft()[1].resource_version
+        self._kept_bytes += event.size
+        while len(self._events) > self._history or (len(self._events) > 1 and self._kept_bytes > self._max_bytes):
+            expired_event = self._events.popleft()[1]
+            self._kept_bytes -= expired_event.size
+            self._floor = expired_event.resource_version
         for subscription, wanted in list(self._subscribers.items()):
             if wanted is None or wanted == namespace:
                 subscription.offer(event)
@@ -150,7 +174,7 @@ class Feed:
             replay = [
                 event for place, event in self._events if event.resource_version > since and namespace in (None, place)
             ]
-        subscription = Subscription(max(self._queue, len(replay)), self._forget)
+        subscription = Subscription(max(self._queue, len(replay)), self._max_bytes, self._forget)
         for event in replay:
             subscription.offer(event)
         self._subscribers[subscription] = namespace

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.local.api.registry import KindRegistry
 from airflow_provider_spark_operator.local.api.requests import ListOptions
 from airflow_provider_spark_operator.local.api.status import ApiStatusError
 from airflow_provider_spark_operator.local.api.store import Store
+from airflow_provider_spark_operator.local.api.watch import MODIFIED, Event, Feed
 from airflow_provider_spark_operator.local.api.watching import Watch
 from tests.local.api.builders import CONFIG_MAPS, NAMESPACES, THINGS, Api, Document, config_map, thing
 
@@ -206,3 +207,28 @@ async def test_watches_leave_nothing_behind(store: Store, api: Api) -> None:
     async with asyncio.timeout(DEADLINE):
         while store.subscribers(CONFIG_MAP_KIND):
             await api.get("/healthz")
+
+
+async def test_a_history_is_bounded_by_the_size_of_its_changes() -> None:
+    feed = Feed(0, history=100, queue=100, max_bytes=1000)
+    for version in range(1, 11):
+        feed.publish("", change(version, "x" * 300))
+    with pytest.raises(ApiStatusError, match="too old resource version"):
+        feed.subscribe(None, 1)
+    assert len(await feed.subscribe(None, 8).batch(10)) == 2
+
+
+async def test_what_waits_for_a_reader_is_bounded_by_its_size() -> None:
+    feed = Feed(0, history=100, queue=100, max_bytes=1000)
+    reader = feed.subscribe(None, None)
+    feed.publish("", change(1, "x" * 5000))
+    assert len(await reader.batch(10)) == 1
+    for version in range(2, 12):
+        feed.publish("", change(version, "x" * 300))
+    with pytest.raises(ApiStatusError, match="too slow"):
+        await anext(reader)
+    assert feed.subscribers == 0
+
+
+def change(version: int, text: str) -> Event:
+    return Event(MODIFIED, {"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": text}}, None, version)
