@@ -102,6 +102,8 @@ def _is_linked(operator: object) -> TypeGuard[Linked]:
 def _configured(key: str, target: LinkTarget) -> str:
     template = conf.get(SECTION, key, fallback="") or ""
     for field, value in asdict(target).items():
+        if not value and f"{{{field}}}" in template:
+            return ""  # not known yet: Kubeflow's operator tells Spark's id only once the driver runs
         template = template.replace(f"{{{field}}}", value)
     return template
 

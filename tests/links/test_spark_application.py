@@ -4,6 +4,7 @@ import pytest
 
 from airflow_provider_spark_operator.links.spark_application import (
     DriverLogLink,
+    LinkTarget,
     SparkHistoryServerLink,
     SparkUILink,
     own_ui,
@@ -56,6 +57,16 @@ def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster, confi
     assert links(resumed, task_instance)[1:] == (
         "https://history.example.com/pi-0/",
         "https://logs.example.com/?pod=pi-0-driver&q={x}",
+    )
+
+
+def test_what_is_not_known_yet_makes_no_link(configured):
+    task = operator()
+    task.link_target = LinkTarget("jobs", "pi", "u1", application_id="", driver_pod="pi-driver")
+    assert links(task, TaskInstance()) == (
+        "https://ui.example.com/jobs/pi/u1",
+        "",
+        "https://logs.example.com/?pod=pi-driver&q={x}",
     )
 
 
