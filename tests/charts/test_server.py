@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,12 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
         await until_asked(client)
         with pytest.raises(Invalid, match=r"is required where spec\.jars is set: name the class to run"):
             await client.create(SPARK_APPLICATIONS, {**old, "metadata": {"name": "new"}}, "jobs")
+        first = replace(SPARK_APPLICATIONS, version="v1alpha1")
+        with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
+            await client.create(first, {**old, "apiVersion": first.api_version, "metadata": {"name": "new"}}, "jobs")
+        empty = spark_cluster(minimum=-1)
+        with pytest.raises(Invalid, match="minWorkers: must not be negative"):
+            await client.create(SPARK_CLUSTERS, empty, "jobs")
         await client.create(SPARK_APPLICATIONS, application("good"), "jobs")
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
             await client.patch(SPARK_APPLICATIONS, "good", "jobs", {"spec": {"mainClass": None}})
