@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.local.api.journal import Journal
 from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
 from airflow_provider_spark_operator.local.api.registry import KindRegistry
 from airflow_provider_spark_operator.local.api.requests import WriteOptions
+from airflow_provider_spark_operator.local.api.retention import EventRetention
 from airflow_provider_spark_operator.local.api.server import ApiServer
 from airflow_provider_spark_operator.local.api.status import bad_request
 from airflow_provider_spark_operator.local.api.store import Store
@@ -109,16 +110,19 @@ class LocalCluster:
         sets = StatefulSetController(store, kinds, EventRecorder(store, "", lambda: datetime.now(UTC)))
         node = asyncio.create_task(logs.node.run(), name="kubelet")
         workloads = asyncio.create_task(sets.run(), name="stateful sets")
+        events = asyncio.create_task(EventRetention(store).run(), name="events")
         try:
             write_private(self.kubeconfig, _kubeconfig(access))
             yield
         finally:
+            events.cancel()
             workloads.cancel()  # before the node, whose pods it would replace
-            await asyncio.wait({workloads})
+            await asyncio.wait({events, workloads})
             node.cancel()
             await asyncio.wait({node})
             await server.stop()
-        for part, task in (("node", node), ("controller of StatefulSets", workloads)):
+        parts = (("node", node), ("controller of StatefulSets", workloads), ("retention of events", events))
+        for part, task in parts:
             if not task.cancelled() and (failure := task.exception()):
                 raise LocalClusterError(f"the {part} of the local cluster has failed: {failure}") from failure
 

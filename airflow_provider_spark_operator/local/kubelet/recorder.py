@@ -45,13 +45,14 @@ class EventRecorder:
         namespace = str(metadata["namespace"])
         known = (str(metadata["uid"]), reason, message)
         try:
-            if known in self._repeated:
-                self._count(namespace, self._repeated[known])
+            repeated = self._repeated.get(known)
+            if repeated and self._store.exists(EVENTS, namespace, repeated):
+                self._count(namespace, repeated)
                 return
             name = f"{metadata['name']}.{time.time_ns():x}"
             self._store.create(EVENTS, namespace, self._event(pod, name, reason, message, container, component))
         except ApiStatusError:
-            return  # the namespace, or the event, has just been deleted
+            return  # the namespace is being deleted, or the journal has no room
         self._repeated[known] = name
         self._written[namespace, name] = None
         self._forget_oldest()

@@ -1,12 +1,14 @@
 import importlib.util
 import re
 from base64 import b64encode
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, PODS
+from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, EVENTS, PODS
 from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from airflow_provider_spark_operator.local.kubelet.recorder import EventRecorder
 from tests.local.kubelet.pods import RunningNode, container, pod, shell
 from tests.local.kubelet.waiting import eventually
 
@@ -387,3 +389,16 @@ async def test_the_log_of_a_container_that_waits_is_refused(node: RunningNode) -
         await node.output()
     with pytest.raises(ApiStatusError, match="container other is not valid for pod it"):
         await node.output(container="other")
+
+
+async def test_an_event_that_somebody_deleted_is_written_anew_when_it_happens_again(node: RunningNode) -> None:
+    recorder = EventRecorder(node.store, "local", lambda: datetime.now(UTC))
+    node.create(pod(shell("sleep 600")))
+    document = node.get()
+    recorder.record(document, "Seen", "somebody looked")
+    for event in node.store.list(EVENTS, "default")[0]:
+        node.store.delete(EVENTS, "default", event["metadata"]["name"])
+    for _ in range(2):
+        recorder.record(document, "Seen", "somebody looked")
+    counts = [event["count"] for event in node.store.list(EVENTS, "default")[0] if event["reason"] == "Seen"]
+    assert counts == [2]

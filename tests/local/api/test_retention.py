@@ -1,0 +1,57 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.local.api.kinds import EVENTS, NAMESPACES
+from airflow_provider_spark_operator.local.api.retention import EventRetention
+from airflow_provider_spark_operator.local.api.store import Store
+
+HOUR = timedelta(hours=1)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def store() -> Store:
+    store = Store()
+    store.create(NAMESPACES, None, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
+    return store
+
+
+def record(store: Store, *names: str) -> None:
+    for name in names:
+        event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": "default"}}
+        store.create(EVENTS, "default", event)
+
+
+def left(store: Store) -> list[str]:
+    return [event["metadata"]["name"] for event in store.list(EVENTS, None)[0]]
+
+
+def test_an_event_goes_an_hour_after_its_last_change(store: Store) -> None:
+    clock = Clock()
+    retention = EventRetention(store, clock=clock)
+    record(store, "counted", "once")
+    retention.sweep()
+    clock.now += HOUR / 2
+    store.update(EVENTS, "default", "counted", lambda event: event | {"count": 2})
+    retention.sweep()
+    clock.now += HOUR / 2
+    retention.sweep()
+    assert left(store) == ["counted"]
+    clock.now += HOUR / 2
+    retention.sweep()
+    assert left(store) == []
+
+
+def test_of_too_many_events_those_stay_that_changed_last(store: Store) -> None:
+    record(store, "a", "b", "c")
+    store.update(EVENTS, "default", "a", lambda event: event | {"count": 2})
+    EventRetention(store, most=2).sweep()
+    assert left(store) == ["a", "c"]
