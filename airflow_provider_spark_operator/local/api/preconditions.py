@@ -5,7 +5,33 @@ from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, Kind
 from airflow_provider_spark_operator.local.api.metadata import metadata_of
 from airflow_provider_spark_operator.local.api.status import ApiStatusError, conflict, forbidden, precondition_failed
 
+MAX_OBJECT_BYTES = 1536 * 1024
+MAX_TOTAL_BYTES = 512 * 1024 * 1024
 PROTECTED_NAMESPACES = frozenset({"default", "kube-public", "kube-system"})
+
+
+class Room:
+    """How many bytes of JSON all objects take together, bounded as etcd bounds them.
+
+    Args:
+        limit: how many they may take.
+    """
+
+    def __init__(self, limit: int = MAX_TOTAL_BYTES) -> None:
+        self._limit = limit
+        self.used = 0
+
+    def check(self, document: JsonObject, size: int, grown: int) -> None:
+        """Refuse an object of a size, or its growth, that is too much; what is being deleted may always be marked so.
+
+        Raises:
+            ApiStatusError: 500.
+        """
+        if size > MAX_OBJECT_BYTES:
+            raise ApiStatusError(500, "", "etcdserver: request is too large")
+        if grown > 0 and self.used + grown > self._limit and "deletionTimestamp" not in document["metadata"]:
+            why = f"all objects together may take {self._limit} bytes: delete some"
+            raise ApiStatusError(500, "", f"etcdserver: mvcc: database space exceeded ({why})")
 
 
 def check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_version: str | None) -> None:

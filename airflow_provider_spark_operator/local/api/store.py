@@ -25,11 +25,7 @@ from airflow_provider_spark_operator.local.api.metadata import (
     complete_update,
     deletion_grace,
 )
-from airflow_provider_spark_operator.local.api.preconditions import (
-    check_deletion,
-    check_update,
-    of_subresource,
-)
+from airflow_provider_spark_operator.local.api.preconditions import Room, check_deletion, check_update, of_subresource
 from airflow_provider_spark_operator.local.api.selectors import Selector
 from airflow_provider_spark_operator.local.api.status import (
     ApiStatusError,
@@ -47,7 +43,6 @@ from airflow_provider_spark_operator.local.api.watch import (
     Subscription,
 )
 
-MAX_OBJECT_BYTES = 1536 * 1024
 _BUILT_IN_KINDS = {kind.key: kind for kind in BUILT_IN_KINDS}
 
 
@@ -65,6 +60,7 @@ class Store:
         history: how many changes of each kind can be replayed to a watch.
         queue: how many changes may wait for one subscriber before it is cut.
         journal: where changes are written, and what was written there before is read from; None keeps nothing.
+        room: how much the objects may take together; by default as much as is allowed.
     """
 
     def __init__(
@@ -75,10 +71,12 @@ class Store:
         history: int = 2000,
         queue: int = 4000,
         journal: Journal | None = None,
+        room: Room | None = None,
     ) -> None:
         self._clock = clock
         self._version = time.time_ns() // 1_000_000 if first_version is None else first_version
         self._start = self._version
+        self._room = room or Room()
         self._history = history
         self._queue = queue
         self._kinds: dict[tuple[str, str], Kind] = {}
@@ -242,8 +240,7 @@ class Store:
     def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
         """Follow a kind's changes in a namespace (None: everywhere), after the version `since` (None: now).
 
-        Raises:
-            ApiStatusError: 410 where the history does not reach back to `since`.
+        Raises ApiStatusError 410 where the history does not reach back to `since`.
         """
         return self._feed(kind).subscribe(namespace, since)
 
@@ -309,9 +306,11 @@ class Store:
         metadata["resourceVersion"] = str(self._version + 1)
         place = (metadata.get("namespace", ""), metadata["name"])
         event = Event(MODIFIED if current else ADDED, new, current, self._version + 1)
-        if event.size > MAX_OBJECT_BYTES:
-            raise ApiStatusError(500, "", "etcdserver: request is too large")
+        before = self._of(kind).get(place)
+        grown = event.size - (before.size if before else 0)
+        self._room.check(new, event.size, grown)
         self._record(kind, place, new)
+        self._room.used += grown
         self._version += 1
         self._of(kind)[place] = event
         self.owners.record((kind, *place), new)
@@ -345,7 +344,8 @@ class Store:
             kind = self._kind_of(entry.kind)
             if kind is None or entry.document is None:
                 continue  # of a kind that this version no longer has
-            self._of(kind)[entry.place] = Event(ADDED, entry.document, None, entry.version)
+            self._of(kind)[entry.place] = event = Event(ADDED, entry.document, None, entry.version)
+            self._room.used += event.size
             self.owners.record((kind, *entry.place), entry.document)
         journal.compact(self._entries())
 
@@ -359,7 +359,9 @@ class Store:
         metadata = document["metadata"]
         place = (metadata.get("namespace", ""), metadata["name"])
         self._record(kind, place, None)
-        previous = self._of(kind).pop(place).current
+        last = self._of(kind).pop(place)
+        previous = last.current
+        self._room.used -= last.size
         self.owners.forget(previous)
         self._version += 1
         metadata["resourceVersion"] = str(self._version)

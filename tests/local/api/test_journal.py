@@ -8,11 +8,12 @@ import pytest
 from airflow_provider_spark_operator.local.api import journal as journal_module
 from airflow_provider_spark_operator.local.api.journal import Entry, Journal, latest
 from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from airflow_provider_spark_operator.local.api.preconditions import MAX_OBJECT_BYTES
 from airflow_provider_spark_operator.local.api.registry import KindRegistry
 from airflow_provider_spark_operator.local.api.requests import WriteOptions
 from airflow_provider_spark_operator.local.api.resources import create
 from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import MAX_OBJECT_BYTES, Store
+from airflow_provider_spark_operator.local.api.store import Store
 from tests.local.api.builders import config_map, definition, thing
 
 KEY = ("", "configmaps")
