@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,15 +77,26 @@ async def controllers(client: KubeClient, namespace: str) -> list[dict[str, Any]
     return (await client.list(PODS, namespace, label_selector="app.kubernetes.io/name=spark-operator")).items
 
 
-async def test_the_controller_s_pod_is_deleted_in_the_middle_of_a_run(
-    client: KubeClient, release: tuple[str, str]
+async def delete_the_pod(client: KubeClient, namespace: str) -> None:
+    for pod in await controllers(client, namespace):
+        await client.delete(PODS, pod["metadata"]["name"], namespace)
+
+
+async def upgrade(client: KubeClient, namespace: str) -> None:
+    words = ("upgrade", RELEASE, str(CHART), "--namespace", namespace, "--reset-then-reuse-values")
+    helm(*words, kubeconfig=Path(str(KUBECONFIG)), values={"config": {"workers": 6}})
+
+
+@pytest.mark.parametrize("disturb", [delete_the_pod, upgrade])
+async def test_the_controller_is_replaced_in_the_middle_of_a_run(
+    client: KubeClient, release: tuple[str, str], disturb: Callable[[KubeClient, str], Awaitable[None]]
 ) -> None:
     operators, jobs = release
     await client.create(SPARK_APPLICATIONS, script("pi", WORK), jobs)
     await application_when(client, jobs, "pi", "RunningHealthy")
     (first,) = await controllers(client, operators)
 
-    await client.delete(PODS, first["metadata"]["name"], operators)
+    await disturb(client, operators)
 
     seen = await application_when(client, jobs, "pi", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
