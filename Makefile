@@ -34,7 +34,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit" tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit" --ignore tests/faults tests
 
 coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
