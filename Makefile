@@ -34,7 +34,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit" --ignore tests/faults tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler" --ignore tests/faults tests
 
 coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
@@ -46,9 +46,9 @@ e2e: $(stamp) ## Run applications, the controller and pods on a real node (E2E_K
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
 
-airflow: $(stamp) ## Defer tasks in a real Airflow whose processes are killed (SIM_KUBECONFIG: a cluster whose node is simulated)
-	@if [ -n "$${SIM_KUBECONFIG:-}" ]; then exec $(bin)/python -m pytest tests/airflow/test_fleet.py; \
-	else echo "make airflow: set SIM_KUBECONFIG to a cluster whose node is simulated, such as by KWOK"; [ "$${CI:-}" != true ]; fi
+airflow: $(stamp) ## Run tasks in a real Airflow, whose processes are killed (SIM_KUBECONFIG: a cluster whose node is simulated)
+	@$(bin)/python -m pytest -m scheduler tests/airflow
+	@[ -n "$${SIM_KUBECONFIG:-}" ] || { echo "make airflow: for the fleet of tasks, set SIM_KUBECONFIG to a cluster whose node is simulated, such as by KWOK"; [ "$${CI:-}" != true ]; }
 
 faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults

@@ -43,6 +43,7 @@ DEADLINE_SECONDS = 600 + 15 * TASKS
 
 pytestmark = [
     pytest.mark.airflow,
+    pytest.mark.scheduler,
     pytest.mark.timeout(DEADLINE_SECONDS + 60),
     pytest.mark.skipif(not KUBECONFIG, reason="SIM_KUBECONFIG names no real API server with a simulated node"),
 ]

@@ -7,14 +7,15 @@ from demo.task_log import failure_of, log_of
 from tests.airflow.test_real_triggerer import _final_states
 from tests.cluster import fail, succeed
 
-pytestmark = [pytest.mark.airflow, pytest.mark.timeout(260)]
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(260)]
 
 DAG_FILE = """
+from datetime import timedelta
 from airflow.sdk import DAG
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
-with DAG("deferred", schedule=None):
+with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(seconds=1)}):
     # Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral: hence the retries.
     SparkApplicationOperator(
         task_id="good", name="good", py_file="local:///opt/job.py", spark_version="4.3.0", arguments=["{{ run_id }}"],

@@ -16,9 +16,10 @@ from tests.cluster import fail, succeed
 
 DEADLINE_SECONDS = 220
 
-pytestmark = [pytest.mark.airflow, pytest.mark.timeout(260)]
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(260)]
 
 DAG_FILE = """
+from datetime import timedelta
 from airflow.sdk import DAG
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
@@ -30,7 +31,7 @@ APPLICATION = {
 }
 
 # Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral: hence the retries.
-with DAG("deferred", schedule=None, default_args={"retries": 3}):
+with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": timedelta(seconds=1)}):
     SparkApplicationOperator(task_id="good", application=APPLICATION, name="good", deferrable=True)
     SparkApplicationOperator(task_id="bad", application=APPLICATION, name="bad", deferrable=True, retries=1)
     SparkApplicationSensor(task_id="seen", name="good", deferrable=True)
