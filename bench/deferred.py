@@ -85,20 +85,18 @@ def serve(pipe: Connection, number: int) -> None:
     async def wait_for_a_driver(application: Application) -> None:
         application.enter("Submitted", "DriverRequested")
 
-    async def end(application: Application) -> None:
-        application.enter("Succeeded", "ResourceReleased", message=repr(time.time()))
-
     cluster = ScriptedCluster()
     cluster.script = wait_for_a_driver
     with cluster.running():
         for index in range(number):
             cluster.create(f"app-{index}")
         cluster.wait_for_state("DriverRequested")
-        found = {item["metadata"]["name"]: item["metadata"]["uid"] for item in cluster.applications()}
-        pipe.send((cluster.kubeconfig, NAMESPACE, found))
-        ending = list(found)[: pipe.recv()]
-        for name in ending:
-            cluster.play(end, name)
+        found = cluster.applications()
+        names = {item["metadata"]["name"]: item["metadata"]["uid"] for item in found}
+        pipe.send((cluster.kubeconfig, NAMESPACE, names))
+        for document in found[: pipe.recv()]:
+            application = Application(cluster, document)
+            cluster.do(lambda one=application: one.enter("Succeeded", "ResourceReleased", message=repr(time.time())))
             time.sleep(ENDING_SECONDS / ENDING)
         pipe.recv()
 

@@ -61,7 +61,9 @@ HEAVY = (
 
 LIGHT = (
     "operators.spark_application",
+    "operators.spark_cluster",
     "sensors.spark_application",
+    "sensors.spark_cluster",
     "decorators.spark_application",
     "links.spark_application",
     "retry_policy",

@@ -18,7 +18,8 @@ from airflow_provider_spark_operator.operators.parameters import Parameters, mas
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from tests.cluster import NAMESPACE, stay_submitted
+from tests.cluster import NAMESPACE, Cluster, stay_submitted
+from tests.definitions import definitions_serving
 from tests.operators.tasks import DOCUMENT as APPLICATION
 from tests.operators.tasks import operator as application_operator
 from tests.task import TaskInstance, defer, fire, run, stored
@@ -213,6 +214,17 @@ def test_what_is_no_cluster_is_not_sent(cluster, document, message):
     with pytest.raises(AirflowFailException, match=message):
         run(create(cluster=document), TaskInstance())
     assert cluster.spark_clusters() == []
+
+
+@pytest.mark.parametrize("served", ["v1beta1", "v1alpha1"])
+def test_a_cluster_is_created_and_deleted_in_the_version_that_is_served(served, deferrable, monkeypatch):
+    with Cluster(definitions_serving(served)).running() as cluster:
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        assert run(create(deferrable), TaskInstance()) == "shared"
+        assert [one["apiVersion"] for one in cluster.spark_clusters()] == [f"spark.apache.org/{served}"]
+        run(delete(), TaskInstance())
+        assert cluster.spark_clusters() == []
 
 
 def test_the_trigger_holds_no_secret(cluster):
