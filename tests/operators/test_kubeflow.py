@@ -26,6 +26,7 @@ from airflow_provider_spark_operator.testing.applications import (
     succeed,
 )
 from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
+from tests.local.kubelet.waiting import eventually
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, defer, fire, run, stored
 
@@ -75,10 +76,14 @@ def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
 
 
 def test_states_and_executors_are_told_while_it_runs(cluster, caplog):
-    cluster.script = run_on
-    with caplog.at_level(logging.INFO), pytest.raises(SparkApplicationTimedOut):
-        run(task(False, execution_timeout=SOON), TaskInstance())
-    assert "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text
+    async def end_when_it_is_told(application):
+        await run_on(application)
+        await eventually(lambda: "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text)
+        application.succeed()
+
+    cluster.script = end_when_it_is_told
+    with caplog.at_level(logging.INFO):
+        assert run(task(False), TaskInstance()) == "pi"
 
 
 def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
