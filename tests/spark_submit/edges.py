@@ -186,6 +186,11 @@ EDGES: tuple[dict[str, str], ...] = (
     *({f"{K}{key}": "x"} for key in _READ_AT_ONCE),
     *({f"{K}{key}": "x"} for key in _READ_BY_OTHERS),
     {f"{K}local.dirs.tmpfs": "x", f"{_VOLUMES}emptyDir.spark-local-dir-1.mount.path": "/x"},
+    {
+        f"{_VOLUMES}emptyDir.spark-local-dir-1.mount.path": "/w000000000",
+        f"{_VOLUMES}hostPath.spark-local-dir-1.mount.path": "/w0",
+        f"{_VOLUMES}hostPath.spark-local-dir-1.options.path": "/w0",
+    },
     {f"{_VOLUMES}emptyDir.spark-local-dir-1.mount.path": "/x", "spark.local.dir": "/y", f"{K}local.dirs.tmpfs": "true"},
     *({"spark.local.dir": path} for path in ("", "/a,", ",", "relative")),
     {f"{_VOLUMES}emptyDir.a.mount.path": "/x", f"{_VOLUMES}emptyDir.a.options.sizeLimit": "99999999999999999999"},

@@ -154,6 +154,9 @@ def _sort_families(spec: dict[str, Any], conf: dict[str, str]) -> None:
     container = spec["containers"][-1]
     container["volumeMounts"] = _family_sorted(container["volumeMounts"], names)
     container["env"] = _family_sorted(container["env"], names)
+    for variable in container["env"]:
+        if variable["name"] == "SPARK_LOCAL_DIRS" and any("spark-local-dir-" in name for name in names):
+            variable["value"] = ",".join(sorted(variable["value"].split(",")))
 
 
 def _family_sorted(entries: list[dict[str, Any]], names: set[str]) -> list[dict[str, Any]]:
@@ -164,9 +167,14 @@ def _family_sorted(entries: list[dict[str, Any]], names: set[str]) -> list[dict[
         if entry["name"] in names:
             run.append(entry)
             continue
-        result += [*sorted(run, key=lambda each: each["name"]), entry]
+        result += [*sorted(run, key=_name_and_all), entry]
         run = []
-    return result + sorted(run, key=lambda each: each["name"])
+    return result + sorted(run, key=_name_and_all)
+
+
+def _name_and_all(entry: dict[str, Any]) -> tuple[str, str]:
+    # Volumes of several types may have one name, which only the API refuses.
+    return entry["name"], json.dumps(entry, sort_keys=True)
 
 
 def _local(path: str) -> Path:
