@@ -34,7 +34,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler" --ignore tests/faults tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults tests
 
 coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
@@ -42,7 +42,8 @@ coverage: $(stamp) ## Run the tests of core/, which have to try every branch of 
 spark-submit test-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
 	@exec $(bin)/python -m pytest tests/spark_submit
 
-e2e: $(stamp) ## Run applications, the controller and pods on a real node (E2E_KUBECONFIG, E2E_IMAGE)
+e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE)
+	@$(bin)/python -m pytest -m spark tests/crds tests/local
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
 

@@ -16,7 +16,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 280
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.timeout(320)]
+pytestmark = [pytest.mark.airflow, pytest.mark.timeout(320)]
 
 
 class Demo:
