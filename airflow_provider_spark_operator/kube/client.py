@@ -57,11 +57,14 @@ class KubeClient:
     Args:
         transport: Closed with the client.
         default_namespace: Where to act if nobody says: that of the connection, kubeconfig context or pod.
+        field_manager: Whom the API notes as the writer of what is created, replaced and patched; None leaves it
+            to the API, which goes by the user agent.
     """
 
-    def __init__(self, transport: Transport, default_namespace: str) -> None:
+    def __init__(self, transport: Transport, default_namespace: str, *, field_manager: str | None = None) -> None:
         self._transport = transport
         self.default_namespace = default_namespace
+        self._written_by = {"fieldManager": field_manager} if field_manager else {}
 
     @property
     def server(self) -> str:
@@ -123,7 +126,7 @@ class KubeClient:
             AlreadyExists: The name is taken.
             Unreachable: No answer came; the object may exist none the less.
         """
-        parameters = {"dryRun": "All"} if dry_run else {}
+        parameters = {**self._written_by, **({"dryRun": "All"} if dry_run else {})}
         return await self._transport.request(
             Call("create", "POST", resource, namespace, parameters=parameters, body=body)
         )
@@ -138,7 +141,8 @@ class KubeClient:
         subresource: str | None = None,
     ) -> JsonObject:
         """Replace an object; a `metadata.resourceVersion` in the body is a precondition (Conflict)."""
-        return await self._transport.request(Call("update", "PUT", resource, namespace, name, subresource, body=body))
+        call = Call("update", "PUT", resource, namespace, name, subresource, self._written_by, body)
+        return await self._transport.request(call)
 
     async def patch(
         self,
@@ -161,13 +165,13 @@ class KubeClient:
             patch: An object for MERGE and APPLY, a list of operations for JSON.
             patch_type: How to read it.
             subresource: `status`, or None for the object itself.
-            field_manager: Required by APPLY.
+            field_manager: Other than the client's; APPLY requires one.
             force: APPLY only: take over fields of other managers.
 
         Raises:
             Conflict: A precondition does not hold.
         """
-        parameters = {"fieldManager": field_manager} if field_manager else {}
+        parameters = {"fieldManager": field_manager} if field_manager else dict(self._written_by)
         if force:
             parameters["force"] = "true"
         call = Call("patch", "PATCH", resource, namespace, name, subresource, parameters, patch, patch_type)

@@ -25,7 +25,7 @@ from kubernetes.aio.config import kube_config
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.transport import CallObserver, RetryPolicy, Transport
+from airflow_provider_spark_operator.kube.transport import CallObserver, RequestGate, RetryPolicy, Transport
 
 _POD_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 # An object is at most 1.5 MiB; a smaller buffer would make aiohttp stop and go inside one event.
@@ -83,7 +83,12 @@ class ClusterAccess:
 
 
 async def open_client(
-    access: ClusterAccess, *, retry: RetryPolicy | None = None, observer: CallObserver | None = None
+    access: ClusterAccess,
+    *,
+    retry: RetryPolicy | None = None,
+    observer: CallObserver | None = None,
+    gate: RequestGate | None = None,
+    field_manager: str | None = None,
 ) -> KubeClient:
     """Read the configuration and make a client; nothing is sent yet.
 
@@ -91,6 +96,8 @@ async def open_client(
         access: Which cluster.
         retry: Other than the default for requests that fail in passing.
         observer: Told of every request and its answer, for metrics.
+        gate: What every request has to pass.
+        field_manager: See `KubeClient`.
 
     Raises:
         ConfigurationError: The configuration is missing, wrong, or names what does not exist.
@@ -119,8 +126,9 @@ async def open_client(
         tls_server_name=configuration.tls_server_name,
         retry=retry,
         observer=observer,
+        gate=gate,
     )
-    return KubeClient(transport, access.namespace or loaded.namespace or "default")
+    return KubeClient(transport, access.namespace or loaded.namespace or "default", field_manager=field_manager)
 
 
 @dataclass(frozen=True)

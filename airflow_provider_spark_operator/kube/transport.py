@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -108,6 +108,9 @@ class Call:
 CallObserver: TypeAlias = Callable[[Call, int | None, float], None]
 """Told of every request: which it was, the code of the answer or None, the seconds until the answer began."""
 
+RequestGate: TypeAlias = Callable[[Call], Awaitable[None]]
+"""Passed by every request just before it is sent: it may keep it waiting, or turn it away with a `KubeError`."""
+
 
 class Transport:
     """Requests to one API server over one pool of connections.
@@ -120,6 +123,7 @@ class Transport:
         tls_server_name: Name to expect in the server's certificate, if it differs from the host.
         retry: For reads, and for any call that the server turned away with 429 before acting on it.
         observer: Told of every request, retries included; not of those that were cancelled.
+        gate: Passed by every request, retries included; none, if nothing holds them back.
     """
 
     def __init__(
@@ -132,6 +136,7 @@ class Transport:
         tls_server_name: str | None = None,
         retry: RetryPolicy | None = None,
         observer: CallObserver | None = None,
+        gate: RequestGate | None = None,
     ) -> None:
         self.server = server.rstrip("/")
         self._session = session
@@ -140,6 +145,7 @@ class Transport:
         self._tls_server_name = tls_server_name
         self._retry = retry or RetryPolicy()
         self._observer = observer
+        self._gate = gate
 
     async def close(self) -> None:
         """Close every connection."""
@@ -219,6 +225,8 @@ class Transport:
     async def _send_observed(
         self, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
+        if self._gate is not None:
+            await self._gate(call)
         began = time.monotonic()
         try:
             response = await self._send_as(call, total_seconds, authentication)

@@ -67,3 +67,34 @@ async def test_an_observer_is_told_of_a_watch_when_it_begins(
     async with aclosing(observed.watch(PODS, "jobs", resource_version="1")) as events:
         await anext(events)
         assert seen == [("watch", "pods", 200)]
+
+
+async def test_a_gate_is_passed_before_each_request_and_may_turn_it_away(api: ScriptedApi) -> None:
+    asked: list[str] = []
+
+    async def gate(call: Call) -> None:
+        asked.append(call.verb)
+        if call.verb == "create":
+            raise call.unreachable("closed")
+
+    api.script(refuse(503, "starting"), answer({}))
+    access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))
+    async with await open_client(access, retry=IMPATIENT, gate=gate) as client:
+        await client.get(PODS, "a", "jobs")
+        with pytest.raises(Unreachable, match="closed"):
+            await client.create(PODS, {}, "jobs")
+    assert asked == ["get", "get", "create"]
+    assert [request.method for request in api.requests] == ["GET", "GET"]
+
+
+async def test_what_is_written_bears_the_field_manager_of_the_client(api: ScriptedApi) -> None:
+    api.script(answer({}), answer({}), answer({}), answer({}), answer({}))
+    access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))
+    async with await open_client(access, field_manager="us") as client:
+        await client.create(PODS, {}, "jobs")
+        await client.replace(PODS, "a", "jobs", {})
+        await client.patch(PODS, "a", "jobs", {})
+        await client.patch(PODS, "a", "jobs", {}, field_manager="another")
+        await client.get(PODS, "a", "jobs")
+    managers = [request.query.get("fieldManager") for request in api.requests]
+    assert managers == ["us", "us", "us", "another", None]
