@@ -20,7 +20,8 @@ from pathlib import Path
 import aiohttp
 
 from tests.contract.documents import pod
-from tests.contract.servers import Server, local_server, started_server
+from tests.contract.servers import local_server
+from tests.control_plane import Server, started_server
 
 PODS = 1000
 CLIENTS = 20

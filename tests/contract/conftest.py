@@ -11,7 +11,8 @@ import pytest
 
 from tests.contract.conversation import Conversation
 from tests.contract.documents import DEFINITIONS, thing_definition
-from tests.contract.servers import Server, local_server, server_of, started_server
+from tests.contract.servers import local_server, server_of
+from tests.control_plane import Server, started_server
 
 KUBECONFIG = "CONTRACT_KUBECONFIG"
 ASSETS = "KUBEBUILDER_ASSETS"

@@ -12,7 +12,8 @@ import pytest
 
 from tests.contract.conversation import Conversation
 from tests.contract.documents import config_map, pod, service, stateful_set
-from tests.contract.servers import Server, kubeconfig_of, local_server
+from tests.contract.servers import local_server
+from tests.control_plane import Server, kubeconfig_of
 
 DEADLINE = 60
 KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")

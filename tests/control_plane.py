@@ -1,0 +1,237 @@
+"""A real control plane without a node: etcd, kube-apiserver, and controllers, from a folder with their programs."""
+
+import os
+import secrets
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+START_SECONDS = 90
+# Those that take part in what a client sees of its own objects; others would only write statuses in between.
+FEW_CONTROLLERS = "garbage-collector-controller,namespace-controller,serviceaccount-controller"
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where an API server is, and what it takes to be let in.
+
+    Args:
+        name: `local` or `kubernetes`.
+        url: its address.
+        token: the bearer token; None where a certificate in `tls` says who we are.
+        tls: the TLS settings; None for plain HTTP.
+    """
+
+    name: str
+    url: str
+    token: str | None
+    tls: ssl.SSLContext | None = None
+
+
+@dataclass
+class ControlPlane:
+    """One that runs; its API server can be stopped and started again at the same address.
+
+    Args:
+        assets: the folder with the programs.
+        folder: its own, for data, keys and logs.
+        token: of an administrator.
+        arguments: for kube-apiserver, beside the usual ones.
+    """
+
+    assets: Path
+    folder: Path
+    token: str
+    arguments: Sequence[str] = ()
+    etcd_port: int = field(default_factory=lambda: free_port())
+    peer_port: int = field(default_factory=lambda: free_port())
+    port: int = field(default_factory=lambda: free_port())
+    _processes: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict)
+
+    @property
+    def server(self) -> Server:
+        """Its API server, for the administrator."""
+        return Server("kubernetes", f"https://127.0.0.1:{self.port}", self.token, unverified())
+
+    @property
+    def etcd(self) -> str:
+        """The address of its etcd, which answers gRPC and HTTP."""
+        return f"http://127.0.0.1:{self.etcd_port}"
+
+    def start(self, controllers: str) -> None:
+        """Start all of it; the kube-controller-manager only where the folder of programs has one.
+
+        Raises:
+            TimeoutError: the API server does not come up; with the end of its log.
+        """
+        _write_keys(self.folder, self.token)
+        self._start("etcd", *_etcd_arguments(self.folder, self.etcd_port, self.peer_port))
+        self.start_api_server()
+        if (self.assets / "kube-controller-manager").exists():
+            kubeconfig = self.folder / "kubeconfig"
+            kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(self.server)))
+            self._start("kube-controller-manager", *_manager_arguments(self.folder, kubeconfig, controllers))
+
+    def start_api_server(self) -> None:
+        """Start the API server, and wait until it is ready; errors as `start`."""
+        self._start("kube-apiserver", *_apiserver_arguments(self.folder, self.etcd, self.port), *self.arguments)
+        _await_ready(self.server, self.folder)
+
+    def kill_api_server(self) -> None:
+        """End the API server without a farewell; etcd and the controllers stay."""
+        process = self._processes.pop("kube-apiserver")
+        process.kill()
+        process.wait()
+
+    def stop(self) -> None:
+        """End all of it, what was started last first."""
+        for process in reversed(self._processes.values()):
+            _stop(process)
+        self._processes.clear()
+
+    def _start(self, program: str, *arguments: str) -> None:
+        with (self.folder / f"{program}.log").open("ab") as log:
+            # Several programs may be one file that goes by its name: it is run by that name, not resolved.
+            self._processes[program] = subprocess.Popen(
+                [self.assets / program, *arguments], stdout=log, stderr=log, cwd=self.folder, env=dict(os.environ)
+            )
+
+
+@contextmanager
+def running_control_plane(
+    assets: Path, *, controllers: str = FEW_CONTROLLERS, arguments: Sequence[str] = ()
+) -> Iterator[ControlPlane]:
+    """A control plane of one's own, on free ports, from the programs in the folder `assets`.
+
+    Args:
+        assets: what KUBEBUILDER_ASSETS names.
+        controllers: of the kube-controller-manager, as its flag has them; `*` for all.
+        arguments: for kube-apiserver, beside the usual ones.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="control-plane-")))
+        plane = ControlPlane(assets, folder, secrets.token_urlsafe(16), arguments)
+        stack.callback(plane.stop)
+        plane.start(controllers)
+        yield plane
+
+
+@contextmanager
+def started_server(assets: Path) -> Iterator[Server]:
+    """The API server of a control plane of one's own, whose controllers collect garbage and empty namespaces."""
+    with running_control_plane(assets) as plane:
+        yield plane.server
+
+
+def kubeconfig_of(server: Server) -> dict[str, Any]:
+    """A kubeconfig that leads to a server by its token."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server.url, "insecure-skip-tls-verify": True}}],
+        "users": [{"name": "u", "user": {"token": server.token}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def unverified() -> ssl.SSLContext:
+    """TLS with a server that nobody vouches for."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _etcd_arguments(folder: Path, port: int, peer: int) -> list[str]:
+    client, peers = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer}"
+    return [
+        f"--data-dir={folder}/etcd-data",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
+    ]
+
+
+def _apiserver_arguments(folder: Path, etcd: str, port: int) -> list[str]:
+    return [
+        f"--etcd-servers={etcd}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={folder}/certificates",
+        f"--token-auth-file={folder}/tokens.csv",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={folder}/accounts.key",
+        f"--service-account-signing-key-file={folder}/accounts.key",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        "--authorization-mode=RBAC",
+        "--allow-privileged=true",
+    ]
+
+
+def _manager_arguments(folder: Path, kubeconfig: Path, controllers: str) -> list[str]:
+    return [
+        f"--kubeconfig={kubeconfig}",
+        f"--controllers={controllers}",
+        f"--service-account-private-key-file={folder}/accounts.key",
+        "--leader-elect=false",
+        "--kube-api-qps=1000",
+        "--kube-api-burst=2000",
+        f"--secure-port={free_port()}",
+        f"--cert-dir={folder}/certificates",
+    ]
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _await_ready(server: Server, folder: Path) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"{server.url}/readyz", context=server.tls, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    log = (folder / "kube-apiserver.log").read_text(errors="replace")
+    raise TimeoutError(f"kube-apiserver was not ready after {START_SECONDS} s:\n{log[-2000:]}")
+
+
+def _write_keys(folder: Path, token: str) -> None:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    encoded = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+    (folder / "accounts.key").write_bytes(encoded)
+    (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n")
