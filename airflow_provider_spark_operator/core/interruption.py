@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core import pods, policy, reasons
 from airflow_provider_spark_operator.core.decision import Decision
 from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.times import in_seconds
 
 
 def interruption(pod: Mapping[str, object]) -> str | None:
@@ -46,15 +47,11 @@ def _deleted(seen: Situation, pod: Mapping[str, object], grace: timedelta) -> st
     given = max(grace, ends - began)
     if seen.remaining(given, began) > AT_ONCE:
         return None
-    return f"The driver pod was deleted while it ran, and had not ended {_seconds(given)} later"
+    return f"The driver pod was deleted while it ran, and had not ended {in_seconds(given)} later"
 
 
 def _lost(seen: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
     since = pods.node_lost_since(pods.status_of(pod))
     if since is None or seen.remaining(grace, since) > AT_ONCE:
         return None
-    return f"The node of the driver pod was lost, and had not come back {_seconds(grace)} later"
-
-
-def _seconds(duration: timedelta) -> str:
-    return f"{duration.total_seconds():g} s"
+    return f"The node of the driver pod was lost, and had not come back {in_seconds(grace)} later"

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.decision import (
 )
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
+from airflow_provider_spark_operator.core.times import in_seconds
 
 # A shorter period would only ask again and again about a driver whose end is an event anyway.
 _SHORTEST_PERIOD = timedelta(seconds=1)
@@ -40,7 +41,7 @@ def release(seen: Situation) -> Decision | None:
     left = seen.remaining(grace, began)
     if left > timedelta(0):
         return seen.wait(reasons.RELEASING, "The driver is terminating.", min(period, left))
-    message = f"The driver did not finish terminating within {_seconds(grace)}; it is deleted without grace."
+    message = f"The driver did not finish terminating within {in_seconds(grace)}; it is deleted without grace."
     return seen.wait(reasons.RELEASE_FORCED, message, period, DeleteDriver(seen.attempt_id, force=True))
 
 
@@ -67,7 +68,3 @@ def _creation_broke_off(seen: Situation) -> bool:
         return True
     stop = policy.last_stop(seen.status)
     return stop is not None and stop.current_state_summary is ApplicationState.SCHEDULING_FAILURE
-
-
-def _seconds(duration: timedelta) -> str:
-    return f"{duration.total_seconds():g} s"

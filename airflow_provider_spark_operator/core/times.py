@@ -1,6 +1,6 @@
 """Reading times that anybody may have written; UTC throughout."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def in_utc(time: datetime) -> datetime:
@@ -21,3 +21,8 @@ def read_time(value: object) -> datetime | None:
         return in_utc(datetime.fromisoformat(value))
     except ValueError:
         return None
+
+
+def in_seconds(duration: timedelta) -> str:
+    """`duration` as messages show it: `90 s`."""
+    return f"{duration.total_seconds():g} s"

@@ -3,13 +3,11 @@
 from airflow_provider_spark_operator.core.dialects.dialect import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-
-__all__ = ["cancel_try", "resource_of"]
 
 
 async def cancel_try(

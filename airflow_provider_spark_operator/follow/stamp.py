@@ -17,6 +17,8 @@ from airflow_provider_spark_operator.core.names import (
 )
 
 _MAX_NAME_LENGTH = 63
+# What a cluster's pods are labelled with is longer than its name, and has to fit into as much.
+_MAX_CLUSTER_NAME_LENGTH = 45
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,17 @@ class TaskStamp:
 
     def default_name(self) -> str:
         """`<dag>-<task>-<hash>-<try>`, the same however often this try submits; at most 63 characters."""
-        suffix = f"-{self.identity[:8]}-{self.try_number}"
+        return self._name(f"-{self.identity[:8]}-{self.try_number}", _MAX_NAME_LENGTH)
+
+    def cluster_name(self) -> str:
+        """`<dag>-<task>-<hash>`, the same in every try; as long as a SparkCluster's name may be."""
+        return self._name(f"-{self.identity[:8]}", _MAX_CLUSTER_NAME_LENGTH)
+
+    def _name(self, suffix: str, longest: int) -> str:
         words = re.sub(r"[^a-z0-9]+", "-", f"{self.dag_id}-{self.task_id}".lower()).strip("-")
         if not words[:1].isalpha():  # services are named after the application and begin with a letter
             words = f"spark-{words}".rstrip("-")
-        return words[: _MAX_NAME_LENGTH - len(suffix)].rstrip("-") + suffix
+        return words[: longest - len(suffix)].rstrip("-") + suffix
 
     def is_task_of(self, document: Mapping[str, Any]) -> bool:
         """Whether any try of this task submitted the application."""

@@ -15,7 +15,8 @@ JsonObject: TypeAlias = dict[str, Any]
 API_VERSION = "spark.apache.org/v1"
 FILE_EXTENSIONS = (".yaml", ".yml", ".json")
 # Services are named after the application: RFC 1035. Names with template expressions are checked once rendered.
-_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
+_LONGEST_NAME = 63
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 
 
@@ -115,12 +116,18 @@ def overlay(document: JsonObject, *, name: str | None, namespace: str | None) ->
     return document | {"metadata": metadata}
 
 
-def name_problem(name: object) -> str | None:
-    """What is wrong with `name` as an application's name; None where nothing is, or nothing is known yet."""
-    if name is None or (isinstance(name, str) and _NAME.match(name)):
+def name_problem(name: object, owner: str = "an application", longest: int = _LONGEST_NAME) -> str | None:
+    """What is wrong with `name`; None where nothing is, or nothing is known yet.
+
+    Args:
+        name: To be checked.
+        owner: What it names, for the message.
+        longest: How many characters it may have.
+    """
+    if name is None or (isinstance(name, str) and len(name) <= longest and _NAME.match(name)):
         return None
     return (
-        f"name {name!r} is no name for an application: at most 63 lower case letters, digits and -, "
+        f"name {name!r} is no name for {owner}: at most {longest} lower case letters, digits and -, "
         "beginning with a letter and ending with a letter or digit"
     )
 

@@ -87,7 +87,11 @@ class Engagement:
 
 
 def engage(
-    conn_id: str | None, task_instance: "RuntimeTaskInstanceProtocol", namespace: str | None, api_version: object
+    conn_id: str | None,
+    task_instance: "RuntimeTaskInstanceProtocol",
+    namespace: str | None,
+    api_version: object,
+    kind: "ResourceType | None" = None,
 ) -> Engagement:
     """What this try of a task has on its hands.
 
@@ -95,13 +99,15 @@ def engage(
         conn_id: The connection; read here, as it cannot be in a signal handler.
         task_instance: Of the try.
         namespace: None for the connection's.
-        api_version: Of the application; None for the default.
+        api_version: Of the resource; None for the default.
+        kind: Of the resource; None for SparkApplication.
 
     Raises:
         AirflowNotFoundException: There is no such connection.
         AirflowFailException: The connection contradicts itself.
     """
-    from airflow_provider_spark_operator.follow.cancel_try import resource_of
+    from airflow_provider_spark_operator.follow.reference import resource_of
+    from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
     from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
     try:
@@ -112,7 +118,7 @@ def engage(
         access=access,
         stamp=stamp_of(task_instance),
         namespace=namespace,
-        resource=resource_of(str(api_version or "")),
+        resource=resource_of(str(api_version or ""), kind or SPARK_APPLICATIONS),
         connection_exists=exists,
     )
 

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_spark_operator.core.dialects import kubeflow
-from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
 from airflow_provider_spark_operator.operators.document import JsonObject
 
 if TYPE_CHECKING:
@@ -31,6 +29,8 @@ _MEMORY_FIELDS = {"memory": "memory", "memoryOverhead": "memoryOverhead"}
 
 def is_kubeflow(document: Mapping[str, Any]) -> bool:
     """Whether the document is one of Kubeflow's."""
+    from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
+
     return dialect_of(document.get("apiVersion")) is KUBEFLOW
 
 
@@ -115,6 +115,8 @@ def without_restarts(document: JsonObject) -> JsonObject:
 
 def driver_pod(document: Mapping[str, Any], name: str) -> str:
     """The name of the driver pod of the application `name`."""
+    from airflow_provider_spark_operator.core.dialects import kubeflow
+
     return kubeflow.driver_pod_name(document, name)
 
 

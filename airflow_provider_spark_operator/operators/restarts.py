@@ -10,7 +10,6 @@ from typing import Any
 from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.operators.document import JsonObject
 from airflow_provider_spark_operator.operators.parameters import is_template
-from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 CLUSTER = "cluster"
 AIRFLOW = "airflow"
@@ -40,6 +39,8 @@ def mapped_arguments(config: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if policy == "Always":
         raise ValueError('restarts="airflow" cannot stand for restartPolicy Always: Airflow retries no success')
+    from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
     attempts = _number(config.get("maxRestartAttempts"), _DEFAULT_ATTEMPTS)
     delay = _number(config.get("restartBackoffMillis"), _DEFAULT_BACKOFF)
     return {

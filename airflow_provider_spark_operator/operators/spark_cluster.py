@@ -1,6 +1,5 @@
 """Have a SparkCluster for the length of a DAG run: one task creates it, another one deletes it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, XComArg, conf
 from airflow.sdk.exceptions import (
     AirflowFailException,
-    AirflowNotFoundException,
     AirflowTaskTimeout,
     TaskDeferralError,
     TaskDeferralTimeout,
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 _NOUN = "cluster"
 # What its pods are labelled with has to fit into 63 characters.
 _LONGEST_NAME = 45
-_NAME = re.compile(r"[a-z]([-a-z0-9]{0,43}[a-z0-9])?\Z")
 # The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
 _DEFERRAL_SLACK = timedelta(seconds=60)
 
@@ -191,18 +188,13 @@ class SparkClusterOperator(BaseOperator):
             raise AirflowFailException(f"cluster: kind must be SparkCluster, not {document.get('kind')!r}")
         document = documents.overlay(document, name=self.name, namespace=self.namespace)
         metadata = document["metadata"]
-        return document | {"metadata": {"name": _default_name(stamp_of(context["ti"])), **metadata}}
+        return document | {"metadata": {"name": stamp_of(context["ti"]).cluster_name(), **metadata}}
 
     def _engage(self, context: "Context", namespace: str | None, api_version: object) -> "Engagement":
-        from airflow_provider_spark_operator.follow.reference import resource_of
         from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
-        from airflow_provider_spark_operator.operators.kill import Engagement
-        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+        from airflow_provider_spark_operator.operators.kill import engage
 
-        access, exists = _access(self.kubernetes_conn_id)
-        resource = resource_of(str(api_version or ""), SPARK_CLUSTERS)
-        stamp = stamp_of(context["ti"])
-        self._engagement = Engagement(access, stamp, namespace, resource, connection_exists=exists)
+        self._engagement = engage(self.kubernetes_conn_id, context["ti"], namespace, api_version, SPARK_CLUSTERS)
         return self._engagement
 
     def _trigger(self, submission: "Submission", engagement: "Engagement", deadline: datetime) -> "SparkClusterTrigger":
@@ -308,7 +300,7 @@ class DeleteSparkClusterOperator(BaseOperator):
 
         if not isinstance(self.name, str) or not self.name:
             raise AirflowFailException(f"name must be that of a SparkCluster, not {self.name!r}")
-        access, _ = _access(self.kubernetes_conn_id)
+        access = access_from_connection(self.kubernetes_conn_id)
         stamp = stamp_of(context["ti"]) if self.only_own else None
         try:
             with LoopThread() as loop:
@@ -332,26 +324,5 @@ class DeleteSparkClusterOperator(BaseOperator):
         self.log.info("SparkCluster %s %s", name, "is deleted" if outcome == "deleted" else outcome)
 
 
-def _access(conn_id: str | None) -> tuple["ClusterAccess", bool]:
-    try:
-        return access_from_connection(conn_id, required=True), True
-    except AirflowNotFoundException:
-        return access_from_connection(conn_id), False
-
-
-def _default_name(stamp: "TaskStamp") -> str:
-    """`<dag>-<task>-<hash>`, the same in every try."""
-    suffix = f"-{stamp.identity[:8]}"
-    words = re.sub(r"[^a-z0-9]+", "-", f"{stamp.dag_id}-{stamp.task_id}".lower()).strip("-")
-    if not words[:1].isalpha():
-        words = f"spark-{words}".rstrip("-")
-    return words[: _LONGEST_NAME - len(suffix)].rstrip("-") + suffix
-
-
 def _name_problem(name: object) -> str | None:
-    if name is None or (isinstance(name, str) and _NAME.match(name)):
-        return None
-    return (
-        f"name {name!r} is no name for a cluster: at most {_LONGEST_NAME} lower case letters, digits and -, "
-        "beginning with a letter and ending with a letter or digit"
-    )
+    return documents.name_problem(name, "a cluster", _LONGEST_NAME)

@@ -1,12 +1,11 @@
 """Wait for a Spark application that somebody else has submitted."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, conf
-from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException, TaskDeferralTimeout
+from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, TaskDeferralTimeout
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of
 from airflow_provider_spark_operator.exceptions import (
@@ -15,6 +14,7 @@ from airflow_provider_spark_operator.exceptions import (
     failure,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -80,7 +80,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         if self.deferrable:
             self.defer(trigger=trigger, method_name="execute_complete", timeout=self.timeout)
         access = access_from_connection(self.kubernetes_conn_id)
-        with LoopThread() as loop, self._failures_skipped():
+        with LoopThread() as loop, failures_skipped(self):
             try:
                 event = loop.run(trigger.wait(access), timeout=self.timeout)
             except TimeoutError as error:
@@ -163,16 +163,6 @@ class SparkApplicationSensor(BaseSensorOperator):
             expected = " or ".join(self.expects)
             raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it will never reach {expected}")
         raise SparkApplicationError(event.sentence)
-
-    @contextmanager
-    def _failures_skipped(self) -> Iterator[None]:
-        """Airflow's meaning of `soft_fail` and `never_fail`, which it gives to deferred sensors and pokes only."""
-        try:
-            yield
-        except AirflowException as error:
-            if self.soft_fail or self.never_fail:
-                raise AirflowSkipException(str(error)) from error
-            raise
 
 
 def _is_timeout(error: BaseException | None) -> bool:

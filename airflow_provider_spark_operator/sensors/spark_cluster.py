@@ -1,11 +1,10 @@
 """Wait for a SparkCluster that somebody else has created."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, conf
-from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException
+from airflow.sdk.exceptions import AirflowSensorTimeout
 
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -13,6 +12,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -62,7 +62,7 @@ class SparkClusterSensor(BaseSensorOperator):
         if self.deferrable:
             self.defer(trigger=trigger, method_name="execute_complete", timeout=self.timeout)
         access = access_from_connection(self.kubernetes_conn_id)
-        with LoopThread() as loop, self._failures_skipped():
+        with LoopThread() as loop, failures_skipped(self):
             try:
                 event = loop.run(trigger.wait(access), timeout=self.timeout)
             except TimeoutError as error:
@@ -101,13 +101,3 @@ class SparkClusterSensor(BaseSensorOperator):
         if event.kind is EventKind.ENDED:
             raise SparkSchedulingFailed(event.sentence)
         raise SparkApplicationError(event.sentence)
-
-    @contextmanager
-    def _failures_skipped(self) -> Iterator[None]:
-        """Airflow's meaning of `soft_fail` and `never_fail`, which it gives to deferred sensors and pokes only."""
-        try:
-            yield
-        except AirflowException as error:
-            if self.soft_fail or self.never_fail:
-                raise AirflowSkipException(str(error)) from error
-            raise

@@ -4,13 +4,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
 from airflow_provider_spark_operator.triggers import lasting
+from airflow_provider_spark_operator.triggers.deadline import seconds_until
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
 
@@ -116,7 +116,7 @@ class SparkApplicationTrigger(BaseTrigger):
 
         reference = self._reference()
         try:
-            async with asyncio.timeout(_seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
+            async with asyncio.timeout(seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
                 reference = await self._served_reference(hub)
                 reader = self.stamp.get("task_instance_id") if resumable and self.stamp else None
                 return await wait_for_end(hub, reference, logger, with_driver_log=self.driver_log, reader=reader)
@@ -190,8 +190,7 @@ class SparkApplicationTrigger(BaseTrigger):
         return ApplicationEvent(kind, *where, sentence=sentence, api_version=self.api_version)
 
     def _reference(self) -> "ApplicationReference":
-        from airflow_provider_spark_operator.follow.cancel_try import resource_of
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 
         return ApplicationReference(self.namespace, self.name, self.uid, resource_of(self.api_version))
 
@@ -327,8 +326,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
             return self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
 
     async def _appearance(self, hub: "WatchHub") -> "ApplicationReference":
-        from airflow_provider_spark_operator.follow.cancel_try import resource_of
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
         from airflow_provider_spark_operator.follow.versions import tell_substitution
 
         wanted, namespace = resource_of(self.api_version), self.namespace or hub.client.default_namespace
@@ -353,9 +351,3 @@ def _stamp_from(fields: Mapping[str, Any]) -> "TaskStamp":
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
 
     return TaskStamp(**fields)
-
-
-def _seconds_until(deadline: str | None) -> float | None:
-    if deadline is None:
-        return None
-    return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())

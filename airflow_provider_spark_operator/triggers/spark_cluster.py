@@ -4,13 +4,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
 from airflow_provider_spark_operator.triggers import lasting
+from airflow_provider_spark_operator.triggers.deadline import seconds_until
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
 
@@ -119,7 +119,7 @@ class SparkClusterTrigger(BaseTrigger):
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
         try:
-            async with asyncio.timeout(_seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
+            async with asyncio.timeout(seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
                 reference = await self._appearance(hub)
                 await wait_until_ready(hub, reference, logger)
         except ApplicationDeleted as error:
@@ -207,9 +207,3 @@ class SparkClusterTrigger(BaseTrigger):
     def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         where = (self.namespace or "", self.name, self.uid or "")
         return ApplicationEvent(kind, *where, sentence=sentence, api_version=self.api_version)
-
-
-def _seconds_until(deadline: str | None) -> float | None:
-    if deadline is None:
-        return None
-    return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())

@@ -129,7 +129,8 @@ class SparkApplicationStartTrigger(BaseTrigger):
     async def _delete_if_killed(self) -> None:
         from asgiref.sync import sync_to_async
 
-        from airflow_provider_spark_operator.follow.cancel_try import cancel_try, resource_of
+        from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+        from airflow_provider_spark_operator.follow.reference import resource_of
         from airflow_provider_spark_operator.follow.watch import shared_hub
 
         try:
