@@ -95,7 +95,9 @@ def test_the_output_of_another_task_may_be_the_application(dag):
     def build():
         return DOCUMENT
 
-    SparkApplicationOperator(task_id="a", application=build())
+    operator = SparkApplicationOperator(task_id="a", application=build())
+
+    assert operator.upstream_task_ids == {"build"}
 
 
 @pytest.mark.parametrize("application", [3, ["a"], SparkApplicationOperator, dict])

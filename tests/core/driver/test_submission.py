@@ -73,4 +73,6 @@ def test_what_spark_submit_refuses_is_refused(arguments):
 
 
 def test_dynamic_allocation_may_begin_without_executors():
-    submit("--num-executors", "0", "--conf", "spark.dynamicAllocation.enabled=true", "job.py")
+    inputs = submit("--num-executors", "0", "--conf", "spark.dynamicAllocation.enabled=true", "job.py")
+
+    assert inputs.conf["spark.executor.instances"] == "0"
