@@ -1,0 +1,183 @@
+"""Electing one of several controllers: holding, renewing, taking and releasing a Lease."""
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from airflow_provider_spark_operator.kube.resources import LEASES
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.lease import (
+    LeaseReference,
+    LeaseTerms,
+    Step,
+    lease_patch,
+    new_lease,
+    next_step,
+    release_patch,
+    tenure_of,
+)
+
+logger = logging.getLogger(__name__)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def own_identity() -> str:
+    """A name for this process that no other has: that of its pod or machine, and something random."""
+    return f"{os.uname().nodename}_{secrets.token_hex(8)}"
+
+
+class Elector:
+    """Tries to hold a Lease, and says by `leadership` whether it does.
+
+    Args:
+        client: may get, create and patch the Lease; not the one whose writes wait for the leadership.
+        lease: where it is.
+        identity: of this process; no other may have it.
+        terms: how it is held.
+        clock: seconds that never run backwards.
+        now: the clock that the Lease shows, UTC.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        lease: LeaseReference,
+        identity: str,
+        terms: LeaseTerms,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self.leadership = Leadership(clock)
+        self._client = client
+        self._lease = lease
+        self._identity = identity
+        self._terms = terms
+        self._clock = clock
+        self._now = now
+        self._known: JsonObject | None = None
+        self._known_since = clock()
+        self._told = ""
+
+    async def run(self) -> None:
+        """Go on trying until cancelled."""
+        while True:
+            pause = await self._try()
+            if self.leadership.holds:
+                pause = min(pause, self.leadership.seconds_left)
+            if not self.leadership.has_lapsed:
+                await asyncio.sleep(pause)
+            if self.leadership.has_lapsed:
+                self._step_down(f"lease {self._lease} could not be renewed in time")
+
+    async def release(self) -> None:
+        """Let the Lease go if it is held; called when nothing is written any more."""
+        if not self.leadership.holds:
+            return
+        self.leadership.end()
+        try:
+            async with asyncio.timeout(self._terms.renew_deadline):
+                # A renewal that was broken off may have come through.
+                lease = await self._read()
+                if lease is not None and tenure_of(lease).holder == self._identity:
+                    await self._patch(release_patch(lease, self._now()))
+        except (KubeError, TimeoutError) as error:
+            logger.warning("lease %s could not be released, others wait for its end: %s", self._lease, error)
+        else:
+            logger.info("lease %s released", self._lease)
+
+    async def _try(self) -> float:
+        """Bring the Lease a step on; return the seconds after which to try again."""
+        began = self._clock()
+        # A renewal that takes longer than the deadline allows is none.
+        patience = self.leadership.seconds_left if self.leadership.holds else self._terms.renew_deadline
+        try:
+            async with asyncio.timeout(patience):
+                if await self._take_or_renew():
+                    self._lead(began + self._terms.renew_deadline)
+        except (Conflict, AlreadyExists, NotFound):
+            # Somebody else has written or deleted it.
+            self._known = None
+            return 0.0 if self.leadership.holds else self._terms.retry
+        except TimeoutError:
+            logger.warning("lease %s: the API did not answer within %.1f s", self._lease, patience)
+        except KubeError as error:
+            logger.warning("lease %s: %s", self._lease, error)
+        except Exception:
+            # Without the election nobody would lead any more.
+            logger.exception("lease %s cannot be looked after", self._lease)
+        return self._terms.retry
+
+    async def _take_or_renew(self) -> bool:
+        """Hold the Lease, if it can be held; whether it is."""
+        # Its holder knows it as it is: nobody else writes it, and the precondition tells if somebody has.
+        lease = self._known if self.leadership.holds and self._known is not None else await self._read()
+        step = next_step(lease, self._identity, timedelta(seconds=self._clock() - self._known_since))
+        if lease is None:
+            document = new_lease(self._lease, self._identity, self._terms, self._now())
+            self._note(await self._client.create(LEASES, document, self._lease.namespace))
+        elif step is Step.STAND_BY:
+            self._step_down(f"{tenure_of(lease).holder} holds lease {self._lease}")
+            return False
+        else:
+            await self._patch(lease_patch(lease, self._identity, self._terms, self._now()))
+        return True
+
+    async def _read(self) -> JsonObject | None:
+        try:
+            lease = await self._client.get(LEASES, self._lease.name, self._lease.namespace)
+        except NotFound:
+            self._known = None
+            return None
+        self._note(lease)
+        return lease
+
+    async def _patch(self, patch: JsonObject) -> None:
+        self._note(await self._client.patch(LEASES, self._lease.name, self._lease.namespace, patch))
+
+    def _note(self, lease: JsonObject) -> None:
+        """Know the Lease as it is now, and since when it is so."""
+        version = lease["metadata"].get("resourceVersion")
+        if self._known is None or self._known["metadata"].get("resourceVersion") != version:
+            self._known_since = self._clock()
+        self._known = lease
+
+    def _lead(self, deadline: float) -> None:
+        if deadline <= self._clock():
+            return
+        if not self.leadership.holds:
+            self._tell(f"leads: holds lease {self._lease} as {self._identity}")
+        self.leadership.extend(deadline)
+
+    def _step_down(self, reason: str) -> None:
+        self.leadership.end()
+        self._tell(f"stands by: {reason}")
+
+    def _tell(self, news: str) -> None:
+        if news != self._told:
+            logger.info(news)
+        self._told = news
+
+
+@asynccontextmanager
+async def electing(elector: Elector) -> AsyncIterator[Leadership]:
+    """Try to lead beside the body, and let the Lease go after it; give what tells whether this process leads."""
+    task = asyncio.create_task(elector.run())
+    try:
+        yield elector.leadership
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await elector.release()

@@ -1,0 +1,139 @@
+"""Several who want to lead, on an API of their own."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError, Unreachable
+from airflow_provider_spark_operator.kube.resources import LEASES, PODS
+from airflow_provider_spark_operator.kube.transport import Call
+from airflow_provider_spark_operator.reconcile.election import Elector, electing, own_identity
+from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, tenure_of
+from tests.reconcile.stage import DEADLINE, Stage, fault
+
+QUICK = LeaseTerms(duration=1, renew_deadline=0.6, retry=0.05)
+
+
+def candidate(stage: Stage, identity: str, client: Any = None, terms: LeaseTerms = QUICK) -> Elector:
+    return Elector(client or stage.client, LeaseReference(stage.namespace, "lease"), identity, terms)
+
+
+async def tenure(stage: Stage) -> Tenure:
+    return tenure_of(await stage.client.get(LEASES, "lease", stage.namespace))
+
+
+@asynccontextmanager
+async def leading(elector: Elector) -> AsyncIterator[Leadership]:
+    """The elector beside the body, which is entered when it leads."""
+    async with electing(elector) as leadership:
+        async with asyncio.timeout(DEADLINE):
+            await leadership.gained()
+        yield leadership
+
+
+class Cut:
+    """A client that can lose its connection for good."""
+
+    def __init__(self, client: KubeClient, error: KubeError) -> None:
+        self._client = client
+        self._error = error
+        self.is_cut = False
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._client, name)
+
+        async def call(*arguments: Any, **options: Any) -> Any:
+            if self.is_cut:
+                raise self._error
+            return await real(*arguments, **options)
+
+        return call
+
+
+async def test_one_of_two_leads_and_the_other_stands_by(stage: Stage) -> None:
+    async with leading(candidate(stage, "one")) as first, electing(candidate(stage, "two")) as second:
+        since = await tenure(stage)
+
+        async def has_been_renewed() -> bool:
+            return (await tenure(stage)).renewed != since.renewed
+
+        await stage.until_true(has_been_renewed)
+        assert (first.holds, second.holds) == (True, False)
+        assert (await tenure(stage)).holder == "one"
+
+
+async def test_who_ends_lets_the_next_one_lead_before_the_lease_is_over(stage: Stage) -> None:
+    patient = LeaseTerms(duration=3600, renew_deadline=1800, retry=0.05)
+    async with AsyncExitStack() as first:
+        await first.enter_async_context(leading(candidate(stage, "one", terms=patient)))
+        async with electing(candidate(stage, "two", terms=patient)) as second:
+            await first.aclose()
+            async with asyncio.timeout(DEADLINE):
+                await second.gained()
+    assert (await tenure(stage)).holder == ""
+
+
+async def test_the_lease_of_one_who_is_gone_is_taken_when_it_is_over(stage: Stage) -> None:
+    gone = candidate(stage, "gone")
+    task = asyncio.create_task(gone.run())
+    async with asyncio.timeout(DEADLINE):
+        await gone.leadership.gained()
+    task.cancel()
+    await asyncio.wait([task])
+    async with leading(candidate(stage, "next")):
+        pass
+    assert (await tenure(stage)).transitions == 1
+
+
+async def test_who_cannot_renew_stops_before_another_takes_over(stage: Stage) -> None:
+    client = Cut(stage.client, fault(Unreachable, None))
+    async with leading(candidate(stage, "one", client)) as first, electing(candidate(stage, "two")) as second:
+        client.is_cut = True
+        async with asyncio.timeout(DEADLINE):
+            await second.gained()
+        assert not first.holds
+        client.is_cut = False  # it comes back, and finds another
+
+
+async def test_who_loses_the_lease_to_another_knows_it_at_the_next_renewal(stage: Stage) -> None:
+    async with leading(candidate(stage, "one")) as first:
+        lease = await stage.client.get(LEASES, "lease", stage.namespace)
+        spec = {**lease["spec"], "holderIdentity": "thief"}
+        await stage.client.patch(LEASES, "lease", stage.namespace, {"spec": spec})
+        async with asyncio.timeout(DEADLINE):
+            await first.lost()
+
+
+async def test_a_lease_that_somebody_has_deleted_is_made_anew(stage: Stage) -> None:
+    async with leading(candidate(stage, "one")):
+        await stage.client.delete(LEASES, "lease", stage.namespace)
+
+        async def is_back() -> bool:
+            items = (await stage.client.list(LEASES, stage.namespace)).items
+            return [tenure_of(item).holder for item in items] == ["one"]
+
+        await stage.until_true(is_back)
+
+
+async def test_only_the_leader_may_write() -> None:
+    seconds = 100.0
+    leadership = Leadership(lambda: seconds)
+    read, write = Call("get", "GET", PODS, "jobs", "a"), Call("create", "POST", PODS, "jobs")
+    await leadership.gate(read)
+    with pytest.raises(NotLeading, match=r"cannot create pods in namespace jobs: .* does not lead"):
+        await leadership.gate(write)
+    leadership.extend(110.0)
+    await leadership.gate(write)
+    seconds = 110.0  # nobody has told: the deadline itself forbids it
+    with pytest.raises(NotLeading):
+        await leadership.gate(write)
+    assert leadership.has_lapsed
+
+
+async def test_no_two_processes_have_the_same_identity() -> None:
+    assert own_identity() != own_identity()
