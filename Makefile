@@ -65,9 +65,10 @@ site: ## Build the documentation as a site, in .site
 	@[ -x .site-venv/bin/mkdocs ] || { $(PYTHON) -m venv .site-venv && .site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/site.txt; }
 	@NO_MKDOCS_2_WARNING=1 exec .site-venv/bin/mkdocs build --quiet --strict
 
-bench: $(stamp) ## Measure: a driver beside spark-submit, deferred tasks, the local API server beside a real one (KUBEBUILDER_ASSETS)
+bench: $(stamp) ## Measure: a driver beside spark-submit, deferred tasks, the local API server beside a real one (KUBEBUILDER_ASSETS), the controller (SIM_KUBECONFIG)
 	@$(bin)/python -m bench.driver
 	@$(bin)/python -m bench.deferred
+	@$(bin)/python -m bench.controller $(CONTROLLER_LOADS)
 	@exec $(bin)/python -m bench.local_api
 
 check: $(stamp) ## Lint, types, import directions

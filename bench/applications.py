@@ -1,0 +1,187 @@
+"""Applications for measurements: how they are made and removed, and what their status tells of their lives."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Iterable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, NotFound
+from airflow_provider_spark_operator.kube.listwatch import Changed, list_and_watch
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    SPARK_APPLICATIONS,
+)
+
+JsonObject = dict[str, Any]
+
+LAST_STATE = "ResourceReleased"
+CLIENTS = 20
+_HISTORY = (
+    ("Submitted", None, "The application was submitted."),
+    ("DriverRequested", "DriverRequested", "The driver has been requested."),
+    ("DriverStarted", "DriverStarted", "The driver has started."),
+    ("DriverReady", "DriverReady", "The driver is ready."),
+    ("RunningHealthy", "ExecutorsReady", "The application runs (executors ready: 2)."),
+    ("Succeeded", "DriverSucceeded", "The driver ended with exit code 0."),
+    (LAST_STATE, "ResourcesReleased", "All resources are released."),
+)
+
+
+def application(name: str, namespace: str) -> JsonObject:
+    """A small application, as somebody would write it."""
+    return {
+        "apiVersion": SPARK_APPLICATIONS.api_version,
+        "kind": SPARK_APPLICATIONS.kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "mainClass": "org.apache.spark.examples.SparkPi",
+            "jars": "local:///opt/spark/examples/jars/spark-examples.jar",
+            "driverArgs": ["1000"],
+            "runtimeVersions": {"sparkVersion": "4.3.0"},
+            "sparkConf": {
+                "spark.executor.instances": "2",
+                "spark.kubernetes.authenticate.driver.serviceAccountName": "spark",
+                "spark.kubernetes.container.image": "spark:4.3.0",
+            },
+        },
+    }
+
+
+@dataclass
+class Fleet:
+    """The applications of one measurement.
+
+    Attributes:
+        client: the way to the API.
+        namespace: theirs alone.
+        created: when each was sent to the API, in seconds since the epoch.
+        ended: the names of those that have come to their last state.
+    """
+
+    client: KubeClient
+    namespace: str
+    created: dict[str, float] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
+
+    async def create(self, number: int, per_second: float | None) -> None:
+        """Create so many, as fast as the API takes them or at a steady rate."""
+        names = [f"app-{index:05}" for index in range(number)]
+        begun = time.monotonic()
+
+        async def create(index: int, name: str) -> None:
+            if per_second:
+                await asyncio.sleep(begun + index / per_second - time.monotonic())
+            self.created[name] = time.time()
+            await self.client.create(SPARK_APPLICATIONS, application(name, self.namespace), self.namespace)
+
+        await _limited(create(index, name) for index, name in enumerate(names))
+
+    async def create_finished(self, number: int) -> None:
+        """Create so many that are over, as those that lie about for days."""
+        now = datetime.now().astimezone().isoformat()
+        status = _finished_status(now)
+
+        async def create(name: str) -> None:
+            await self.client.create(SPARK_APPLICATIONS, application(name, self.namespace), self.namespace)
+            patch = {"status": status}
+            await self.client.patch(SPARK_APPLICATIONS, name, self.namespace, patch, subresource="status")
+
+        await _limited(create(f"old-{index:05}") for index in range(number))
+
+    async def wait_for_the_end(self, number: int) -> None:
+        """Wait until so many that `create` has created have ended; to be begun before."""
+        changes = list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace)
+        async with aclosing(changes) as stream:
+            async for change in stream:
+                if isinstance(change, Changed):
+                    self._look(change.object)
+                    if len(self.ended) == number:
+                        return
+
+    def _look(self, document: JsonObject) -> None:
+        state = (document.get("status") or {}).get("currentState") or {}
+        name = document["metadata"]["name"]
+        if state.get("currentStateSummary") == LAST_STATE and name in self.created:
+            self.ended.add(name)
+
+    async def seconds_until(self, state: str) -> list[float]:
+        """How long after its creation each application came into `state`, sorted."""
+        listed = await self.client.list(SPARK_APPLICATIONS, self.namespace)
+        found = []
+        for document in listed.items:
+            name = document["metadata"]["name"]
+            if name in self.created:
+                entries = document["status"]["stateTransitionHistory"].values()
+                at = next(one["lastTransitionTime"] for one in entries if one["currentStateSummary"] == state)
+                found.append(datetime.fromisoformat(at).timestamp() - self.created[name])
+        return sorted(found)
+
+
+@asynccontextmanager
+async def fleet(client: KubeClient) -> AsyncIterator[Fleet]:
+    """A namespace with what applications need; removed with all that is in it."""
+    for definition in custom_resource_definitions():
+        await _ensured(client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None))
+    namespace = f"bench-{uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, None)
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}}
+    await _ensured(client.create(SERVICE_ACCOUNTS, account, namespace))
+    try:
+        yield Fleet(client, namespace)
+    finally:
+        await _remove(client, namespace)
+
+
+async def _remove(client: KubeClient, namespace: str) -> None:
+    listed = await client.list(SPARK_APPLICATIONS, namespace)
+    held = [item["metadata"]["name"] for item in listed.items if item["metadata"].get("finalizers")]
+    patch = {"metadata": {"finalizers": None}}
+    await _limited(client.patch(SPARK_APPLICATIONS, name, namespace, patch) for name in held)
+    await client.delete(NAMESPACES, namespace, None)
+    while True:
+        try:
+            await client.get(NAMESPACES, namespace, None)
+        except NotFound:
+            return
+        await asyncio.sleep(0.5)
+
+
+async def _limited(calls: Iterable[Awaitable[object]]) -> None:
+    """Make all calls, some at a time."""
+    waiting = iter(calls)
+
+    async def make() -> None:
+        for call in waiting:
+            await call
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CLIENTS):
+            group.create_task(make())
+
+
+async def _ensured(call: Awaitable[object]) -> None:
+    try:
+        await call
+    except AlreadyExists:
+        return
+
+
+def _finished_status(now: str) -> JsonObject:
+    records = [
+        {"currentStateSummary": state, "lastTransitionTime": now, "message": message}
+        | ({"reason": reason} if reason else {})
+        for state, reason, message in _HISTORY
+    ]
+    return {
+        "currentState": records[-1],
+        "stateTransitionHistory": {str(index): record for index, record in enumerate(records)},
+        "currentAttemptSummary": {"attemptInfo": {"id": 0, "restartCounter": 0}},
+    }

@@ -1,0 +1,208 @@
+"""A loop that makes the requests of a controller and decides nothing: `python -m bench.bare_loop KUBECONFIG NAMESPACE`.
+
+What an application costs at the least in Python: the requests that `spark-operator reconcile` makes for one whose
+driver succeeds, in the same order, by as many workers, with aiohttp and nothing between. It knows no failure, no
+restart and no second look; an error ends it. Prints `ready`, and when it is told to end, the number of its requests.
+"""
+
+import asyncio
+import json
+import signal
+import ssl
+import sys
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+from kubernetes.aio import config as kubernetes_config
+from kubernetes.aio.client import Configuration
+
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.reconcile.settings import DEFAULT_WORKERS
+from bench.applications import application
+
+GROUP = "/apis/spark.apache.org/v1"
+PATHS = {"Pod": "/api/v1", "Service": "/api/v1", "ConfigMap": "/api/v1", "NetworkPolicy": "/apis/networking.k8s.io/v1"}
+PLURALS = {"Pod": "pods", "Service": "services", "ConfigMap": "configmaps", "NetworkPolicy": "networkpolicies"}
+WRITERS = 4
+MERGE_PATCH = "application/merge-patch+json"
+NAME = "name-of-the-application"
+UID = "uid-of-the-application"
+SELECTOR = "spark.operator/name=spark-kubernetes-operator"
+_READ_BUFFER = 2 * 1024 * 1024
+
+JsonObject = dict[str, Any]
+
+
+class Api:
+    """Requests, and how many there were."""
+
+    def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
+        self._session = session
+        self._server = server
+        self.requests = 0
+
+    async def send(
+        self, method: str, path: str, body: str | None = None, content_type: str = "application/json"
+    ) -> JsonObject:
+        """Send one request; the answer."""
+        self.requests += 1
+        headers = {} if body is None else {"Content-Type": content_type}
+        async with self._session.request(method, self._server + path, data=body, headers=headers) as response:
+            content = await response.read()
+            if response.status >= 300:
+                raise RuntimeError(f"{method} {path}: {response.status} {content[:300]!r}")
+            document: JsonObject = json.loads(content)
+            return document
+
+    async def follow(self, path: str, selector: str = "") -> Any:
+        """List, then watch: each object with `ADDED`, `MODIFIED` or `DELETED`."""
+        listed = await self.send("GET", f"{path}?labelSelector={selector}")
+        for item in listed["items"]:
+            yield "ADDED", item
+        yield "LISTED", {}
+        version = listed["metadata"]["resourceVersion"]
+        self.requests += 1
+        url = f"{self._server}{path}?watch=1&labelSelector={selector}&resourceVersion={version}"
+        async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=None)) as response:
+            async for line in response.content:
+                event = json.loads(line)
+                yield event["type"], event["object"]
+
+
+class Loop:
+    """Takes every application of a namespace through the life of one that succeeds."""
+
+    def __init__(self, api: Api, namespace: str) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._workers = asyncio.Semaphore(DEFAULT_WORKERS)
+        self._phases: defaultdict[str, asyncio.Queue[str]] = defaultdict(asyncio.Queue)
+        self._events: asyncio.Queue[str] = asyncio.Queue()
+        template = application(NAME, namespace)
+        template["metadata"]["uid"] = UID
+        built = build_attempt(parse_application(template), 0, "spark-kubernetes-operator")
+        self._application_id = built.application_id
+        self._documents = [
+            (f"{PATHS[one['kind']]}/namespaces/{namespace}/{PLURALS[one['kind']]}", json.dumps(one))
+            for one in (*built.pre_resources, built.pod, *built.post_resources)
+        ]
+
+    async def run(self) -> None:
+        """Work until cancelled, or until something fails."""
+        async with asyncio.TaskGroup() as group:
+            listed = asyncio.Event()
+            group.create_task(self._follow_pods(listed))
+            for _ in range(WRITERS):
+                group.create_task(self._write_events())
+            await listed.wait()
+            async for change, document in self._api.follow(self._path("sparkapplications")):
+                if change == "LISTED":
+                    print("ready", flush=True)
+                elif change == "ADDED" and "status" not in document:
+                    group.create_task(self._drive(document))
+
+    async def _follow_pods(self, listed: asyncio.Event) -> None:
+        async for change, pod in self._api.follow(f"/api/v1/namespaces/{self._namespace}/pods", SELECTOR):
+            if change == "LISTED":
+                listed.set()
+                continue
+            phase = "Gone" if change == "DELETED" else pod.get("status", {}).get("phase", "")
+            self._phases[pod["metadata"]["labels"]["spark.operator/spark-app-name"]].put_nowait(phase)
+
+    async def _drive(self, document: JsonObject) -> None:
+        name, uid = document["metadata"]["name"], document["metadata"]["uid"]
+        path = self._path("sparkapplications", name)
+        pods = f"/api/v1/namespaces/{self._namespace}/pods"
+        selector = f"{SELECTOR},spark.operator/spark-app-name={name},spark-role=driver"
+        async with self._workers:
+            finalizers = json.dumps({"metadata": {"uid": uid, "finalizers": [APPLICATION_FINALIZER]}})
+            await self._api.send("PATCH", path, finalizers, MERGE_PATCH)
+            await self._api.send("GET", f"{pods}?labelSelector={selector}")
+            driver = await self._create(name, uid)
+            await self._tell(name, uid, "DriverRequested", {"0": "Submitted", "1": "DriverRequested"})
+        await self._until(name, "Running")
+        async with self._workers:
+            await self._tell(name, uid, "DriverReady", {"2": "DriverStarted", "3": "DriverReady"})
+            await self._tell(name, uid, "RunningHealthy", {"4": "RunningHealthy"})
+        await self._until(name, "Succeeded")
+        async with self._workers:
+            await self._tell(name, uid, "Succeeded", {"5": "Succeeded"})
+            await self._api.send("DELETE", f"{pods}/{driver}", json.dumps({"propagationPolicy": "Foreground"}))
+        await self._until(name, "Gone")
+        async with self._workers:
+            await self._api.send("GET", f"{pods}?labelSelector={selector}")
+            await self._tell(name, uid, "ResourceReleased", {"6": "ResourceReleased"})
+
+    async def _until(self, name: str, phase: str) -> None:
+        while await self._phases[name].get() != phase:
+            pass
+
+    async def _create(self, name: str, uid: str) -> str:
+        """Create what belongs to the driver; the name of its pod."""
+        pod = ""
+        for path, text in self._documents:
+            body = text.replace(self._application_id, f"spark-{name}").replace(NAME, name).replace(UID, uid)
+            answer = await self._api.send("POST", path, body)
+            pod = answer["metadata"]["name"] if path.endswith("/pods") else pod
+        return pod
+
+    async def _tell(self, name: str, uid: str, state: str, entries: dict[str, str]) -> None:
+        """Write a state into the status, and have an event written."""
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        history = {number: _record(one, now) for number, one in entries.items()}
+        status = {"currentState": _record(state, now), "stateTransitionHistory": history}
+        patch = json.dumps({"metadata": {"uid": uid}, "status": status})
+        await self._api.send("PATCH", self._path("sparkapplications", f"{name}/status"), patch, MERGE_PATCH)
+        involved = {"kind": "SparkApplication", "name": name, "namespace": self._namespace, "uid": uid}
+        event = {
+            "metadata": {"name": f"{name}.{state.lower()}"},
+            "involvedObject": {"apiVersion": "spark.apache.org/v1", **involved},
+            "type": "Normal",
+            "reason": state,
+            "message": f"Application is {state}",
+            "source": {"component": "bare-loop"},
+            "firstTimestamp": f"{now[:19]}Z",
+            "lastTimestamp": f"{now[:19]}Z",
+            "count": 1,
+        }
+        self._events.put_nowait(json.dumps(event))
+
+    async def _write_events(self) -> None:
+        while True:
+            await self._api.send("POST", f"/api/v1/namespaces/{self._namespace}/events", await self._events.get())
+
+    def _path(self, plural: str, name: str = "") -> str:
+        return f"{GROUP}/namespaces/{self._namespace}/{plural}" + (f"/{name}" if name else "")
+
+
+def _record(state: str, now: str) -> JsonObject:
+    return {"currentStateSummary": state, "lastTransitionTime": now, "message": f"The application is {state}."}
+
+
+async def run(kubeconfig: str, namespace: str) -> None:
+    """Run the loop until a signal ends it."""
+    configuration = Configuration()
+    await kubernetes_config.load_kube_config(config_file=kubeconfig, client_configuration=configuration)
+    tls = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        tls.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
+    if not configuration.verify_ssl:
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    headers = {one["key"]: one["value"] for one in (await configuration.auth_settings()).values()}
+    connector = aiohttp.TCPConnector(limit=0, ssl=tls)
+    async with aiohttp.ClientSession(connector=connector, headers=headers, read_bufsize=_READ_BUFFER) as session:
+        api = Api(session, configuration.host)
+        working = asyncio.create_task(Loop(api, namespace).run())
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, working.cancel)
+        try:
+            await working
+        except asyncio.CancelledError:
+            print(f"requests {api.requests}", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(run(*sys.argv[1:]))
