@@ -29,6 +29,7 @@ from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application, with_restarts
 from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
 from airflow_provider_spark_operator.operators.parameters import Parameters
+from airflow_provider_spark_operator.placeholders import kept
 
 if TYPE_CHECKING:
     import os
@@ -214,6 +215,7 @@ class SparkApplicationOperator(BaseOperator):
         Only here can the path be told from a string inside the document that merely looks like one. A file
         that cannot be read stays a path, until `execute` asks for it: Airflow renders before it resumes, too.
         """
+        context = kept(context, jinja_env)
         if isinstance(content, str) and content is self.application and "\n" not in content:
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())

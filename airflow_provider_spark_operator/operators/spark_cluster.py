@@ -23,6 +23,7 @@ from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, a
 from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application
 from airflow_provider_spark_operator.operators.parameters import master_url
+from airflow_provider_spark_operator.placeholders import kept
 
 if TYPE_CHECKING:
     import os
@@ -113,6 +114,7 @@ class SparkClusterOperator(BaseOperator):
         seen_oids: set[int] | None = None,
     ) -> Any:
         """Render `content`; where it is the path of the cluster's file, the file. See `SparkApplicationOperator`."""
+        context = kept(context, jinja_env)
         if isinstance(content, str) and content is self.cluster and "\n" not in content:
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())

@@ -15,6 +15,9 @@ from airflow_provider_spark_operator.triggers.spark_application import FORMAT_VE
 from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, stamp_of
 
 if TYPE_CHECKING:
+    import jinja2
+    from airflow.sdk import Context
+
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.follow.submit import Submission
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -73,6 +76,18 @@ class SparkApplicationStartTrigger(BaseTrigger):
             "version": self.version,
         }
         return _PATH, self._later | arguments
+
+    def render_template(
+        self,
+        content: Any,
+        context: "Context",
+        jinja_env: "jinja2.Environment | None" = None,
+        seen_oids: set[int] | None = None,
+    ) -> Any:
+        """Render `content` as the operator on a worker does."""
+        from airflow_provider_spark_operator.placeholders import kept
+
+        return super().render_template(content, kept(context, jinja_env), jinja_env, seen_oids)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Submit, wait, and fire the one event."""

@@ -40,6 +40,23 @@ def test_templates_inside_the_object_are_rendered_and_names_of_files_in_it_left_
     assert operator.name == "pi"
 
 
+def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag):
+    image = "apache/spark:{{SPARK_VERSION}}"
+    conf = {"image": image, "label": "{{APP_ID}}-{{ EXECUTOR_ID }}-{{ ds }}"}
+    operator = render(SparkApplicationOperator(task_id="a", application={"spec": {"sparkConf": conf}}, image=image))
+    assert operator.application["spec"]["sparkConf"] == {
+        "image": image,
+        "label": "{{APP_ID}}-{{EXECUTOR_ID}}-2026-01-02",
+    }
+    assert operator.image == image
+
+
+def test_a_macro_of_the_dag_may_have_the_name_of_what_spark_fills_in():
+    with DAG("macros", schedule=None, user_defined_macros={"SPARK_VERSION": "4.1.0"}):
+        operator = render(SparkApplicationOperator(task_id="a", application="spec: spark:{{ SPARK_VERSION }}\n"))
+    assert operator.application == "spec: spark:4.1.0"
+
+
 @pytest.mark.parametrize("path", ["app.yaml", "{{ params.file }}"], ids=["plain", "templated"])
 def test_a_file_beside_the_dag_is_read_and_rendered(dag, tmp_path, path):
     (tmp_path / "app.yaml").write_text("spec: {driverArgs: ['{{ ds }}', other.yaml]}")

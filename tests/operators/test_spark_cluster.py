@@ -188,11 +188,12 @@ def test_an_empty_name_deletes_nothing(cluster):
 
 def test_a_document_is_read_from_a_file_with_its_templates(cluster, tmp_path):
     file = tmp_path / "cluster.yaml"
-    file.write_text(json.dumps({**DOCUMENT, "metadata": {"labels": {"team": "{{ team }}"}}}))
+    file.write_text(json.dumps({**DOCUMENT, "metadata": {"annotations": {"team": "{{ team }}", "id": "{{APP_ID}}"}}}))
     task = create(cluster=str(file))
     task.render_template_fields({"team": "data"})
     run(task, TaskInstance())
-    assert cluster.spark_clusters()[0]["metadata"]["labels"]["team"] == "data"
+    annotations = cluster.spark_clusters()[0]["metadata"]["annotations"]
+    assert (annotations["team"], annotations["id"]) == ("data", "{{APP_ID}}")
 
 
 def test_a_file_that_is_not_there_is_named(cluster, tmp_path):

@@ -135,12 +135,12 @@ async def test_a_kill_deletes_nothing_where_it_must_not(cluster, monkeypatch, gi
 
 def test_templates_are_rendered_in_the_triggerer():
     with DAG("templates", schedule=None) as dag:
-        made = operator(start_from_trigger=True, name="pi-{{ ds_nodash }}", arguments=["{{ ds }}"])
+        made = operator(start_from_trigger=True, name="pi-{{ ds_nodash }}", arguments=["{{ ds }}", "{{APP_ID}}"])
     trigger = SparkApplicationStartTrigger(**made.start_trigger_args.trigger_kwargs)
     trigger.template_fields = tuple(name for name in made.template_fields if hasattr(trigger, name))
     trigger.render_template_fields({"ds": "2026-01-02", "ds_nodash": "20260102"}, dag.get_template_env())
     assert trigger.name == "pi-20260102"
-    assert trigger.application["spec"]["driverArgs"] == ["2026-01-02"]
+    assert trigger.application["spec"]["driverArgs"] == ["2026-01-02", "{{APP_ID}}"]
 
 
 def test_the_scheduler_reads_from_the_stored_dag_what_to_start():
