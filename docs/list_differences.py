@@ -45,11 +45,11 @@ def _section(entry: Mapping[str, Any]) -> Iterator[str]:
     if tests := entry.get("tests"):
         yield f"- **Tests:** {', '.join(f'`{test}`' for test in tests)}"
     if traces := entry.get("traces"):
-        yield f"- **Recorded scenarios:** {', '.join(f'`{name}`' for name in dict.fromkeys(_names(traces)))}"
+        yield f"- **Recorded scenarios:** {', '.join(dict.fromkeys(_names(traces)))}"
 
 
 def _names(traces: list[Mapping[str, str]]) -> Iterator[str]:
-    return (trace["scenario"] for trace in traces)
+    return ("all it concerns" if trace["scenario"] == "*" else f"`{trace['scenario']}`" for trace in traces)
 
 
 def main() -> None:

@@ -1,0 +1,137 @@
+"""Running the trace harness: it plays scheduler, kubelet and driver, and writes down what the controller did."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import shlex
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from tests.controller import ControllerProcess
+
+TRACES = Path(os.environ.get("TRACES", "/nonexistent"))
+"""The folder of the harness: `trace.py`, `compare.py`, `scenarios`, `profiles`, `recorded`."""
+RECORDED = "apache-1.1.0"
+DEFAULT_PROFILE = "fast"
+_PARALLEL = os.environ.get("TRACES_PARALLEL", "12")
+
+Difference: TypeAlias = tuple[str, Any, Any]
+"""The path of what differs, with theirs and ours."""
+
+
+@cache
+def scenarios() -> dict[str, dict[str, Any]]:
+    """What is played, by name."""
+    files = sorted((TRACES / "scenarios").glob("*.yaml"))
+    return {path.stem: yaml.safe_load(path.read_text()) for path in files}
+
+
+def rounds() -> Iterator[tuple[str, bool, list[str]]]:
+    """What can be played at once: a profile, whether the Gateway API is there by then, the scenarios.
+
+    Those that want a cluster without some kind come first, since definitions are only ever added.
+    """
+    for furnished in (False, True):
+        for profile in sorted({_profile(each) for each in scenarios().values()}):
+            names = [
+                name
+                for name, scenario in scenarios().items()
+                if _profile(scenario) == profile and ("requires_absent" not in scenario) == furnished
+            ]
+            if names:
+                yield profile, furnished, names
+
+
+async def play(kubeconfig: Path, profile: str, names: Sequence[str], folder: Path) -> Path:
+    """Play scenarios under one profile, with a controller that looks after all namespaces; the traces' folder.
+
+    Raises:
+        AssertionError: the harness itself has failed; with what it says.
+    """
+    words = ("--kubeconfig", str(kubeconfig), "--all-namespaces", "--config", str(_settings(profile)))
+    controller = ControllerProcess(folder, words)
+    output, log = folder / "traces", folder / "harness.log"
+    await controller.start()
+    try:
+        async with _obeying(controller, folder / "orders") as command:
+            with log.open("ab") as stream:
+                harness = await asyncio.create_subprocess_exec(
+                    *(sys.executable, str(TRACES / "trace.py"), str(kubeconfig)),
+                    *(str(TRACES / "scenarios" / f"{name}.yaml") for name in names),
+                    *("--out", str(output), "--parallel", _PARALLEL, "--restart-cmd", command),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=stream,
+                )
+                code = await harness.wait()
+    finally:
+        await controller.stop()
+    assert code == 0, log.read_text()[-4000:]
+    return output
+
+
+def differences(theirs: Path, ours: Path) -> list[Difference]:
+    """What differs between two traces of one scenario, less what also differs between runs of the same controller."""
+    one, other = (json.loads(path.read_text()) for path in (theirs, ours))
+    seen = one.get("unstable", {})
+    return [
+        (f"{category}:{path}", _shortened(category, mine), _shortened(category, yours))
+        for category, path, mine, yours in _comparison().diff(one, other)
+        if yours not in seen.get(f"{category}:{path}", ())
+    ]
+
+
+def _profile(scenario: dict[str, Any]) -> str:
+    return str(scenario.get("profile", DEFAULT_PROFILE))
+
+
+def _settings(profile: str) -> Path:
+    return TRACES / "profiles" / f"{profile}.properties"
+
+
+@asynccontextmanager
+async def _obeying(controller: ControllerProcess, address: Path) -> AsyncIterator[str]:
+    """A command that, with `stop`, `start` or `restart` behind it, does so to the controller and waits for it."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        word = (await reader.readline()).decode().strip()
+        if word in ("stop", "restart"):
+            await controller.kill()
+        if word in ("start", "restart"):
+            await controller.start()
+        writer.write(b"done\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_unix_server(answer, address)
+    async with server:
+        yield shlex.join([sys.executable, str(Path(__file__).parent / "order.py"), str(address)])
+
+
+@cache
+def _comparison() -> Any:
+    """The module `compare.py` of the harness."""
+    specification = importlib.util.spec_from_file_location("compare", TRACES / "compare.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def _shortened(category: str, value: Any) -> Any:
+    """A value as docs/differences.yaml has it: states as a list, of observed drivers only their phase."""
+    shorten: dict[str, Callable[[Any], Any]] = {"states": lambda text: text.split(" > "), "driver_status": _phases}
+    return shorten[category](value) if category in shorten and value != "absent" else value
+
+
+def _phases(observed: list[str]) -> dict[int, str]:
+    drivers = [each.partition(":")[2] for each in observed]
+    return {position: json.loads(driver)["phase"] for position, driver in enumerate(drivers) if driver != "-"}

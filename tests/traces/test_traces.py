@@ -1,0 +1,103 @@
+"""The recorded scenarios of the Apache operator, played to the controller on a real API server.
+
+What comes of them is what came of them there, or docs/differences.yaml says why not.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from tests.control_plane import kubeconfig_of, running_control_plane
+from tests.differences import Explanation, explanations
+from tests.traces.harness import RECORDED, TRACES, Difference, differences, play, rounds, scenarios
+
+ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
+KUBECONFIG = os.environ.get("TRACES_KUBECONFIG")
+Traces: TypeAlias = Mapping[str, Path]
+
+pytestmark = [
+    pytest.mark.timeout(1800),  # the first one plays all of them
+    pytest.mark.skipif(not scenarios(), reason="there is no harness: set TRACES"),
+    pytest.mark.skipif(not (ASSETS or KUBECONFIG), reason="there is no API server: set KUBEBUILDER_ASSETS"),
+]
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
+    """What the controller did in every scenario, by the scenario's name."""
+    folder = tmp_path_factory.mktemp("traces")
+    if KUBECONFIG:
+        yield asyncio.run(_play_all(Path(KUBECONFIG), folder))
+        return
+    # All controllers of Kubernetes take part, but no scheduler: the harness places pods itself.
+    with running_control_plane(Path(str(ASSETS)), controllers="*") as plane:
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(plane.server)))
+        yield asyncio.run(_play_all(kubeconfig, folder))
+
+
+async def _play_all(kubeconfig: Path, folder: Path) -> dict[str, Path]:
+    played = {}
+    async with await open_client(ClusterAccess(kubeconfig=str(kubeconfig))) as client:
+        for number, (profile, is_furnished, names) in enumerate(rounds()):
+            gateway = _documents(TRACES / "gateway-crds.yaml") if is_furnished else []
+            for definition in [*custom_resource_definitions(), *gateway]:
+                await _define(client, definition)
+            (folder / str(number)).mkdir()
+            output = await play(kubeconfig, profile, names, folder / str(number))
+            played |= {name: output / f"{name}.json" for name in names}
+    return played
+
+
+async def _define(client: KubeClient, definition: dict[str, Any]) -> None:
+    name = definition["metadata"]["name"]
+    kinds, manager = CUSTOM_RESOURCE_DEFINITIONS, "tests"
+    await client.patch(kinds, name, None, definition, patch_type=PatchType.APPLY, field_manager=manager, force=True)
+
+
+def _documents(path: Path) -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(path.read_text()) if document]
+
+
+def _found(traces: Traces, scenario: str) -> list[Difference]:
+    return differences(TRACES / "recorded" / RECORDED / f"{scenario}.json", traces[scenario])
+
+
+@pytest.mark.parametrize("scenario", scenarios())
+def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_down(
+    traces: Traces, scenario: str
+) -> None:
+    unexplained = [
+        found
+        for found in _found(traces, scenario)
+        if not any(explanation.explains(scenario, *found) for explanation in explanations())
+    ]
+    assert unexplained == []
+
+
+def _name(explanation: Explanation) -> str:
+    return f"{explanation.entry}: {explanation.scenario} {explanation.path}"
+
+
+@pytest.mark.parametrize("explanation", explanations(), ids=_name)
+def test_what_is_written_down_is_still_a_difference(traces: Traces, explanation: Explanation) -> None:
+    found = [(scenario, *each) for scenario in traces for each in _found(traces, scenario)]
+    assert any(explanation.explains(*each) for each in found)
+
+
+@pytest.mark.parametrize("scenario", scenarios())
+def test_an_event_has_a_documented_reason(traces: Traces, scenario: str) -> None:
+    documented = {word for name, word in vars(reasons).items() if name.isupper()}
+    told = {reason for _, reason, *_ in json.loads(traces[scenario].read_text()).get("events", ())}
+    assert told <= documented
