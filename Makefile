@@ -9,10 +9,10 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults contract docs site bench clean
+.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults contract traces docs site bench clean
 
 help: ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
 
 .venv: $(stamp) ## Make the virtual environment from the pinned requirement files
 
@@ -34,7 +34,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces tests
 
 coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
@@ -57,6 +57,10 @@ faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
 contract: $(stamp) ## Hold the local API server and the chart to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs; HELM)
 	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest tests/contract tests/charts; \
 	else echo "make contract: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
+
+traces: $(stamp) ## Play the recorded scenarios of the Apache operator to the controller (TRACES, a folder; KUBEBUILDER_ASSETS or TRACES_KUBECONFIG)
+	@if [ -f "$${TRACES:-}/trace.py" ] && { [ -n "$${TRACES_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; }; then exec $(bin)/python -m pytest tests/traces; \
+	else echo "make traces: set TRACES to the folder of the trace harness, and KUBEBUILDER_ASSETS to one with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
 
 docs: $(stamp) ## Write the pages that are made from code and data
 	@for page in draw_states list_differences list_fields; do $(bin)/python docs/$$page.py; done
