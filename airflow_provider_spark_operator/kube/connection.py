@@ -4,13 +4,11 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
 import socket
-import ssl
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -18,16 +16,16 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import yaml
-from kubernetes.aio import config as kubernetes_config
-from kubernetes.aio.client import Configuration
-from kubernetes.aio.config import kube_config
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
+from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, tls_context
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
+from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_files
+from airflow_provider_spark_operator.kube.plugins import ask
+from airflow_provider_spark_operator.kube.service_account import open_service_account
 from airflow_provider_spark_operator.kube.transport import CallObserver, RequestGate, RetryPolicy, Transport
 
-_POD_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 # An object is at most 1.5 MiB; a smaller buffer would make aiohttp stop and go inside one event.
 _READ_BUFFER = 2 * 1024 * 1024
 # A peer that vanished without a word is noticed after a minute: 30 s of silence, then 3 probes.
@@ -102,12 +100,10 @@ async def open_client(
     Raises:
         ConfigurationError: The configuration is missing, wrong, or names what does not exist.
     """
-    configuration = Configuration()
     with ExitStack() as key_files:
-        loaded = await _load(access, configuration, key_files)
-        if not access.verify_ssl:
-            configuration.verify_ssl = False
-        tls = _tls(configuration)
+        found = await _open(access, key_files)
+        endpoint = found.endpoint if access.verify_ssl else replace(found.endpoint, verify_ssl=False)
+        tls = tls_context(endpoint)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
             limit=0,  # each follower of a log holds one; a limit would leave requests waiting behind them
@@ -115,43 +111,39 @@ async def open_client(
             socket_factory=_keepalive_socket if access.tcp_keepalive else None,
         ),
         # Go's rule, so kubectl's: no proxy of the environment stands between us and our own machine.
-        trust_env=not _is_loopback(configuration.host),
+        trust_env=not _is_loopback(endpoint.server),
         read_bufsize=_READ_BUFFER,
     )
     transport = Transport(
         session,
-        configuration.host,
-        Credentials(configuration, loaded.reload, reload_on_time=loaded.reload_on_time),
-        proxy=configuration.proxy,
-        tls_server_name=configuration.tls_server_name,
+        endpoint.server,
+        Credentials(found.headers, found.reload, reload_on_time=found.reload_on_time),
+        proxy=endpoint.proxy,
+        tls_server_name=endpoint.tls_server_name,
         retry=retry,
         observer=observer,
         gate=gate,
     )
-    return KubeClient(transport, access.namespace or loaded.namespace or "default", field_manager=field_manager)
+    return KubeClient(transport, access.namespace or endpoint.namespace or "default", field_manager=field_manager)
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    namespace: str | None
-    reload: Callable[[], Awaitable[None]]
-    reload_on_time: bool
-
-
-async def _load(access: ClusterAccess, configuration: Configuration, key_files: ExitStack) -> _Loaded:
-    """Fill in `configuration`; the files that it names last as long as `key_files`."""
+async def _open(access: ClusterAccess, key_files: ExitStack) -> Access:
+    """Read the configuration; the files that the endpoint names last as long as `key_files`."""
     if not access.in_cluster:
         if access.kubeconfig_document is not None:
-            return await _load_document(access, dict(access.kubeconfig_document), configuration, key_files)
+            return await _open_kubeconfig("the given kubeconfig", access, access.kubeconfig_document, key_files)
         paths = _kubeconfig_paths(access)
         if paths is not None:
-            return await _load_files(access, paths, configuration, key_files)
+            return await _open_kubeconfig(f"kubeconfig {paths}", access, paths, key_files)
         if "KUBERNETES_SERVICE_HOST" not in os.environ:
             raise ConfigurationError(
                 "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
                 "and this is no pod; name a kubeconfig"
             )
-    return _load_in_cluster(configuration)
+    try:
+        return open_service_account()
+    except Unusable as error:
+        raise ConfigurationError(f"the service account of this pod is not usable: {error}") from error
 
 
 def _kubeconfig_paths(access: ClusterAccess) -> str | None:
@@ -167,95 +159,22 @@ def _kubeconfig_paths(access: ClusterAccess) -> str | None:
     return os.pathsep.join(str(file) for file in files)
 
 
-async def _load_files(access: ClusterAccess, paths: str, configuration: Configuration, key_files: ExitStack) -> _Loaded:
-    # persist_config would write a refreshed token into a file that is the user's, not ours.
-    return await _load_kubeconfig(
-        f"kubeconfig {paths}",
-        access,
-        configuration,
-        key_files,
-        lambda folder: kubernetes_config.load_kube_config(
-            config_file=paths,
-            context=access.context,
-            client_configuration=configuration,
-            persist_config=False,
-            temp_file_path=folder,
-        ),
-    )
-
-
-async def _load_document(
-    access: ClusterAccess, document: dict[str, Any], configuration: Configuration, key_files: ExitStack
-) -> _Loaded:
-    return await _load_kubeconfig(
-        "the given kubeconfig",
-        access,
-        configuration,
-        key_files,
-        lambda folder: kubernetes_config.load_kube_config_from_dict(
-            document, context=access.context, client_configuration=configuration, temp_file_path=folder
-        ),
-    )
-
-
-async def _load_kubeconfig(
-    title: str,
-    access: ClusterAccess,
-    configuration: Configuration,
-    key_files: ExitStack,
-    load: Callable[[str | None], Awaitable[Any]],
-) -> _Loaded:
+async def _open_kubeconfig(
+    title: str, access: ClusterAccess, source: str | Mapping[str, Any], key_files: ExitStack
+) -> Access:
     with _explained(title, access.context):
-        folder = _name_of_private_folder()
-        key_files.enter_context(_private(folder))
-        loader = await load(folder)
-    _check_server(title, configuration.host)
-    user: Any = getattr(loader, "_user", None)  # the loader tells what it found only by its private field
-    has_plugin = user is not None and "exec" in user
-    # It logs and swallows the failure of a credential plugin, and would go on as an anonymous user.
-    if has_plugin and not configuration.api_key and not configuration.cert_file:
-        command = user["exec"].safe_get("command")
-        raise ConfigurationError(
-            f"{title}: the credential plugin {command!r} gave no credentials; run it by hand to see why"
-        )
-
-    async def reload() -> None:
-        with _private(folder):
-            await loader.load_and_set(configuration)
-
-    return _Loaded(
-        loader.current_context["context"].get("namespace"),
-        reload,
-        reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
-    )
+        documents = read_files(source) if isinstance(source, str) else [Document(source, Path())]
+        choice = choose(documents, access.context)
+        if choice.asks:
+            found = await ask(source, access.context, key_files, _name_of_private_folder)
+        else:
+            found = open_choice(choice, key_files, _name_of_private_folder)
+    _check_server(title, found.endpoint.server)
+    return found
 
 
-def _name_of_private_folder() -> str | None:
-    """None where nothing can be written: most kubeconfigs need no file."""
-    try:
-        return str(Path(tempfile.gettempdir(), f"spark-operator-{secrets.token_hex(16)}"))
-    except FileNotFoundError:
-        return None
-
-
-@contextmanager
-def _private(folder: str | None) -> Iterator[None]:
-    """Have a folder that nobody else can read, for the keys that the official loader insists on having as files.
-
-    It keeps them until Python exits, which a process that is killed, or leaves by `os._exit`, never does.
-    """
-    if folder is None:
-        yield
-        return
-    Path(folder).mkdir(mode=0o700)
-    try:
-        yield
-    finally:
-        # It would name the file again, wherever it meets the same content.
-        known = getattr(kube_config, "_temp_files", {})
-        for content in [content for content, file in known.items() if Path(file).parent == Path(folder)]:
-            del known[content]
-        shutil.rmtree(folder, ignore_errors=True)
+def _name_of_private_folder() -> Path:
+    return Path(tempfile.gettempdir(), f"spark-operator-{secrets.token_hex(16)}")
 
 
 def _check_server(title: str, server: str) -> None:
@@ -276,7 +195,7 @@ def _check_server(title: str, server: str) -> None:
 
 @contextmanager
 def _explained(title: str, context: str | None) -> Iterator[None]:
-    """Turn whatever the official loader raises into a `ConfigurationError`."""
+    """Turn whatever reading a kubeconfig raises into a `ConfigurationError`."""
     where = f"{title} (context {context})" if context else title
     try:
         yield
@@ -286,46 +205,15 @@ def _explained(title: str, context: str | None) -> Iterator[None]:
         raise ConfigurationError(f"{title} is no YAML{place}") from error
     except OSError as error:
         raise ConfigurationError(f"{title} cannot be read: {error.strerror or error}") from error
-    except kubernetes_config.ConfigException as error:
+    except Malformed as error:
+        raise ConfigurationError(f"{where} does not have the form of a kubeconfig: {error}") from error
+    except Unusable as error:
         raise ConfigurationError(f"{where} is not usable: {error}") from error
     except Exception as error:
-        # What the loader does not foresee comes as Python has it: TypeError, KeyError, AttributeError, …
+        # What the official loader does not foresee comes as Python has it: TypeError, KeyError, AttributeError, …
         raise ConfigurationError(
             f"{where} does not have the form of a kubeconfig ({type(error).__name__}: {error})"
         ) from error
-
-
-def _load_in_cluster(configuration: Configuration) -> _Loaded:
-    def load() -> None:
-        kubernetes_config.load_incluster_config(client_configuration=configuration)
-
-    async def reload() -> None:
-        load()
-
-    try:
-        load()
-    except kubernetes_config.ConfigException as error:
-        raise ConfigurationError(f"the service account of this pod is not usable: {error}") from error
-    namespace = _POD_NAMESPACE_FILE.read_text().strip() if _POD_NAMESPACE_FILE.is_file() else None
-    # The loader's own hook reads the token file every minute.
-    return _Loaded(namespace, reload, reload_on_time=False)
-
-
-def _tls(configuration: Configuration) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
-        if configuration.cert_file:
-            context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
-    except (ssl.SSLError, OSError) as error:
-        raise ConfigurationError(
-            f"the certificate authority or client certificate for {configuration.host} cannot be read: {error}"
-        ) from error
-    # Certificate authorities made by older tools lack extensions that Python 3.13 began to insist on.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if not configuration.verify_ssl:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:

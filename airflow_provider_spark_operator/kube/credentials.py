@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
 
 logger = logging.getLogger(__name__)
 
@@ -14,52 +13,45 @@ RELOAD_SECONDS = 60.0
 SHORTEST_RELOAD_SECONDS = 5.0
 
 
-class TokenSource(Protocol):
-    """The part of the official client's `Configuration` that is needed here."""
-
-    async def auth_settings(self) -> Mapping[str, Mapping[str, str | None]]:
-        """Name of a scheme to its header: `key` and `value`."""
-
-
 class Credentials:
-    """Authentication headers out of the official client's configuration.
+    """Authentication headers, read again in time.
 
     Args:
-        configuration: Holds the current token; its own refresh hook (in-cluster token) is honoured.
-        reload: Reads token file, credential plugin or identity provider again into `configuration`.
+        known: Tells the present headers.
+        reload: Reads token file, credential plugin or identity provider again, for `known` to tell.
         reload_on_time: Whether reloading is cheap enough to be done every minute. A credential plugin
             that names no expiry is run again only when the API turns its token down.
     """
 
     def __init__(
-        self, configuration: TokenSource, reload: Callable[[], Awaitable[None]], *, reload_on_time: bool
+        self,
+        known: Callable[[], Awaitable[Mapping[str, str]]],
+        reload: Callable[[], Awaitable[None]],
+        *,
+        reload_on_time: bool,
     ) -> None:
-        self._configuration = configuration
+        self._known = known
         self._reload = reload
         self._reload_on_time = reload_on_time
         self._loaded_at = time.monotonic()
         self._lock = asyncio.Lock()
 
-    async def headers(self) -> dict[str, str]:
+    async def headers(self) -> Mapping[str, str]:
         """The headers for the next request; empty for a client certificate or no authentication."""
         if self._reload_on_time and self._age() >= RELOAD_SECONDS:
-            await self._renew(await self._current())
-        return await self._current()
+            await self._renew(await self._known())
+        return await self._known()
 
     async def renewed(self, refused: Mapping[str, str]) -> bool:
         """Whether other credentials than the `refused` headers can be had now."""
-        if await self._current() == refused:
+        if await self._known() == refused:
             await self._renew(refused)
-        return await self._current() != refused
-
-    async def _current(self) -> dict[str, str]:
-        settings = await self._configuration.auth_settings()
-        return {str(one["key"]): str(one["value"]) for one in settings.values() if one.get("value")}
+        return await self._known() != refused
 
     async def _renew(self, old: Mapping[str, str]) -> None:
         # One reload for all requests that wait here: a thousand followers must not start a thousand plugins.
         async with self._lock:
-            if await self._current() != old or self._age() < SHORTEST_RELOAD_SECONDS:
+            if await self._known() != old or self._age() < SHORTEST_RELOAD_SECONDS:
                 return
             self._loaded_at = time.monotonic()
             try:

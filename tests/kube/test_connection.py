@@ -224,7 +224,7 @@ async def test_keys_of_a_kubeconfig_are_not_left_on_disk(tmp_path: Path, monkeyp
                 token.write_text("new")
                 assert await client.get(PODS, "a", "jobs") == POD
                 assert not list(folder.iterdir())
-    assert made == [0o700] * 4
+    assert made == [0o700] * 2
 
 
 async def test_a_kubeconfig_without_keys_needs_no_writable_disk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +233,7 @@ async def test_a_kubeconfig_without_keys_needs_no_writable_disk(monkeypatch: pyt
 
     monkeypatch.setattr(tempfile, "gettempdir", refuse_to_write)
     assert (await server_of(ClusterAccess(kubeconfig_document=kubeconfig("https://k"))))[0] == "https://k"
-    document = kubeconfig("https://k", **{"certificate-authority-data": "eA=="})
+    document = kubeconfig("https://k", {"client-certificate-data": "eA=="})
     with pytest.raises(ConfigurationError, match="No usable temporary directory"):
         await open_client(ClusterAccess(kubeconfig_document=document))
 

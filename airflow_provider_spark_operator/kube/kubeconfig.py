@@ -1,0 +1,227 @@
+"""Reading a kubeconfig whose user needs nobody to be asked: token, password or certificate.
+
+The official client's loader reads these as well, and plugins and identity providers besides. But it comes with the
+models of all of Kubernetes' kinds, twice: 80 MiB and more than a second of processor time, for a process that may
+need 50 MiB in all.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Headers, Unusable, private_folder
+
+# Who has one of these is asked by the official loader.
+_ASKING = ("exec", "auth-provider")
+
+
+class Malformed(Exception):
+    """A kubeconfig that has another form; str() says where."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One kubeconfig; relative paths in it begin at `folder`."""
+
+    content: Mapping[str, Any] = field(repr=False)
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cluster, user or context; what it is in messages, and what it says."""
+
+    title: str
+    content: Mapping[str, Any] = field(repr=False)
+    folder: Path
+
+    def text(self, key: str) -> str | None:
+        """A field, None where it is absent or empty.
+
+        Raises:
+            Malformed: it is no text.
+        """
+        value = self.content.get(key)
+        if value is not None and not isinstance(value, str):
+            raise Malformed(f"{key} of {self.title} is no text")
+        return value or None
+
+    def path(self, key: str) -> Path | None:
+        """A field that names a file."""
+        name = self.text(key)
+        return self.folder / name if name else None
+
+    def data(self, key: str) -> bytes | None:
+        """A field that holds a file's content in base64."""
+        text = self.text(key)
+        try:
+            return base64.b64decode(text) if text else None
+        except binascii.Error:
+            raise Unusable(f"{key} of {self.title} is not in base64") from None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a context leads to."""
+
+    cluster: Entry
+    user: Entry
+    namespace: str | None
+
+    @property
+    def asks(self) -> bool:
+        """Whether the user's credentials come from a plugin or an identity provider."""
+        return any(key in self.user.content for key in _ASKING)
+
+
+def read_files(paths: str) -> list[Document]:
+    """Read the files of a list as in $KUBECONFIG; those that do not exist are left out.
+
+    Raises:
+        OSError: one cannot be read.
+        YAMLError: one is no YAML.
+        Malformed: one is no object.
+    """
+    files = [Path(part).expanduser() for part in paths.split(os.pathsep) if part]
+    documents = []
+    for file in files:
+        if file.exists():
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+            documents.append(Document(mapping(content, "the document"), file.absolute().parent))
+    return documents
+
+
+def mapping(value: object, title: str) -> Mapping[str, Any]:
+    """`value`, if it is an object.
+
+    Raises:
+        Malformed: it is none.
+    """
+    if not isinstance(value, Mapping):
+        raise Malformed(f"{title} is no object")
+    return value
+
+
+def choose(documents: Sequence[Document], context: str | None) -> Choice:
+    """Find the entries of `context`, or of the current one; of entries of one name the first counts.
+
+    Raises:
+        Unusable: one of them is missing.
+        Malformed: one of them has another form.
+    """
+    currents = [document.content["current-context"] for document in documents if "current-context" in document.content]
+    name = context or (currents[-1] if currents else None)
+    if not name:
+        raise Unusable("it has no current-context, and none is named")
+    chosen = _entry(documents, "context", name)
+    user_name, namespace = chosen.text("user"), chosen.text("namespace")
+    cluster_name = chosen.text("cluster")
+    if cluster_name is None:
+        raise Unusable(f"{chosen.title} names no cluster")
+    user = _find(documents, "user", user_name) if user_name else None
+    return Choice(
+        cluster=_entry(documents, "cluster", cluster_name),
+        user=user or Entry("nobody", {}, Path()),
+        namespace=namespace,
+    )
+
+
+def _entry(documents: Sequence[Document], kind: str, name: str) -> Entry:
+    entry = _find(documents, kind, name)
+    if entry is None:
+        raise Unusable(f"its {kind}s lack {name!r}")
+    return entry
+
+
+def _find(documents: Sequence[Document], kind: str, name: str) -> Entry | None:
+    for document in documents:
+        items = document.content.get(f"{kind}s") or ()
+        if not isinstance(items, Sequence):
+            raise Malformed(f"{kind}s is no list")
+        for item in items:
+            if mapping(item, f"an entry of {kind}s").get("name") == name:
+                title = f"{kind} {name!r}"
+                return Entry(title, mapping(item.get(kind), title), document.folder)
+    return None
+
+
+def open_choice(choice: Choice, key_files: ExitStack, new_folder: Callable[[], Path]) -> Access:
+    """The access that a choice that asks nobody gives.
+
+    Args:
+        choice: of `choose`.
+        key_files: the key is in a file as long as this is open, where the kubeconfig itself holds it.
+        new_folder: names a folder for that.
+
+    Raises:
+        Unusable: the configuration cannot be used.
+        OSError: a key cannot be written.
+    """
+    headers = Headers(lambda: _authentication(choice.user))
+    endpoint = _with_certificate(_endpoint(choice), choice.user, key_files, new_folder)
+    return Access(endpoint, headers.known, headers.reload, reload_on_time=True)
+
+
+def _endpoint(choice: Choice) -> Endpoint:
+    cluster = choice.cluster
+    server = cluster.text("server")
+    if server is None:
+        raise Unusable(f"{cluster.title} has no server")
+    authority, file = cluster.data("certificate-authority-data"), cluster.path("certificate-authority")
+    if file is not None and not file.is_file():
+        raise Unusable(f"the file {file} of {cluster.title} does not exist")
+    return Endpoint(
+        server=server.rstrip("/"),
+        namespace=choice.namespace,
+        authority=authority.decode("ascii", "replace") if authority else None,
+        authority_file=str(file) if file and not authority else None,
+        verify_ssl=cluster.content.get("insecure-skip-tls-verify") is not True,
+        tls_server_name=cluster.text("tls-server-name"),
+        proxy=cluster.text("proxy-url"),
+    )
+
+
+def _with_certificate(
+    endpoint: Endpoint, user: Entry, key_files: ExitStack, new_folder: Callable[[], Path]
+) -> Endpoint:
+    if not endpoint.server.startswith("https"):
+        return endpoint
+    files: dict[str, str | None] = {}
+    folder: Path | None = None
+    for key in ("client-certificate", "client-key"):
+        data, file = user.data(f"{key}-data"), user.path(key)
+        if data is not None:
+            if folder is None:
+                folder = new_folder()
+                key_files.enter_context(private_folder(folder))
+            file = folder / key
+            file.write_bytes(data)
+        elif file is not None and not file.is_file():
+            raise Unusable(f"the file {file} of {user.title} does not exist")
+        files[key] = str(file) if file else None
+    return replace(endpoint, certificate_file=files["client-certificate"], key_file=files["client-key"])
+
+
+def _authentication(user: Entry) -> dict[str, str]:
+    token = user.text("token") or _token_of_file(user)
+    if token:
+        return {"Authorization": f"Bearer {token}"}
+    name, password = user.text("username"), user.text("password")
+    if name and password:
+        return {"Authorization": f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"}
+    return {}
+
+
+def _token_of_file(user: Entry) -> str | None:
+    file = user.path("tokenFile")
+    try:
+        return file.read_text(encoding="utf-8").strip() if file else None
+    except OSError as error:
+        raise Unusable(f"the tokenFile {file} cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,116 @@
+"""Credentials that a plugin or an identity provider has to be asked for, by the official client's loader.
+
+It is imported where it is needed and not before: see `kube.kubeconfig`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Unusable, private_folder
+
+
+async def ask(
+    source: str | Mapping[str, Any], context: str | None, key_files: ExitStack, new_folder: Callable[[], Path]
+) -> Access:
+    """The access of a context whose user has a credential plugin or an identity provider.
+
+    Args:
+        source: the files, joined as in $KUBECONFIG, or the content of one.
+        context: None for the current one.
+        key_files: keys are in files as long as this is open.
+        new_folder: names a folder for those.
+
+    Raises:
+        Unusable: the plugin gave nothing, or the loader does not accept the configuration.
+        Exception: what the loader does not foresee comes as Python has it.
+    """
+    from kubernetes.aio import config as kubernetes_config
+    from kubernetes.aio.client import Configuration
+
+    configuration = Configuration()
+    folder = _folder(new_folder)
+    key_files.enter_context(_key_files(folder))
+    try:
+        loader = await _load(source, context, configuration, folder)
+    except kubernetes_config.ConfigException as error:
+        raise Unusable(str(error)) from error
+    user: Any = getattr(loader, "_user", None)  # the loader tells what it found only by its private field
+    has_plugin = user is not None and "exec" in user
+    # It logs and swallows the failure of a credential plugin, and would go on as an anonymous user.
+    if has_plugin and not configuration.api_key and not configuration.cert_file:
+        command = user["exec"].safe_get("command")
+        raise Unusable(f"the credential plugin {command!r} gave no credentials; run it by hand to see why")
+
+    async def headers() -> Mapping[str, str]:
+        settings = await configuration.auth_settings()
+        return {str(one["key"]): str(one["value"]) for one in settings.values() if one.get("value")}
+
+    async def reload() -> None:
+        with _key_files(folder):
+            await loader.load_and_set(configuration)
+
+    return Access(
+        _endpoint(configuration, loader.current_context["context"].get("namespace")),
+        headers,
+        reload,
+        reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
+    )
+
+
+def _folder(new_folder: Callable[[], Path]) -> Path | None:
+    """None where nothing can be written: most kubeconfigs need no file."""
+    try:
+        return new_folder()
+    except FileNotFoundError:
+        return None
+
+
+async def _load(source: str | Mapping[str, Any], context: str | None, configuration: Any, folder: Path | None) -> Any:
+    from kubernetes.aio import config as kubernetes_config
+
+    files = None if folder is None else str(folder)
+    if isinstance(source, str):
+        # persist_config would write a refreshed token into a file that is the user's, not ours.
+        return await kubernetes_config.load_kube_config(
+            config_file=source,
+            context=context,
+            client_configuration=configuration,
+            persist_config=False,
+            temp_file_path=files,
+        )
+    return await kubernetes_config.load_kube_config_from_dict(
+        dict(source), context=context, client_configuration=configuration, temp_file_path=files
+    )
+
+
+def _endpoint(configuration: Any, namespace: str | None) -> Endpoint:
+    return Endpoint(
+        server=configuration.host,
+        namespace=namespace,
+        authority_file=configuration.ssl_ca_cert,
+        certificate_file=configuration.cert_file,
+        key_file=configuration.key_file,
+        verify_ssl=configuration.verify_ssl,
+        tls_server_name=configuration.tls_server_name,
+        proxy=configuration.proxy,
+    )
+
+
+@contextmanager
+def _key_files(folder: Path | None) -> Iterator[None]:
+    """Have a folder for the keys that the loader insists on having as files.
+
+    It keeps them until Python exits, which a process that is killed, or leaves by `os._exit`, never does.
+    """
+    from kubernetes.aio.config import kube_config
+
+    with nullcontext() if folder is None else private_folder(folder):
+        try:
+            yield
+        finally:
+            # It would name the file again, wherever it meets the same content.
+            known = getattr(kube_config, "_temp_files", {})
+            for content in [content for content, file in known.items() if Path(file).parent == folder]:
+                del known[content]

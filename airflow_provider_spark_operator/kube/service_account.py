@@ -1,0 +1,42 @@
+"""The account that a pod has: where Kubernetes puts its token, and where the API server is."""
+
+import os
+from pathlib import Path
+
+from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Headers, Unusable
+
+FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_HOST = "KUBERNETES_SERVICE_HOST"
+_PORT = "KUBERNETES_SERVICE_PORT"
+
+
+def open_service_account(folder: Path = FOLDER) -> Access:
+    """The access that the account of the pod we run in gives.
+
+    Raises:
+        Unusable: we run in no pod, or its account is not mounted.
+    """
+    host, port = os.environ.get(_HOST), os.environ.get(_PORT)
+    if not host or not port:
+        raise Unusable(f"${_HOST} and ${_PORT} are not set")
+    authority, namespace = folder / "ca.crt", folder / "namespace"
+    # The kubelet replaces the token long before it ends.
+    headers = Headers(lambda: _authentication(folder / "token"))
+    if not authority.is_file():
+        raise Unusable(f"the file {authority} does not exist")
+    endpoint = Endpoint(
+        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        namespace=namespace.read_text().strip() if namespace.is_file() else None,
+        authority_file=str(authority),
+    )
+    return Access(endpoint, headers.known, headers.reload, reload_on_time=True)
+
+
+def _authentication(file: Path) -> dict[str, str]:
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise Unusable(f"the token {file} cannot be read: {error.strerror or error}") from error
+    if not token:
+        raise Unusable(f"the token {file} is empty")
+    return {"Authorization": f"Bearer {token}"}

@@ -1,0 +1,175 @@
+import os
+import subprocess
+import sys
+from base64 import b64encode
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.kube.endpoint import Access, Unusable
+from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_files
+from airflow_provider_spark_operator.kube.service_account import open_service_account
+from tests.kube.scripted import kubeconfig
+
+
+def opened(document: dict[str, Any], folder: Path = Path("/folder"), context: str | None = None) -> Access:
+    with ExitStack() as files:
+        return open_choice(choose([Document(document, folder)], context), files, lambda: folder / "keys")
+
+
+async def test_a_password_is_sent_as_the_basic_scheme_has_it() -> None:
+    access = opened(kubeconfig("https://k", {"username": "me", "password": "p:w"}))
+    assert await access.headers() == {"Authorization": f"Basic {b64encode(b'me:p:w').decode()}"}
+
+
+async def test_a_user_without_credentials_sends_none() -> None:
+    assert await opened(kubeconfig("https://k", {})).headers() == {}
+
+
+async def test_a_context_without_a_user_sends_none() -> None:
+    document = kubeconfig("https://k")
+    del document["contexts"][0]["context"]["user"]
+    assert await opened(document).headers() == {}
+
+
+async def test_the_line_end_of_a_token_file_is_not_sent(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("t\n")
+    access = opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+    assert await access.headers() == {"Authorization": "Bearer t"}
+
+
+def test_an_absent_token_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match=r"the tokenFile .*/token cannot be read: No such file"):
+        opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+
+
+def test_what_a_cluster_says_is_taken_over(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").touch()
+    cluster = {
+        "certificate-authority": "ca.crt",
+        "insecure-skip-tls-verify": True,
+        "tls-server-name": "api",
+        "proxy-url": "http://proxy",
+    }
+    endpoint = opened(kubeconfig("https://k/", **cluster), tmp_path).endpoint
+    assert (endpoint.server, endpoint.namespace) == ("https://k", "jobs")
+    assert endpoint.authority_file == str(tmp_path / "ca.crt")
+    assert (endpoint.verify_ssl, endpoint.tls_server_name, endpoint.proxy) == (False, "api", "http://proxy")
+
+
+def test_an_authority_in_the_document_wins_over_a_file(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").touch()
+    cluster = {"certificate-authority": "ca.crt", "certificate-authority-data": b64encode(b"PEM").decode()}
+    endpoint = opened(kubeconfig("https://k", **cluster), tmp_path).endpoint
+    assert (endpoint.authority, endpoint.authority_file) == ("PEM", None)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "message"),
+    [
+        ({"certificate-authority": "absent"}, {}, "the file /folder/absent of cluster 'c' does not exist"),
+        ({}, {"client-certificate": "absent"}, "the file /folder/absent of user 'u' does not exist"),
+        ({"certificate-authority-data": "x"}, {}, "certificate-authority-data of cluster 'c' is not in base64"),
+        ({"server": ""}, {}, "cluster 'c' has no server"),
+    ],
+)
+def test_what_cannot_be_used_is_named(cluster: dict[str, Any], user: dict[str, Any], message: str) -> None:
+    document = kubeconfig("https://k", user)
+    document["clusters"][0]["cluster"] |= cluster
+    with pytest.raises(Unusable) as caught:
+        opened(document)
+    assert str(caught.value) == message
+
+
+def test_a_token_that_is_no_text_is_told_without_its_value() -> None:
+    with pytest.raises(Malformed) as caught:
+        opened(kubeconfig("https://k", {"token": 12345}))
+    assert str(caught.value) == "token of user 'u' is no text"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"current-context": None}, "it has no current-context, and none is named"),
+        ({"current-context": "other"}, "its contexts lack 'other'"),
+        ({"clusters": []}, "its clusters lack 'c'"),
+        ({"contexts": [{"name": "main", "context": {"user": "u"}}]}, "context 'main' names no cluster"),
+    ],
+)
+def test_a_missing_entry_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Unusable) as caught:
+        opened({**kubeconfig("https://k"), **change})
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("change", [{"clusters": {}}, {"clusters": ["c"]}, {"contexts": "main"}])
+def test_another_form_is_told(change: dict[str, Any]) -> None:
+    with pytest.raises((Malformed, Unusable)):
+        opened({**kubeconfig("https://k"), **change})
+
+
+def test_of_several_files_the_first_with_a_name_counts(tmp_path: Path) -> None:
+    files = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        files.append(folder / "config")
+        files[-1].write_text(yaml.safe_dump(kubeconfig(f"https://{name}", {"tokenFile": "token"})))
+    documents = read_files(os.pathsep.join(map(str, [*files, tmp_path / "absent"])))
+    choice = choose(documents, None)
+    assert choice.cluster.text("server") == "https://one"
+    assert choice.user.path("tokenFile") == tmp_path / "one" / "token"
+
+
+@pytest.mark.parametrize("user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc"}}])
+def test_who_has_a_plugin_or_a_provider_asks(user: dict[str, Any]) -> None:
+    assert choose([Document(kubeconfig("https://k", user), Path())], None).asks
+
+
+def test_a_token_is_read_without_the_models_of_the_official_client(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(yaml.safe_dump(kubeconfig("https://k")))
+    program = (
+        "import asyncio, sys\n"
+        "from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client\n"
+        "async def main():\n"
+        f"    async with await open_client(ClusterAccess(kubeconfig={str(tmp_path / 'config')!r})):\n"
+        "        print('kubernetes' in sys.modules)\n"
+        "asyncio.run(main())\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
+
+
+@pytest.fixture
+def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    for name, content in {"token": "old\n", "ca.crt": "PEM", "namespace": "mine\n"}.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+async def test_a_pod_finds_its_server_and_reads_its_token_again(account: Path) -> None:
+    access = open_service_account(account)
+    assert (access.endpoint.server, access.endpoint.namespace) == ("https://[fd00::1]:443", "mine")
+    assert access.endpoint.authority_file == str(account / "ca.crt")
+    assert await access.headers() == {"Authorization": "Bearer old"}
+    (account / "token").write_text("new")
+    await access.reload()
+    assert await access.headers() == {"Authorization": "Bearer new"}
+
+
+@pytest.mark.parametrize("name", ["token", "ca.crt"])
+def test_a_missing_file_of_the_account_is_named(account: Path, name: str) -> None:
+    (account / name).unlink()
+    with pytest.raises(Unusable, match=name):
+        open_service_account(account)
+
+
+def test_an_empty_token_is_told(account: Path) -> None:
+    (account / "token").write_text("")
+    with pytest.raises(Unusable, match="is empty"):
+        open_service_account(account)
