@@ -17,6 +17,7 @@ class Standing(StrEnum):
 
     LIVE = "live"
     SUCCEEDED = "succeeded"
+    FAILED = "failed"
     USED_UP = "used up"
     LEAVING = "leaving"
 
@@ -24,18 +25,18 @@ class Standing(StrEnum):
 def standing(document: Mapping[str, Any]) -> Standing:
     """How the application stands.
 
-    LIVE: it may still succeed. SUCCEEDED: it has, and no try has taken its result yet. USED_UP: it has
-    failed or is about to, or its result was taken. LEAVING: somebody deleted it.
+    LIVE: it may still succeed. SUCCEEDED: it has, and no try has taken its result yet. FAILED: it has, or is about
+    to, and no try has told so. USED_UP: it has ended, and a try has taken note of that. LEAVING: somebody deleted it.
     """
     if document["metadata"].get("deletionTimestamp"):
         return Standing.LEAVING
     seen = progress(document)
     if seen.phase is not Phase.ENDED:
         failing = seen.phase is Phase.STOPPING and not seen.restart_pending and _failed(seen)
-        return Standing.USED_UP if failing else Standing.LIVE
-    if verdict(seen).outcome is Outcome.SUCCEEDED and not annotations(document).get(ANNOTATION_RESULT_TAKEN_BY):
-        return Standing.SUCCEEDED
-    return Standing.USED_UP
+        return Standing.FAILED if failing else Standing.LIVE
+    if annotations(document).get(ANNOTATION_RESULT_TAKEN_BY):
+        return Standing.USED_UP
+    return Standing.SUCCEEDED if verdict(seen).outcome is Outcome.SUCCEEDED else Standing.FAILED
 
 
 def _failed(seen: Progress) -> bool:

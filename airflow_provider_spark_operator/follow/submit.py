@@ -72,8 +72,9 @@ async def submit(
     """Create the application, or adopt the one that an earlier try of the same task left.
 
     A live one is adopted, and so is one that has succeeded while nobody watched; its stamp becomes this
-    try's. One that failed, or whose result a try has taken (`acknowledge`), is not: a new one is created,
-    after the old one is deleted if it has the wanted name. Applications of others are never touched.
+    try's. One that failed is this try's only if this try has submitted it: a triggerer that takes over begins anew.
+    Where an earlier try's failed, or a try has taken note of the end (`acknowledge`), a new one is created, after
+    the old one is deleted if it has the wanted name. Applications of others are never touched.
 
     Args:
         client: For the cluster.
@@ -117,9 +118,10 @@ async def submit(
 
 
 async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp: TaskStamp) -> bool:
-    """Note on a succeeded application that its task has taken the result; False if that was not possible.
+    """Note on an application that a try of its task has taken note of the end; False if that was not possible.
 
-    Without the note, a task that is cleared to run again would adopt the old success.
+    Without the note, a task that is cleared to run again would adopt an old success, and the next try would take a
+    failure for one that no try has told.
 
     Raises:
         KubeError: The API refused, or could not be reached.
@@ -201,9 +203,11 @@ def _age(document: JsonObject) -> tuple[str, str]:
 async def _adopt(
     client: KubeClient, resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
 ) -> Submission | None:
-    """Take over the newest live application, else the newest that succeeded; None if there is none."""
+    """Take over the newest live application, else the newest that succeeded, else this try's own; None if none is."""
     live = [item for item in own if standing(item) is Standing.LIVE]
-    candidates = live or [item for item in own if standing(item) is Standing.SUCCEEDED]
+    succeeded = [item for item in own if standing(item) is Standing.SUCCEEDED]
+    failed = [item for item in own if standing(item) is Standing.FAILED and stamp.is_try_of(item)]
+    candidates = live or succeeded or failed
     for chosen in candidates:
         taken = await _take_over(client, resource, chosen, stamp)
         if taken is not None:

@@ -96,6 +96,24 @@ async def test_a_failed_application_is_kept_and_a_new_one_created(
     assert await names(client, namespace) == [first.reference.name, second.reference.name]
 
 
+@pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
+async def test_a_failure_of_this_very_try_is_its_own(
+    client: KubeClient, namespace: str, states: tuple[str, ...]
+) -> None:
+    first = await submit(client, document("pi"), namespace, stamp(1))
+    await move(client, first.reference, *states)
+    second = await submit(client, document("pi"), namespace, stamp(1))
+    assert second.adopted
+    assert second.reference == first.reference
+
+
+async def test_a_failure_that_was_told_is_not_adopted_even_by_the_same_try(client: KubeClient, namespace: str) -> None:
+    first = await submit(client, document("pi"), namespace, stamp(1))
+    await move(client, first.reference, *FAILED)
+    assert await acknowledge(client, first.reference, stamp(1))
+    assert not (await submit(client, document("pi"), namespace, stamp(1))).adopted
+
+
 async def test_a_failure_that_will_be_restarted_is_adopted(client: KubeClient, namespace: str) -> None:
     restarting = document(applicationTolerations={"restartConfig": {"restartPolicy": "OnFailure"}})
     first = await submit(client, restarting, namespace, stamp(1))

@@ -93,6 +93,20 @@ async def test_another_triggerer_takes_the_application_over(cluster):
     assert (await asyncio.wait_for(task, 60)).payload["uid"] == uid
 
 
+async def test_another_triggerer_tells_the_failure_that_none_has_seen(cluster):
+    cluster.script = stay_submitted
+    _, first = started()
+    task = await submitted(first)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    uid = cluster.application()["metadata"]["uid"]
+    await asyncio.to_thread(cluster.play, fail)
+    await asyncio.to_thread(cluster.wait_for_end)
+    _, second = started(first.task_instance)
+    event = (await asyncio.wait_for(anext(second.run()), 60)).payload
+    assert (event["uid"], event["outcome"]) == (uid, "Failed")
+
+
 @pytest.mark.parametrize(("fate", "left"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
 async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch, fate, left):
     monkeypatch.setattr(start, "fate", lambda stamp: fate)
