@@ -18,6 +18,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource, Probl
 from airflow_provider_spark_operator.follow.annotate import annotate
 from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.owned import applications_of
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
 from airflow_provider_spark_operator.follow.standing import Standing, standing
@@ -98,7 +99,7 @@ async def submit(
     problem: KubeError | None = None
     backoff = Backoff()
     for _ in range(_ROUNDS):
-        own = await _applications_of(client, resource, body["metadata"]["namespace"], stamp)
+        own = await applications_of(client, resource, body["metadata"]["namespace"], stamp)
         try:
             adopted = await _adopt(client, resource, own, stamp)
             if adopted is not None:
@@ -185,19 +186,6 @@ async def _in_served_version(client: KubeClient, body: JsonObject) -> ResourceTy
     tell_substitution(wanted, chosen, logger)
     body["apiVersion"] = chosen.api_version
     return chosen
-
-
-async def _applications_of(
-    client: KubeClient, resource: ResourceType, namespace: str, stamp: TaskStamp
-) -> list[JsonObject]:
-    """This task's applications, the newest first."""
-    found = await client.list(resource, namespace, label_selector=stamp.selector)
-    return sorted(found.items, key=_age, reverse=True)
-
-
-def _age(document: JsonObject) -> tuple[str, str]:
-    metadata = document["metadata"]
-    return metadata.get("creationTimestamp", ""), metadata["name"]  # the name, so that ties are stable
 
 
 async def _adopt(

@@ -57,7 +57,7 @@ def submit(
 
 
 def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "ApplicationReference") -> None:
-    """Have the success count once: a task that is cleared later runs anew instead of finding it."""
+    """Have the end count once: a task that is cleared later runs anew instead of finding it."""
     from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
     from airflow_provider_spark_operator.kube.connection import open_client
     from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
@@ -69,4 +69,4 @@ def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "Applic
     try:
         loop.run(send())
     except (ConfigurationError, KubeError) as error:
-        logger.warning("the success is not marked as taken; the task, if cleared, would find it: %s", error)
+        logger.warning("the end is not marked as taken note of; a later try would find it: %s", error)

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     failure,
 )
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.links.spark_application import LinkTarget, own_ui
 from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -46,6 +47,11 @@ def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> AirflowE
         retry_delay=retry_delay,
         out_of_memory=event.out_of_memory,
     )
+
+
+def reference_of(event: ApplicationEvent) -> ApplicationReference:
+    """The application that the event tells of."""
+    return ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version))
 
 
 def xcoms_of(event: ApplicationEvent) -> dict[str, Any]:

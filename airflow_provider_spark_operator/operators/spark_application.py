@@ -13,10 +13,7 @@ from airflow.sdk.exceptions import (
     TaskDeferralTimeout,
 )
 
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationError,
-    SparkApplicationTimedOut,
-)
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
 from airflow_provider_spark_operator.links.spark_application import (
     DriverLogLink,
@@ -229,15 +226,16 @@ class SparkApplicationOperator(BaseOperator):
 
     def execute(self, context: "Context") -> str:
         """Submit, or take over, and wait; see the class."""
-        from airflow_provider_spark_operator.operators import requests, results
+        from airflow_provider_spark_operator.operators import earlier, requests, results
         from airflow_provider_spark_operator.triggers.loop import LoopThread
 
         deadline = datetime.now(UTC) + self.execution_timeout if self.execution_timeout else None
         document = self._document()
         engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
-            document = self._submitted(document, engagement, context)
             with LoopThread() as loop:
+                earlier.settle(loop, engagement, context, self.retry_policy, self.retries or 0)
+                document = self._submitted(document, engagement, context)
                 submission = requests.submit(loop, engagement, document)
                 if engagement.stop_requested:  # the signal came before there was anything to delete
                     self.on_kill()
@@ -368,7 +366,6 @@ class SparkApplicationOperator(BaseOperator):
 
     def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> str:
         """Make of the event the task's end: its XComs, and its name or an exception."""
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
         from airflow_provider_spark_operator.operators import requests, results
         from airflow_provider_spark_operator.triggers.event import EventKind
         from airflow_provider_spark_operator.triggers.loop import LoopThread
@@ -380,13 +377,14 @@ class SparkApplicationOperator(BaseOperator):
         if event.kind is EventKind.ENDED:
             self._push(context, **results.xcoms_of(event))
         error = results.error_of(event, restarting.backoff(document, event.failure_kind))
+        if error is None:
+            results.tell_assets(context, self.outlets, event)
+            self.log.info("%s", event.sentence)
+        if event.kind is EventKind.ENDED:
+            with LoopThread() as loop:
+                requests.acknowledge(loop, engagement, results.reference_of(event))
         if error is not None:
             raise error
-        results.tell_assets(context, self.outlets, event)
-        self.log.info("%s", event.sentence)
-        reference = ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version))
-        with LoopThread() as loop:
-            requests.acknowledge(loop, engagement, reference)
         return event.name
 
     def _timed_out(self, engagement: "Engagement", sentence: str) -> SparkApplicationTimedOut:

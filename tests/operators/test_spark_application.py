@@ -219,7 +219,7 @@ def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     assert operator().resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
-    assert "the success is not marked as taken" in caplog.text
+    assert "the end is not marked as taken note of" in caplog.text
 
 
 def test_a_trigger_that_failed_leaves_the_application_to_a_retry(cluster):
