@@ -1,0 +1,36 @@
+"""The page of the classes is that of the docstrings."""
+
+import re
+
+from airflow_provider_spark_operator.provider import get_provider_info
+from docs import list_classes
+
+PAGE = (list_classes.FOLDER / "reference.md").read_text(encoding="utf-8")
+
+
+def test_the_page_is_what_would_be_made():
+    assert list_classes.page() == PAGE, "run python docs/list_classes.py"
+
+
+def test_everything_that_the_provider_tells_airflow_of_is_on_the_page():
+    info = get_provider_info()
+    modules = [module for part in ("operators", "sensors", "triggers") for module in info[part][0]["python-modules"]]
+    assert [module for module in modules if f"`{module}`" not in PAGE] == []
+    links = [link.rpartition(".")[2] for link in info["extra-links"]]
+    assert [link for link in links if f"### {link}\n" not in PAGE] == []
+
+
+def test_every_parameter_of_the_page_has_a_meaning():
+    rows = re.findall(r"^\| `[^`]+` \|(?: [^|]*\|)* ?([^|]*) \|$", PAGE.replace("\\|", ""), re.MULTILINE)
+    assert len(rows) > 100
+    assert all(rows)
+
+
+def test_no_parameter_of_the_operator_is_missing():
+    import inspect
+
+    from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+    part = PAGE.split("### SparkApplicationOperator")[1].split("###")[0]
+    shown = set(re.findall(r"^\| `\*{0,2}(\w+)` \|", part, re.MULTILINE))
+    assert set(inspect.signature(SparkApplicationOperator.__init__).parameters) - {"self"} <= shown
