@@ -63,7 +63,7 @@ traces: $(stamp) ## Play the recorded scenarios of the Apache operator to the co
 	else echo "make traces: set TRACES to the folder of the trace harness, and KUBEBUILDER_ASSETS to one with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
 
 docs: $(stamp) ## Write the pages that are made from code and data
-	@for page in draw_states list_differences list_fields; do $(bin)/python docs/$$page.py; done
+	@for page in draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
 
 site: ## Build the documentation as a site, in .site
 	@[ -x .site-venv/bin/mkdocs ] || { $(PYTHON) -m venv .site-venv && .site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/site.txt; }
