@@ -49,6 +49,12 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--workers", type=_positive, metavar="N", help="resources looked at at the same time (default: 50)"
     )
     reconcile.add_argument(
+        "--leader-elect", action="store_true", help="stand by while another controller holds the lease"
+    )
+    reconcile.add_argument(
+        "--lease", metavar="NAME", help="the lease, in the current namespace (default: spark-operator-lease)"
+    )
+    reconcile.add_argument(
         "--webhook", metavar="NAME", help="answer the webhooks of this ValidatingWebhookConfiguration"
     )
     reconcile.add_argument(

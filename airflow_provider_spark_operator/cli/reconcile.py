@@ -3,8 +3,9 @@
 import argparse
 import asyncio
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from airflow_provider_spark_operator.cli.documents import STANDARD_INPUT
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.logs import configure_logs
@@ -12,11 +13,16 @@ from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
 from airflow_provider_spark_operator.cli.webhook import webhook
 from airflow_provider_spark_operator.follow.versions import require_version
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.election import Elector, electing, own_identity
 from airflow_provider_spark_operator.reconcile.health import serve_health
+from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, in_turn
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
+from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, following, mark_of
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -24,7 +30,7 @@ from airflow_provider_spark_operator.reconcile.scope import (
     SelectedNamespaces,
     describe,
 )
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, SettingsError, lease_of
 
 _WEBHOOK_PORT = 9443
 
@@ -39,34 +45,77 @@ def run(options: argparse.Namespace) -> ExitCode:
     """
     if options.webhook_port is not None and options.webhook is None:
         raise CommandError("--webhook-port: needs --webhook NAME, which says whose webhooks", ExitCode.INVALID)
+    mark = mark_of(options.config) if options.config else None
     settings = _settings(options)
-    scope = _scope(options)
     configure_logs(options.log_format)
-    return run_until_signalled(lambda: _reconcile(options, settings, scope))
+    # What the flags say is looked at before anything is asked of a cluster.
+    scope = _scope(options)
+    return run_until_signalled(lambda: _reconcile(options, settings, scope, mark))
 
 
-async def _reconcile(options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
+async def _reconcile(
+    options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None, mark: Mark | None
+) -> ExitCode:
     access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         client = await stack.enter_async_context(await open_client(access, observer=metrics.count_call))
         # Fields that an older definition drops, such as the counters of restarts, are what the controller goes by.
         await require_version(client, SPARK_APPLICATIONS)
-        scope = scope or settings.scope or NamedNamespaces((client.default_namespace,))
-        controller = Controller(client, scope, settings, metrics=metrics)
-        words = ["ready", f"namespaces={describe(scope)}", f"server={client.server}"]
-        if options.health_port is not None:
-            health = _health(options.health_port, controller)
-            words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
-        if options.metrics_port is not None:
-            page = serve_metrics(options.metrics_port, metrics)
-            words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
-        if options.webhook is not None:
-            port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
-            server = webhook(port, client, options.webhook)
-            words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
+        scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
+        words = ["ready", f"namespaces={describe(scopes.of(settings))}", f"server={client.server}"]
+        leadership = Leadership.undisputed()
+        if settings.election.is_wanted:
+            lease = lease_of(settings.election, client.default_namespace)
+            elector = Elector(client, lease, own_identity(), settings.election.terms)
+            leadership = await stack.enter_async_context(electing(elector))
+            words.append(f"lease={lease}")
+        # What is driven goes through a client of its own, which nobody who may not write gets past.
+        limiter = RequestLimiter(settings.requests)
+        gate = in_turn(limiter.gate, leadership.gate)
+        driving = await stack.enter_async_context(await open_client(access, observer=metrics.count_call, gate=gate))
+        controller = Controller(driving, scopes.of(settings), settings, metrics=metrics, leadership=leadership)
+
+        def apply(changed: ControllerSettings) -> None:
+            limiter.limit = changed.requests
+            controller.apply(changed, scopes.of(changed))
+
+        if options.config and options.config != STANDARD_INPUT:
+            file = SettingsFile(options.config, mark, settings, lambda: _settings_again(options), apply, metrics)
+            await stack.enter_async_context(following(file))
+        words += await _serve(options, stack, client, controller, metrics)
         await controller.run(lambda: print(*words, flush=True))
     return ExitCode.SUCCESS
+
+
+@dataclass(frozen=True)
+class _Scopes:
+    """What to watch: what the flags say; if they say nothing, the settings; if these neither, what is usual."""
+
+    flags: Scope | None
+    usual: Scope
+
+    def of(self, settings: ControllerSettings) -> Scope:
+        """What to watch with these settings."""
+        return self.flags or settings.scope or self.usual
+
+
+async def _serve(
+    options: argparse.Namespace, stack: AsyncExitStack, client: KubeClient, controller: Controller, metrics: Metrics
+) -> list[str]:
+    """Serve what the flags ask for; return what is to be told of it."""
+    words = []
+    if options.health_port is not None:
+        health = _health(options.health_port, controller)
+        words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
+    if options.metrics_port is not None:
+        page = serve_metrics(options.metrics_port, metrics)
+        words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
+    if options.webhook is not None:
+        port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
+        server = webhook(port, client, options.webhook)
+        words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
+    return words
 
 
 def _health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
@@ -84,8 +133,22 @@ async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int
 
 
 def _settings(options: argparse.Namespace) -> ControllerSettings:
+    """What the file says, and what the flags say instead."""
     settings = read_settings(options.config)
-    return replace(settings, workers=options.workers) if options.workers else settings
+    if options.workers:
+        settings = replace(settings, workers=options.workers)
+    if options.leader_elect:
+        settings = replace(settings, election=replace(settings.election, is_wanted=True))
+    if options.lease:
+        settings = replace(settings, election=replace(settings.election, is_wanted=True, lease_name=options.lease))
+    return settings
+
+
+def _settings_again(options: argparse.Namespace) -> ControllerSettings:
+    try:
+        return _settings(options)
+    except CommandError as error:
+        raise SettingsError(str(error)) from None
 
 
 def _scope(options: argparse.Namespace) -> Scope | None:

@@ -1,4 +1,4 @@
-"""The controller: an informer, and for each of our kinds a queue and workers around its reconciler."""
+"""The controller: caches that are kept filled, and for each of our kinds a queue and workers around its reconciler."""
 
 import asyncio
 import logging
@@ -10,15 +10,19 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.cache import ObjectKey
+from airflow_provider_spark_operator.reconcile.cache import ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.cluster_reconciler import ClusterReconciler
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
+from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
+from airflow_provider_spark_operator.reconcile.limits import LookLimiter
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
 from airflow_provider_spark_operator.reconcile.scope import Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+from airflow_provider_spark_operator.reconcile.watching import Watching
+from airflow_provider_spark_operator.reconcile.workers import Workers
 
 logger = logging.getLogger(__name__)
 
@@ -38,26 +42,60 @@ class _Line:
     Attributes:
         kind: the API's name of it.
         noun: what a resource of it is called in logs.
+        cache: all that is known of it.
         queue: the keys to look at.
+        limiter: holds back the keys that are looked at too often.
         reconcile: the look; returns when to look again.
-        workers: how many keys are looked at at the same time.
+        metrics: counts and times the looks.
     """
 
     kind: str
     noun: str
+    cache: ObjectCache
     queue: WorkQueue[ObjectKey]
+    limiter: LookLimiter
     reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]]
-    workers: int
+    metrics: Metrics
+
+    async def look_at(self, key: ObjectKey) -> None:
+        """Look at a resource, and see to it that it is looked at again when it has to be."""
+        if wait := self.limiter.wait(key):
+            self.queue.add_after(key, wait)
+            return
+        context = {self.noun: str(key)}
+        try:
+            with self.metrics.reconciling(self.kind):
+                again = await self.reconcile(key)
+        except NotYet as reason:
+            seconds = self.queue.retry(key)
+            logger.info("waits %.1f s: %s", seconds, reason, extra=context)
+        except NotLeading as error:
+            # The next leader looks at everything; should it be this one again, it does so too.
+            logger.info("left to another: %s", error, extra=context)
+        except KubeError as error:
+            wish = (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
+            seconds = self.queue.retry(key, at_least=wish)
+            logger.warning("again in %.1f s: %s", seconds, error, extra=context)
+        except Exception:
+            # A defect that one resource brings to light must not stop the others.
+            seconds = self.queue.retry(key)
+            logger.exception("failed, again in %.1f s", seconds, extra=context)
+        else:
+            self.queue.forget_failures(key)
+            if again is not None:
+                self.queue.add_after(key, again.total_seconds())
 
 
 class Controller:
-    """Drives everything of ours in scope; only one may run for the same operator name and namespaces.
+    """Drives everything of ours in scope, as long as it leads.
 
     Args:
-        client: stays open as long as `run` runs.
+        client: stays open as long as `run` runs. Its writes pass the gate of `leadership`, where there is one.
         scope: the namespaces.
-        settings: see `ControllerSettings`; its scope is not looked at.
+        settings: see `ControllerSettings`; what it says of scope, requests and election is not looked at.
         metrics: of this controller alone; made here where nobody reads them.
+        leadership: whether it is this one that drives; without it, no other may run for the same operator name and
+            namespaces.
         now: the clock, UTC.
     """
 
@@ -68,30 +106,54 @@ class Controller:
         settings: ControllerSettings,
         *,
         metrics: Metrics | None = None,
+        leadership: Leadership | None = None,
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
         caches = Caches.empty()
-        decisions = settings.decisions
-        self._metrics = metrics or Metrics()
-        self._metrics.watch_states(caches.applications.documents, caches.clusters.documents)
-        self._recorder = EventRecorder(client, decisions.operator_name)
-        reconciler = Reconciler(client, caches, decisions, self._recorder, self._metrics, now)
-        clusters = ClusterReconciler(
-            client, caches.clusters, decisions.operator_name, self._recorder, self._metrics, now
-        )
+        name = settings.decisions.operator_name
+        self._leadership = leadership or Leadership.undisputed()
+        metrics = metrics or Metrics()
+        metrics.watch_states(caches.applications.documents, caches.clusters.documents)
+        metrics.watch_leadership(self._leadership)
+        self._recorder = EventRecorder(client, name)
+        self._reconciler = Reconciler(client, caches, settings.decisions, self._recorder, metrics, now)
+        clusters = ClusterReconciler(client, caches.clusters, name, self._recorder, metrics, now)
         self._lines = (
-            _Line(SPARK_APPLICATIONS.kind, "application", _queue(settings), reconciler.reconcile, settings.workers),
-            _Line(SPARK_CLUSTERS.kind, "cluster", _queue(settings), clusters.reconcile, _CLUSTER_WORKERS),
+            _line(
+                SPARK_APPLICATIONS.kind,
+                "application",
+                caches.applications,
+                self._reconciler.reconcile,
+                settings,
+                metrics,
+            ),
+            _line(SPARK_CLUSTERS.kind, "cluster", caches.clusters, clusters.reconcile, settings, metrics),
         )
-        for line in self._lines:
-            self._metrics.watch_queue(line.kind, line.queue)
-        notify, notify_cluster = (line.queue.add for line in self._lines)
-        self._informer = Informer(client, scope, decisions.operator_name, caches, notify, notify_cluster)
+        applications, others = self._lines
+        self._workers = Workers(applications.queue, applications.look_at, settings.workers)
+        self._all_workers = (self._workers, Workers(others.queue, others.look_at, _CLUSTER_WORKERS))
+        notify, notify_cluster = applications.queue.add, others.queue.add
+        self._watching = Watching(
+            caches,
+            scope,
+            lambda wanted, persistent: Informer(
+                client, wanted, name, caches, notify, notify_cluster, persistent=persistent
+            ),
+        )
 
     @property
     def is_ready(self) -> bool:
-        """Whether the caches are filled and the workers work."""
-        return self._informer.is_synced
+        """Whether the caches are filled: it works, or could at once if it led."""
+        return self._watching.is_synced
+
+    def apply(self, settings: ControllerSettings, scope: Scope) -> None:
+        """Go on with other settings, but for the operator's name, and in another scope; nothing is broken off."""
+        self._reconciler.settings = settings.decisions
+        for line in self._lines:
+            line.queue.first_retry = settings.first_retry
+            line.limiter.limit = settings.looks
+        self._workers.resize(settings.workers)
+        self._watching.rescope(scope)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Work until cancelled; `ready` is called once, when everything in scope is known.
@@ -101,12 +163,10 @@ class Controller:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._informer.run())
+                group.create_task(self._watching.run())
                 group.create_task(self._recorder.run())
-                await self._informer.wait_until_synced()
-                for line in self._lines:
-                    for _ in range(line.workers):
-                        group.create_task(_work(line, self._metrics))
+                await self._watching.wait_until_synced()
+                group.create_task(self._drive())
                 ready()
         except BaseExceptionGroup as failures:
             raise _first(failures) from None
@@ -114,40 +174,31 @@ class Controller:
             for line in self._lines:
                 line.queue.close()
 
-
-async def _work(line: _Line, metrics: Metrics) -> None:
-    while True:
-        key = await line.queue.get()
-        try:
-            await _look_at(line, key, metrics)
-        finally:
-            line.queue.done(key)
-
-
-async def _look_at(line: _Line, key: ObjectKey, metrics: Metrics) -> None:
-    context = {line.noun: str(key)}
-    try:
-        with metrics.reconciling(line.kind):
-            again = await line.reconcile(key)
-    except NotYet as reason:
-        seconds = line.queue.retry(key)
-        logger.info("waits %.1f s: %s", seconds, reason, extra=context)
-    except KubeError as error:
-        wish = (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
-        seconds = line.queue.retry(key, at_least=wish)
-        logger.warning("again in %.1f s: %s", seconds, error, extra=context)
-    except Exception:
-        # A defect that one resource brings to light must not stop the others.
-        seconds = line.queue.retry(key)
-        logger.exception("failed, again in %.1f s", seconds, extra=context)
-    else:
-        line.queue.forget_failures(key)
-        if again is not None:
-            line.queue.add_after(key, again.total_seconds())
+    async def _drive(self) -> None:
+        while True:
+            await self._leadership.gained()
+            # Whoever led before may have left anything undone.
+            for line in self._lines:
+                for key in line.cache:
+                    line.queue.add(key)
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(workers.run()) for workers in self._all_workers]
+                await self._leadership.lost()
+                for task in tasks:
+                    task.cancel()
 
 
-def _queue(settings: ControllerSettings) -> WorkQueue[ObjectKey]:
-    return WorkQueue(first_retry=settings.first_retry)
+def _line(
+    kind: str,
+    noun: str,
+    cache: ObjectCache,
+    reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]],
+    settings: ControllerSettings,
+    metrics: Metrics,
+) -> _Line:
+    queue = WorkQueue[ObjectKey](first_retry=settings.first_retry)
+    metrics.watch_queue(kind, queue)
+    return _Line(kind, noun, cache, queue, LookLimiter(settings.looks), reconcile, metrics)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -111,9 +111,9 @@ class Elector:
             self._known = None
             return 0.0 if self.leadership.holds else self._terms.retry
         except TimeoutError:
-            logger.warning("lease %s: the API did not answer within %.1f s", self._lease, patience)
+            self._tell(f"lease {self._lease}: the API did not answer in time", logging.WARNING)
         except KubeError as error:
-            logger.warning("lease %s: %s", self._lease, error)
+            self._tell(f"lease {self._lease}: {error}", logging.WARNING)
         except Exception:
             # Without the election nobody would lead any more.
             logger.exception("lease %s cannot be looked after", self._lease)
@@ -156,17 +156,17 @@ class Elector:
     def _lead(self, deadline: float) -> None:
         if deadline <= self._clock():
             return
-        if not self.leadership.holds:
-            self._tell(f"leads: holds lease {self._lease} as {self._identity}")
+        self._tell(f"leads: holds lease {self._lease} as {self._identity}")
         self.leadership.extend(deadline)
 
     def _step_down(self, reason: str) -> None:
         self.leadership.end()
         self._tell(f"stands by: {reason}")
 
-    def _tell(self, news: str) -> None:
+    def _tell(self, news: str, level: int = logging.INFO) -> None:
+        """Log what is other than it was at the last look."""
         if news != self._told:
-            logger.info(news)
+            logger.log(level, news)
         self._told = news
 
 

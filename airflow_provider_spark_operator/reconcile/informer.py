@@ -55,6 +55,8 @@ class Informer:
         caches: what is filled.
         notify: called with the key of every application that a change may concern.
         notify_cluster: the same for clusters.
+        persistent: whether a namespace that cannot be listed at first is tried again later, like those that come to
+            a selector's, and not an error.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class Informer:
         caches: Caches,
         notify: Callable[[ObjectKey], None],
         notify_cluster: Callable[[ObjectKey], None],
+        *,
+        persistent: bool = False,
     ) -> None:
         self._client = client
         self._scope = scope
@@ -72,6 +76,7 @@ class Informer:
         self._caches = caches
         self._notify = notify
         self._notify_cluster = notify_cluster
+        self._persistent = persistent
         self._synced = asyncio.Event()
 
     @property
@@ -100,8 +105,9 @@ class Informer:
     async def _watch_all(self, namespaces: tuple[str | None, ...]) -> None:
         async with asyncio.TaskGroup() as group:
             filled = [asyncio.Event() for _ in namespaces]
+            watch = self._watch_persistently if self._persistent else self._watch_namespace
             for namespace, event in zip(namespaces, filled, strict=True):
-                group.create_task(self._watch_namespace(namespace, event))
+                group.create_task(watch(namespace, event))
             for event in filled:
                 await event.wait()
             self._synced.set()
@@ -129,7 +135,7 @@ class Informer:
         self._caches.pods.forget_namespace(namespace)
         self._caches.clusters.forget_namespace(namespace)
 
-    async def _watch_persistently(self, namespace: str, filled: asyncio.Event) -> None:
+    async def _watch_persistently(self, namespace: str | None, filled: asyncio.Event) -> None:
         # One selected namespace that we may not look into must not stop the others.
         while True:
             try:

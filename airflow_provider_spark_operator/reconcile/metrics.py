@@ -28,6 +28,7 @@ from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.serving import serving
 
@@ -38,6 +39,10 @@ WAITING: Final = "waiting"
 """Result of a look that found that something has to end first."""
 FAILED: Final = "failed"
 """Result of a look that ended in an error and is repeated."""
+APPLIED: Final = "applied"
+"""Result of a change of the settings file that is in force."""
+REFUSED: Final = "refused"
+"""Result of a change of the settings file that cannot be used: what was before is in force."""
 DEFECT: Final = "Defect"
 """Reason of an error that is none of the API's."""
 CANCELLED: Final = "Cancelled"
@@ -82,6 +87,9 @@ class Metrics:
             "verb",
             "resource",
         )
+        self._settings = self._counter(
+            "settings_changes", "Changes of the settings file, by what came of them.", "result"
+        )
         self._attempts = self._counter("attempts", "Attempts of applications that have ended, by outcome.", "outcome")
         self._restarts = self._counter("restarts", "Attempts that were scheduled because the one before had ended.")
         self._driver_seconds = self._histogram(
@@ -104,6 +112,11 @@ class Metrics:
             ("clusters", "Known clusters, by state.", ClusterState, clusters),
         ):
             self._registry.register(_StateCount(PREFIX + name, meaning, tuple(map(str, states)), documents))
+
+    def watch_leadership(self, leadership: Leadership) -> None:
+        """Have it looked at whether this controller leads when the metrics are asked for; once for all."""
+        gauge = self._gauge("leader", "Whether this controller drives resources (1) or stands by (0).")
+        gauge.set_function(lambda: float(leadership.holds))
 
     @contextmanager
     def reconciling(self, kind: str) -> Iterator[None]:
@@ -131,6 +144,10 @@ class Metrics:
         resource = call.rbac_resource
         self._requests.labels(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
         self._request_seconds.labels(call.verb, resource).observe(seconds)
+
+    def count_settings(self, result: str) -> None:
+        """Count a change of the settings file, APPLIED or REFUSED."""
+        self._settings.labels(result).inc()
 
     def count_transition(self, application: SparkApplication, status: ApplicationStatus) -> None:
         """Count what it means that `status` was written for `application`, which shows the status before."""

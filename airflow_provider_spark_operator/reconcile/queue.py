@@ -19,7 +19,8 @@ class WorkQueue(Generic[Key]):
     change is lost and no two workers ever meet in one resource. All methods belong to one event loop.
 
     Args:
-        first_retry: seconds before the first repetition of a failed key; each further failure doubles it.
+        first_retry: seconds before the first repetition of a failed key; each further failure doubles it. May be
+            changed at any time.
         longest_retry: the limit of that doubling, in seconds.
         clock: seconds that never run backwards, for the age of what waits.
     """
@@ -31,7 +32,7 @@ class WorkQueue(Generic[Key]):
         longest_retry: float = _LONGEST_RETRY_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._first_retry = first_retry
+        self.first_retry = first_retry
         self._longest_retry = longest_retry
         self._clock = clock
         # Each with the time since when it could have been taken, so that the first has waited longest.
@@ -83,7 +84,7 @@ class WorkQueue(Generic[Key]):
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         # The exponent is bounded before the power is taken: a key may fail for weeks.
-        delay = max(at_least, min(self._first_retry * 2.0 ** min(failures, 32), self._longest_retry))
+        delay = max(at_least, min(self.first_retry * 2.0 ** min(failures, 32), self._longest_retry))
         self.add_after(key, delay)
         return delay
 

@@ -90,7 +90,7 @@ class Reconciler:
     Args:
         client: the way to the API.
         caches: what the watches have shown; the answers to writes are added.
-        settings: what decisions depend on.
+        settings: what decisions depend on; may be changed at any time, but for the operator's name.
         recorder: takes what is worth telling the user.
         metrics: counts what comes of it.
         now: the clock, UTC.
@@ -107,7 +107,7 @@ class Reconciler:
     ) -> None:
         self._client = client
         self._caches = caches
-        self._settings = settings
+        self.settings = settings
         self._recorder = recorder
         self._metrics = metrics
         self._now = now
@@ -147,7 +147,7 @@ class Reconciler:
         return observe(current.application, self._caches.pods.belonging_to(key_of(current.resource)))
 
     def _decide(self, current: _Pass, observed: Observed) -> Decision:
-        return decide(current.application, observed, self._settings, self._now())
+        return decide(current.application, observed, self.settings, self._now())
 
     async def _act(self, current: _Pass, decision: Decision) -> timedelta | None:
         observed = self._observe(current)
@@ -171,7 +171,7 @@ class Reconciler:
             case DeleteDriver(attempt_id, force):
                 await self._delete_driver(attempt_id, force, current)
             case DeleteAttemptResources(attempt_id):
-                name = self._settings.operator_name
+                name = self.settings.operator_name
                 await delete_attempt(self._client, current.application, attempt_id, name)
             case DeleteApplication():
                 await self._delete_application(current)
@@ -192,7 +192,7 @@ class Reconciler:
         return driver_of(application, attempt_id, await self._list_drivers(application))
 
     async def _list_drivers(self, application: SparkApplication) -> list[JsonObject]:
-        selector = driver_selector(self._settings.operator_name, application.name)
+        selector = driver_selector(self.settings.operator_name, application.name)
         listed = await self._client.list(PODS, application.namespace, label_selector=selector)
         for pod in listed.items:
             self._caches.pods.put_answer(pod)
@@ -206,7 +206,7 @@ class Reconciler:
                 raise _Outdated
         drivers = await self._list_drivers(current.application)
         creation = await create_attempt(
-            self._client, current.application, attempt_id, self._settings.operator_name, drivers
+            self._client, current.application, attempt_id, self.settings.operator_name, drivers
         )
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
@@ -304,7 +304,7 @@ class Reconciler:
             return
         # A creation that broke off before it came into the status may have left a driver, which runs.
         key, uid = key_of(resource), resource["metadata"]["uid"]
-        selector = driver_selector(self._settings.operator_name, key.name)
+        selector = driver_selector(self.settings.operator_name, key.name)
         drivers = await self._client.list(PODS, key.namespace, label_selector=selector)
         if not any(uid in owner_uids(driver) for driver in drivers.items):
             await self._applications.patch(resource, patch, subresource="status")

@@ -35,3 +35,14 @@ def describe(scope: Scope) -> str:
             return f"selector:{selector}"
         case EveryNamespace():
             return "*"
+
+
+def is_covered(scope: Scope, namespace: str) -> bool:
+    """Whether a namespace is certain to be watched; of those that a selector finds, only the API knows."""
+    match scope:
+        case NamedNamespaces(names):
+            return namespace in names
+        case SelectedNamespaces():
+            return False
+        case EveryNamespace():
+            return True

@@ -1,26 +1,67 @@
 """The controller's settings: our own YAML, or the Apache operator's properties, one table for both."""
 
-import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import yaml
 
 from airflow_provider_spark_operator.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
+from airflow_provider_spark_operator.reconcile.limits import LookLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.properties import parse_properties
-from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
+from airflow_provider_spark_operator.reconcile.scope import Scope
+from airflow_provider_spark_operator.reconcile.setting_values import (
+    SettingValue,
+    read_count,
+    read_flag,
+    read_lease,
+    read_namespaces,
+    read_number,
+    read_positive,
+    read_seconds,
+    read_text,
+    read_workers,
+)
 
 PROPERTY_PREFIX = "spark.kubernetes.operator."
 DEFAULT_WORKERS = 50
 
-SettingValue: TypeAlias = str | bool | timedelta | float | int | Scope
-
 
 class SettingsError(Exception):
     """A settings file that cannot be used; str() is one sentence that names the key."""
+
+
+@dataclass(frozen=True)
+class ElectionSettings:
+    """Whether and how one of several controllers is elected.
+
+    Attributes:
+        is_wanted: without it, this one is believed to be alone.
+        lease_name: the Lease that all of them know.
+        lease_namespace: where it is; None for the namespace that the controller runs in.
+        terms: how it is held.
+    """
+
+    is_wanted: bool = False
+    lease_name: str = DEFAULT_LEASE
+    lease_namespace: str | None = None
+    terms: LeaseTerms = field(default_factory=LeaseTerms)
+
+
+@dataclass(frozen=True)
+class RivalSettings:
+    """How to live with other controllers.
+
+    Attributes:
+        take_over: drive also what another controller drives.
+        lease: by which those are known to live that do not name one themselves, as the Apache operator.
+    """
+
+    take_over: bool = False
+    lease: LeaseReference | None = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +73,10 @@ class ControllerSettings:
         workers: how many resources are looked at at the same time.
         scope: the namespaces to watch; None where the file does not say.
         first_retry: seconds before a failed look at a resource is repeated for the first time.
+        looks: how often one resource is looked at.
+        requests: how often the API is asked.
+        election: who leads among several.
+        rivals: what if others drive the same resources.
         ignored: keys of the file that mean something to the Apache operator but nothing here.
     """
 
@@ -39,106 +84,86 @@ class ControllerSettings:
     workers: int = DEFAULT_WORKERS
     scope: Scope | None = None
     first_retry: float = 0.5
+    looks: LookLimit = field(default_factory=LookLimit)
+    requests: RequestLimit = field(default_factory=RequestLimit)
+    election: ElectionSettings = field(default_factory=ElectionSettings)
+    rivals: RivalSettings = field(default_factory=RivalSettings)
     ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """One setting: its name in our YAML, its key in the Apache operator's properties, how it is read."""
+    """One setting.
 
+    Attributes:
+        part: the part of the settings that it belongs to: a field of ControllerSettings; empty for these themselves.
+        field_name: its name there.
+        yaml_key: its name in our YAML.
+        property_key: its key in the Apache operator's properties, which may know nothing of the kind.
+        read: from what the file says to its value.
+        is_fixed: whether only a restart changes it.
+    """
+
+    part: str
     field_name: str
     yaml_key: str
-    property_key: str
+    property_key: str | None
     read: Callable[[object], SettingValue]
+    is_fixed: bool = False
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a non-empty text is wanted")
-    return value.strip()
-
-
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    words = {"true": True, "false": False}
-    if isinstance(value, str) and value.strip().lower() in words:
-        return words[value.strip().lower()]
-    raise ValueError("true or false is wanted")
-
-
-def _number(value: object) -> float:
-    try:
-        number = math.nan if isinstance(value, bool) else float(str(value).strip())
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError("a number is wanted")
-    return number
-
-
-def _seconds(value: object) -> timedelta:
-    try:
-        return timedelta(seconds=max(_number(value), 0.0))
-    except OverflowError:
-        raise ValueError("a number of seconds below 86400000000000 is wanted") from None
-
-
-def _retry_seconds(value: object) -> float:
-    seconds = _number(value)
-    if seconds <= 0:
-        raise ValueError("a number of seconds above 0 is wanted")
-    return seconds
-
-
-def _workers(value: object) -> int:
-    number = _number(value)
-    if number != int(number):
-        raise ValueError("a whole number is wanted")
-    # The Apache operator has 0 and below for "no limit"; each of our workers is only a waiting task.
-    return int(number) if number > 0 else 1000
-
-
-def _namespaces(value: object) -> Scope:
-    names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("a list of namespaces is wanted, or *")
-    stripped = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    if not stripped:
-        raise ValueError("at least one namespace is wanted, or *")
-    return EveryNamespace() if "*" in stripped else NamedNamespaces(stripped)
-
-
-_DECISION_SETTINGS = (
-    _Setting("operator_name", "operatorName", "name", _text),
-    _Setting("reconcile_interval", "reconcileIntervalSeconds", "reconciler.intervalSeconds", _seconds),
+_LOOP, _LEADER = "reconciler.", "leaderElection."
+_SETTINGS = (
+    _Setting("decisions", "operator_name", "operatorName", "name", read_text, is_fixed=True),
+    _Setting("decisions", "reconcile_interval", "reconcileIntervalSeconds", f"{_LOOP}intervalSeconds", read_seconds),
     _Setting(
+        "decisions",
         "missing_driver_grace_period",
         "missingDriverGracePeriodSeconds",
-        "reconciler.missingDriverGracePeriodSeconds",
-        _seconds,
+        f"{_LOOP}missingDriverGracePeriodSeconds",
+        read_seconds,
     ),
     _Setting(
+        "decisions",
         "missing_driver_requeue_interval",
         "missingDriverRequeueIntervalSeconds",
-        "reconciler.missingDriverRequeueIntervalSeconds",
-        _seconds,
+        f"{_LOOP}missingDriverRequeueIntervalSeconds",
+        read_seconds,
     ),
     _Setting(
+        "decisions",
         "trim_state_transition_history",
         "trimStateTransitionHistory",
-        "reconciler.trimStateTransitionHistoryEnabled",
-        _flag,
+        f"{_LOOP}trimStateTransitionHistoryEnabled",
+        read_flag,
     ),
+    _Setting("", "workers", "workers", f"{_LOOP}parallelism", read_workers),
+    _Setting("", "scope", "watchedNamespaces", "watchedNamespaces", read_namespaces),
+    _Setting("", "first_retry", "firstRetrySeconds", f"{_LOOP}retry.initialIntervalSeconds", read_positive),
+    _Setting("looks", "count", "looksPerPeriod", f"{_LOOP}rateLimiter.maxLoopForPeriod", read_count),
+    _Setting("looks", "period", "lookPeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive),
+    _Setting("requests", "per_second", "apiRequestsPerSecond", None, read_number),
+    _Setting("requests", "burst", "apiRequestBurst", None, read_count),
+    _Setting("election", "is_wanted", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),
+    _Setting("election", "lease_name", "leaseName", f"{_LEADER}leaseName", read_text, is_fixed=True),
+    _Setting("election", "lease_namespace", "leaseNamespace", "namespace", read_text, is_fixed=True),
+    _Setting(
+        "terms", "duration", "leaseDurationSeconds", f"{_LEADER}leaseDurationSeconds", read_positive, is_fixed=True
+    ),
+    _Setting(
+        "terms",
+        "renew_deadline",
+        "leaseRenewDeadlineSeconds",
+        f"{_LEADER}renewDeadlineSeconds",
+        read_positive,
+        is_fixed=True,
+    ),
+    _Setting("terms", "retry", "leaseRetrySeconds", f"{_LEADER}retryPeriodSeconds", read_positive, is_fixed=True),
+    _Setting("rivals", "take_over", "takeOver", None, read_flag),
+    _Setting("rivals", "lease", "otherControllerLease", None, read_lease),
 )
-_CONTROLLER_SETTINGS = (
-    _Setting("workers", "workers", "reconciler.parallelism", _workers),
-    _Setting("scope", "watchedNamespaces", "watchedNamespaces", _namespaces),
-    _Setting("first_retry", "firstRetrySeconds", "reconciler.retry.initialIntervalSeconds", _retry_seconds),
-)
-_SETTINGS = _DECISION_SETTINGS + _CONTROLLER_SETTINGS
 SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
-"""Our YAML's key of every setting, with the Apache operator's (less its prefix)."""
+"""Our YAML's key of every setting, with the Apache operator's (less its prefix), None where it has none."""
 
 
 def settings_from_yaml(text: str) -> ControllerSettings:
@@ -169,21 +194,62 @@ def settings_from_properties(text: str) -> ControllerSettings:
         SettingsError: a value that does not fit its key, where the Apache operator would take its default.
     """
     entries = parse_properties(text)
-    known = {PROPERTY_PREFIX + setting.property_key: setting for setting in _SETTINGS}
+    known = {PROPERTY_PREFIX + setting.property_key: setting for setting in _SETTINGS if setting.property_key}
     ignored = tuple(key for key in entries if key.startswith(PROPERTY_PREFIX) and key not in known)
     values = {known[key]: value for key, value in entries.items() if key in known}
-    return _settings(values, lambda setting: PROPERTY_PREFIX + setting.property_key, ignored)
+    return _settings(values, lambda setting: f"{PROPERTY_PREFIX}{setting.property_key}", ignored)
+
+
+def lease_of(election: ElectionSettings, namespace: str) -> LeaseReference:
+    """The Lease for a controller that runs in `namespace`."""
+    return LeaseReference(election.lease_namespace or namespace, election.lease_name)
+
+
+def differences(one: ControllerSettings, other: ControllerSettings, *, fixed: bool) -> tuple[str, ...]:
+    """The keys of our YAML of those settings in which the two differ.
+
+    Args:
+        one: settings.
+        other: others.
+        fixed: of those that only a restart changes, or of those that can be changed at any time.
+    """
+    return tuple(
+        setting.yaml_key
+        for setting in _SETTINGS
+        if setting.is_fixed is fixed and _value(one, setting) != _value(other, setting)
+    )
+
+
+def with_fixed_of(fixed: ControllerSettings, other: ControllerSettings) -> ControllerSettings:
+    """The `other` settings, but for those that only a restart changes: these are of `fixed`."""
+    decisions = replace(other.decisions, operator_name=fixed.decisions.operator_name)
+    return replace(other, decisions=decisions, election=fixed.election)
+
+
+def _value(settings: ControllerSettings, setting: _Setting) -> object:
+    part = settings.election.terms if setting.part == "terms" else getattr(settings, setting.part, settings)
+    return getattr(part, setting.field_name)
 
 
 def _settings(
     values: Mapping[_Setting, object], key: Callable[[_Setting], str], ignored: tuple[str, ...]
 ) -> ControllerSettings:
-    read: dict[_Setting, SettingValue] = {}
+    read: dict[str, dict[str, Any]] = defaultdict(dict)
     for setting, value in values.items():
         try:
-            read[setting] = setting.read(value)
+            read[setting.part][setting.field_name] = setting.read(value)
         except ValueError as error:
             raise SettingsError(f"{key(setting)}: {error}, not {value!r}") from None
-    decisions = {setting.field_name: read[setting] for setting in _DECISION_SETTINGS if setting in read}
-    others = {setting.field_name: read[setting] for setting in _CONTROLLER_SETTINGS if setting in read}
-    return ControllerSettings(decisions=Settings(**decisions), ignored=ignored, **others)  # type: ignore[arg-type]
+    try:
+        terms = LeaseTerms(**read["terms"])
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    return ControllerSettings(
+        decisions=Settings(**read["decisions"]),
+        looks=LookLimit(**read["looks"]),
+        requests=RequestLimit(**read["requests"]),
+        election=ElectionSettings(**read["election"], terms=terms),
+        rivals=RivalSettings(**read["rivals"]),
+        ignored=ignored,
+        **read[""],
+    )

@@ -10,7 +10,8 @@ import pytest
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES
+from airflow_provider_spark_operator.reconcile.lease import tenure_of
 from tests.cli.process import ended, line_of, running
 from tests.definitions import definitions_serving
 from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, serving
@@ -74,6 +75,52 @@ async def test_definitions_that_it_cannot_work_with_are_told_in_one_sentence(
     assert (exit_code, out) == (ExitCode.API_FAILED, "")
     assert log.startswith(f"spark-operator: error: {client.server} {problem}: install the CustomResourceDefinitions ")
     assert log.count("\n") == 1
+
+
+async def test_one_of_two_drives_and_the_other_goes_on_when_it_ends(tmp_path: Path) -> None:
+    async with (
+        serving() as kubeconfig,
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
+    ):
+        await furnish(client)
+        stage = Stage(client, NAMESPACE)
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps(kubeconfig))
+        words = ("reconcile", "--kubeconfig", str(path), "--lease", "ours", "--health-port", "0")
+        async with running(*words, home=tmp_path) as first:
+            assert f" lease={NAMESPACE}/ours " in await line_of(first, "ready ")
+            await stage.submit(application())
+            await stage.until_state(ApplicationState.DRIVER_REQUESTED)
+            async with running(*words, home=tmp_path) as second:
+                ready = await line_of(second, "ready ")
+                port = dict(word.split("=", 1) for word in ready.split()[1:])["health-port"]
+                assert (await fetch(port, "/readyz"))[0] == 200
+                first.send_signal(signal.SIGTERM)
+                exit_code, _, log = await ended(first)
+                assert (exit_code, log.splitlines()[-1].endswith("lease jobs/ours released")) == (0, True), log
+                await stage.submit(application("later"))
+                await stage.until_state(ApplicationState.DRIVER_REQUESTED, name="later")
+                second.send_signal(signal.SIGTERM)
+                assert (await ended(second))[0] == 0
+        assert tenure_of(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
+
+
+async def test_a_settings_file_that_changes_needs_no_restart(tmp_path: Path) -> None:
+    async with (
+        serving() as kubeconfig,
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
+    ):
+        await furnish(client)
+        await client.create(NAMESPACES, {"metadata": {"name": "more"}}, None)
+        path, config = tmp_path / "kubeconfig", tmp_path / "controller.properties"
+        path.write_text(json.dumps(kubeconfig))
+        config.write_text("spark.kubernetes.operator.watchedNamespaces=jobs\n")
+        async with running("reconcile", "--kubeconfig", str(path), "--config", str(config), home=tmp_path) as process:
+            await line_of(process, "ready namespaces=jobs ")
+            config.write_text("spark.kubernetes.operator.watchedNamespaces=jobs,more\n")
+            stage = Stage(client, "more")
+            await stage.submit(application())
+            await stage.until_state(ApplicationState.DRIVER_REQUESTED)
 
 
 @pytest.mark.parametrize("flag", ["--health-port", "--metrics-port"])

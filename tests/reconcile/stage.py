@@ -32,6 +32,7 @@ from airflow_provider_spark_operator.local.api.status import ApiStatusError
 from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.metrics import PREFIX, Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
@@ -234,10 +235,18 @@ async def controlling(
     settings: ControllerSettings = QUICK,
     scope: Scope | None = None,
     metrics: Metrics | None = None,
+    leadership: Leadership | None = None,
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """A controller beside the body, which is entered when it is ready (or has died)."""
+    scope = scope or NamedNamespaces((namespace,))
+    async with running(Controller(client, scope, settings, metrics=metrics, leadership=leadership)) as task:
+        yield task
+
+
+@asynccontextmanager
+async def running(controller: Controller) -> AsyncIterator["asyncio.Task[None]"]:
+    """A controller of the test's own making beside the body, which is entered when it is ready (or has died)."""
     ready = asyncio.Event()
-    controller = Controller(client, scope or NamedNamespaces((namespace,)), settings, metrics=metrics)
     task = asyncio.create_task(controller.run(ready.set))
     waiting = asyncio.create_task(ready.wait())
     try:

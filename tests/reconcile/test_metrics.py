@@ -13,7 +13,8 @@ from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATI
 from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
-from airflow_provider_spark_operator.reconcile.metrics import PREFIX, Metrics, serve_metrics
+from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.metrics import APPLIED, PREFIX, Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from tests.builders import NOW, application, seconds, status_at, status_in
 from tests.reconcile import stage as stages
@@ -241,9 +242,11 @@ def busy() -> Metrics:
     metrics = Metrics()
     metrics.watch_queue(KIND, WorkQueue())
     metrics.watch_states(list, list)
+    metrics.watch_leadership(Leadership.undisputed())
     with pytest.raises(KeyError):
         look(metrics, KeyError("x"))
     metrics.count_call(CREATE_POD, 201, 0.1)
+    metrics.count_settings(APPLIED)
     metrics.count_transition(application(), status_at(State.SCHEDULING_FAILURE))
     return metrics
 

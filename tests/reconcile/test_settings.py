@@ -3,6 +3,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
+from airflow_provider_spark_operator.reconcile.limits import LookLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -11,9 +13,13 @@ from airflow_provider_spark_operator.reconcile.scope import (
 )
 from airflow_provider_spark_operator.reconcile.settings import (
     ControllerSettings,
+    ElectionSettings,
+    RivalSettings,
     SettingsError,
+    differences,
     settings_from_properties,
     settings_from_yaml,
+    with_fixed_of,
 )
 
 EXPECTED = ControllerSettings(
@@ -27,7 +33,20 @@ EXPECTED = ControllerSettings(
     workers=7,
     scope=NamedNamespaces(("a", "b")),
     first_retry=1.5,
+    looks=LookLimit(count=4, period=20.0),
+    election=ElectionSettings(
+        is_wanted=True,
+        lease_name="lease",
+        lease_namespace="operators",
+        terms=LeaseTerms(duration=180, renew_deadline=120, retry=5),
+    ),
 )
+ONLY_OURS = """
+apiRequestsPerSecond: 20
+apiRequestBurst: 40
+takeOver: true
+otherControllerLease: operators/spark-operator-lease
+"""
 
 
 def test_our_yaml_sets_everything() -> None:
@@ -41,9 +60,23 @@ def test_our_yaml_sets_everything() -> None:
         workers: 7
         watchedNamespaces: [a, b, a]
         firstRetrySeconds: 1.5
+        looksPerPeriod: 4
+        lookPeriodSeconds: 20
+        leaderElection: true
+        leaseName: lease
+        leaseNamespace: operators
+        leaseDurationSeconds: 180
+        leaseRenewDeadlineSeconds: 120
+        leaseRetrySeconds: 5
         """)
         == EXPECTED
     )
+
+
+def test_our_yaml_has_settings_that_the_apache_operator_has_not() -> None:
+    settings = settings_from_yaml(ONLY_OURS)
+    assert settings.requests == RequestLimit(per_second=20, burst=40)
+    assert settings.rivals == RivalSettings(take_over=True, lease=LeaseReference("operators", "spark-operator-lease"))
 
 
 def test_the_apache_operators_properties_set_everything() -> None:
@@ -57,6 +90,14 @@ def test_the_apache_operators_properties_set_everything() -> None:
         spark.kubernetes.operator.reconciler.parallelism=7
         spark.kubernetes.operator.watchedNamespaces=a, b
         spark.kubernetes.operator.reconciler.retry.initialIntervalSeconds=1.5
+        spark.kubernetes.operator.reconciler.rateLimiter.maxLoopForPeriod=4
+        spark.kubernetes.operator.reconciler.rateLimiter.refreshPeriodSeconds=20
+        spark.kubernetes.operator.namespace=operators
+        spark.kubernetes.operator.leaderElection.enabled=true
+        spark.kubernetes.operator.leaderElection.leaseName=lease
+        spark.kubernetes.operator.leaderElection.leaseDurationSeconds=180
+        spark.kubernetes.operator.leaderElection.renewDeadlineSeconds=120
+        spark.kubernetes.operator.leaderElection.retryPeriodSeconds=5
         spark.driver.memory=1g
         """)
         == EXPECTED
@@ -86,7 +127,11 @@ def test_keys_without_a_meaning_here_are_reported() -> None:
         pytest.param("watchedNamespaces: [1]", "watchedNamespaces: a list of namespaces", id="a number"),
         pytest.param("firstRetrySeconds: 0", "firstRetrySeconds: a number of seconds above 0", id="zero"),
         pytest.param("reconcileIntervalSeconds: 1e300", "reconcileIntervalSeconds: a number of", id="absurd"),
-        pytest.param("worker: 1", "worker: unknown setting; known are firstRetrySeconds,", id="unknown key"),
+        pytest.param("looksPerPeriod: 1.5", "looksPerPeriod: a whole number is wanted, not 1.5", id="part of a look"),
+        pytest.param("otherControllerLease: a", "otherControllerLease: NAMESPACE/NAME of a Lease", id="no namespace"),
+        pytest.param("otherControllerLease: a/b/c", "otherControllerLease: NAMESPACE/NAME of", id="too many parts"),
+        pytest.param("leaseRetrySeconds: 10", "the lease's retry (10 s) must be shorter than its renew", id="terms"),
+        pytest.param("worker: 1", "worker: unknown setting; known are apiRequestBurst,", id="unknown key"),
         pytest.param("- 1", "a mapping of settings is wanted", id="list"),
         pytest.param("a: [", "not YAML: ", id="not YAML"),
         pytest.param("a: 2026-02-31", "not YAML: a value that is no timestamp", id="no date"),
@@ -106,6 +151,28 @@ def test_a_property_that_does_not_fit_is_refused_by_its_full_key() -> None:
 
 def test_a_star_means_every_namespace() -> None:
     assert settings_from_yaml("watchedNamespaces: '*'").scope == EveryNamespace()
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("reconcileIntervalSeconds: 1\nworkers: 3\nlooksPerPeriod: 1\ntakeOver: true", ()),
+        ("operatorName: another", ("operatorName",)),
+        ("leaseRetrySeconds: 1\nleaderElection: true", ("leaderElection", "leaseRetrySeconds")),
+    ],
+    ids=["live", "the name", "the election"],
+)
+def test_settings_that_only_a_restart_changes_are_named(text: str, keys: tuple[str, ...]) -> None:
+    assert differences(settings_from_yaml(""), settings_from_yaml(text), fixed=True) == keys
+
+
+def test_what_only_a_restart_changes_can_be_kept() -> None:
+    old = settings_from_yaml("operatorName: old\nleaderElection: true")
+    new = with_fixed_of(old, settings_from_yaml("operatorName: new\nreconcileIntervalSeconds: 1\nworkers: 3"))
+    assert (new.decisions.operator_name, new.election.is_wanted) == ("old", True)
+    assert (new.decisions.reconcile_interval, new.workers) == (timedelta(seconds=1), 3)
+    assert differences(old, new, fixed=True) == ()
+    assert differences(old, new, fixed=False) == ("reconcileIntervalSeconds", "workers")
 
 
 def test_parallelism_without_limit_still_has_workers() -> None:

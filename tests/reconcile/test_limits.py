@@ -1,0 +1,79 @@
+import pytest
+
+from airflow_provider_spark_operator.reconcile.cache import ObjectKey
+from airflow_provider_spark_operator.reconcile.limits import LookLimit, LookLimiter, RequestLimit, RequestLimiter
+
+PI, OTHER = ObjectKey("jobs", "pi"), ObjectKey("jobs", "other")
+
+
+class Clock:
+    """Seconds that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_resource_may_be_looked_at_so_often_in_a_period(clock: Clock) -> None:
+    limiter = LookLimiter(LookLimit(2, 15), clock)
+    assert [limiter.wait(PI), limiter.wait(PI)] == [0, 0]
+    clock.now += 5
+    assert limiter.wait(PI) == 10
+    assert limiter.wait(OTHER) == 0
+    clock.now += 10
+    assert [limiter.wait(PI), limiter.wait(PI), limiter.wait(PI)] == [0, 0, 15]
+
+
+@pytest.mark.parametrize("limit", [LookLimit(), LookLimit(0, 15), LookLimit(-1, 15)])
+def test_no_limit_is_none(clock: Clock, limit: LookLimit) -> None:
+    limiter = LookLimiter(limit, clock)
+    assert [limiter.wait(PI) for _ in range(100)] == [0] * 100
+    assert len(limiter) == 0
+
+
+def test_nothing_is_remembered_of_a_period_that_is_over(clock: Clock) -> None:
+    limiter = LookLimiter(LookLimit(1, 15), clock)
+    for number in range(100):
+        limiter.wait(ObjectKey("jobs", str(number)))
+        clock.now += 1
+    assert len(limiter) == 15
+
+
+def test_a_limit_counts_from_when_it_is_set(clock: Clock) -> None:
+    limiter = LookLimiter(LookLimit(), clock)
+    limiter.wait(PI)
+    limiter.limit = LookLimit(1, 15)
+    assert [limiter.wait(PI), limiter.wait(PI)] == [0, 15]
+    limiter.limit = LookLimit()
+    assert limiter.wait(PI) == 0
+
+
+def test_requests_beyond_the_burst_wait_for_their_turn(clock: Clock) -> None:
+    limiter = RequestLimiter(RequestLimit(per_second=10, burst=2), clock)
+    assert [limiter.reserve() for _ in range(4)] == pytest.approx([0, 0, 0.1, 0.2])
+    clock.now += 0.2
+    assert limiter.reserve() == pytest.approx(0.1)
+
+
+def test_a_rest_fills_no_more_than_the_burst(clock: Clock) -> None:
+    limiter = RequestLimiter(RequestLimit(per_second=10, burst=2), clock)
+    clock.now += 3600
+    assert [limiter.reserve() for _ in range(3)] == pytest.approx([0, 0, 0.1])
+
+
+def test_a_burst_of_nothing_lets_one_after_the_other_pass(clock: Clock) -> None:
+    limiter = RequestLimiter(RequestLimit(per_second=10), clock)
+    clock.now += 1
+    assert [limiter.reserve() for _ in range(2)] == pytest.approx([0, 0.1])
+
+
+def test_requests_without_a_limit_never_wait(clock: Clock) -> None:
+    limiter = RequestLimiter(RequestLimit(), clock)
+    assert [limiter.reserve() for _ in range(100)] == [0] * 100

@@ -1,0 +1,91 @@
+"""Settings that change while the controller works."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.limits import LookLimit
+from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
+from tests.reconcile.stage import QUICK, Stage, application, playing, running, value
+
+State = ApplicationState
+KIND = SPARK_APPLICATIONS.kind
+
+
+@pytest.fixture
+async def elsewhere(stage: Stage) -> Stage:
+    """Another namespace of the same API."""
+    await stage.client.create(NAMESPACES, {"metadata": {"name": "elsewhere"}}, None)
+    return Stage(stage.client, "elsewhere")
+
+
+@pytest.mark.parametrize("scope", [NamedNamespaces(("jobs", "elsewhere")), EveryNamespace()], ids=["named", "all"])
+async def test_a_namespace_that_is_added_is_looked_after(stage: Stage, elsewhere: Stage, scope: Scope) -> None:
+    await elsewhere.submit(application())
+    controller = Controller(stage.client, NamedNamespaces(("jobs",)), QUICK)
+    async with running(controller), playing(stage, "run"):
+        await stage.submit(application("here"))
+        await stage.until_state(State.RUNNING_HEALTHY, name="here")
+        controller.apply(QUICK, scope)
+        await elsewhere.until_state(State.DRIVER_REQUESTED)
+        assert controller.is_ready
+        await stage.set_pod("here-0-driver", "succeeded")  # what was there before is still followed
+        await stage.until_state(State.RESOURCE_RELEASED, name="here")
+
+
+async def test_a_namespace_that_is_taken_out_is_left_alone(stage: Stage, elsewhere: Stage) -> None:
+    metrics = Metrics()
+    controller = Controller(stage.client, EveryNamespace(), QUICK, metrics=metrics)
+    async with running(controller):
+        await elsewhere.submit(application())
+        await elsewhere.until_state(State.DRIVER_REQUESTED)
+        controller.apply(QUICK, NamedNamespaces(("jobs",)))
+
+        async def is_forgotten() -> bool:
+            return value(metrics, "applications", state="DriverRequested") == 0
+
+        await stage.until_true(is_forgotten)
+        await stage.submit(application("here"))
+        await stage.until_state(State.DRIVER_REQUESTED, name="here")
+        await elsewhere.set_pod("pi-0-driver", "succeeded")
+        await stage.submit(application("later"))
+        await stage.until_state(State.DRIVER_REQUESTED, name="later")
+        left = await elsewhere.until(lambda seen: seen is not None)
+    assert left is not None
+    assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
+
+
+async def test_a_grace_period_that_changes_counts_at_the_next_look(stage: Stage) -> None:
+    patient = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(hours=1)))
+    scope = NamedNamespaces((stage.namespace,))
+    controller = Controller(stage.client, scope, patient)
+    async with running(controller):
+        await stage.submit(application())
+        await stage.until_state(State.DRIVER_REQUESTED)
+        controller.apply(QUICK, scope)
+        await stage.client.delete(PODS, "pi-0-driver", stage.namespace, grace_seconds=0)
+        await stage.until_state(State.RESOURCE_RELEASED)
+
+
+async def test_a_resource_is_not_looked_at_more_often_than_the_limit_says(stage: Stage) -> None:
+    metrics = Metrics()
+    limited = replace(QUICK, looks=LookLimit(2, 3600))
+    scope = NamedNamespaces((stage.namespace,))
+    controller = Controller(stage.client, scope, limited, metrics=metrics)
+    async with running(controller), playing(stage, "succeeded"):
+        await stage.submit(application())
+        await stage.until_state(State.DRIVER_REQUESTED)
+        for number in range(5):
+            await stage.patch({"metadata": {"labels": {"look": str(number)}}})
+        await stage.submit(application("other"))  # each has a count of its own
+        await stage.until_state(State.DRIVER_REQUESTED, name="other")
+        assert value(metrics, "reconciles_total", kind=KIND, result="done") in (2, 3, 4)
+        controller.apply(QUICK, scope)
+        await stage.patch({"metadata": {"labels": {"look": "again"}}})
+        await stage.until_state(State.RESOURCE_RELEASED)
