@@ -1,0 +1,159 @@
+"""Every block of code on the pages is tried; those in Python that are no tests, in test_documentation."""
+
+import configparser
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.cli.arguments import parser
+from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
+from airflow_provider_spark_operator.core.models.validation import validate_resource
+from airflow_provider_spark_operator.provider import get_provider_info
+from airflow_provider_spark_operator.testing.plugin import OPTION
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [
+    *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
+    *sorted((REPOSITORY / "charts").rglob("*.md")),
+]
+BLOCKS = [
+    (f"{page.name}-{number}", language, dedent(text))
+    for page in PAGES
+    for number, (language, text) in enumerate(
+        re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL), 1
+    )
+]
+# What is no code: what a program prints, and drawings, of which that of the states is made from the table of states.
+_SHOWN_ONLY = {"", "text", "mermaid"}
+
+
+def blocks(*languages):
+    chosen = [(name, text) for name, language, text in BLOCKS if language in languages]
+    return pytest.mark.parametrize("text", [text for _, text in chosen], ids=[name for name, _ in chosen])
+
+
+def test_every_language_of_the_pages_is_tried():
+    known = {"python", "yaml", "ini", "console"} | _SHOWN_ONLY
+    assert [(name, language) for name, language, _ in BLOCKS if language not in known] == []
+
+
+def test_no_block_is_left_open():
+    assert [page.name for page in PAGES if len(re.findall(r"^ *```", page.read_text(), re.MULTILINE)) % 2] == []
+
+
+@blocks("yaml")
+def test_a_document_is_valid(text):
+    for document in yaml.safe_load_all(text):
+        if {"apiVersion", "kind"} <= document.keys():
+            _check_resource(document)
+        elif document.keys() <= {field.alias for field in SparkApplicationSpec.model_fields.values()}:
+            spec = {"pyFiles": "local:///a.py", "runtimeVersions": {"sparkVersion": "4.3.0"}, **document}
+            _check_resource({"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": spec})
+
+
+def _check_resource(document):
+    if document["apiVersion"].startswith("spark.apache.org/"):
+        metadata = {"name": "documentation", **document.get("metadata", {})}
+        assert validate_resource({**document, "metadata": metadata}) == []
+    else:
+        assert document["metadata"]["name"]
+
+
+@blocks("ini")
+def test_a_setting_is_one_that_is_read(text):
+    settings = configparser.RawConfigParser()
+    settings.read_string(text)
+    known = {"pytest": {OPTION}}
+    known |= {section: set(found["options"]) for section, found in get_provider_info()["config"].items()}
+    assert settings.sections()
+    for section in settings.sections():
+        assert set(settings.options(section)) <= known[section]
+
+
+def commands(text):
+    """The commands of a console block, without what they print; each part of a pipe by itself."""
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    for line in lines:
+        if line.startswith("$ "):
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            while words:
+                end = words.index("|") if "|" in words else len(words)
+                yield words[:end]
+                words = words[end + 1 :]
+
+
+VERBS = next(action.choices for action in parser("0")._actions if action.choices)
+TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
+
+
+@blocks("console")
+def test_a_command_is_one_that_there_is(text):
+    tried = 0
+    for program, *arguments in commands(text):
+        tried += 1
+        if program == "spark-operator":
+            assert parser("0").parse_args(arguments).module
+        elif program == "make":
+            assert {argument for argument in arguments if "=" not in argument} <= TARGETS
+        elif program == "helm":
+            _check_chart(arguments)
+        else:
+            assert program in ("docker", "kubectl", "pip", "export")
+    assert tried
+
+
+def _check_chart(arguments):
+    assert (REPOSITORY / next(one for one in arguments if one.startswith("charts/"))).is_dir()
+    for option, setting in pairwise(arguments):
+        if option == "--set":
+            values = CHART_VALUES
+            for key in setting.partition("=")[0].split("."):
+                assert key in values
+                values = values[key]
+
+
+def test_an_option_in_the_usage_of_a_page_is_one_of_the_commands():
+    usages = [text for _, language, text in BLOCKS if language == "" and text.startswith("spark-operator ")]
+    assert usages
+    for text in usages:
+        verb = text.split()[1]
+        known = {option for action in VERBS[verb]._actions for option in action.option_strings}
+        assert set(re.findall(r"--[a-z-]+", text)) <= known
+
+
+def test_a_verb_on_a_page_is_one_of_the_command():
+    named = {
+        verb for page in PAGES for verb in re.findall(r"`spark-operator ([a-z]+)", page.read_text(encoding="utf-8"))
+    }
+    assert named
+    assert named <= set(VERBS)
+
+
+TESTS = "\n".join(text for name, language, text in BLOCKS if name.startswith("testing.md") and language == "python")
+DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("nightly", schedule=None) as dag:
+    SparkApplicationOperator(task_id="load", py_file="local:///a.py", image="spark:4.3.0", arguments=["2026-01-01"])
+"""
+
+
+@pytest.mark.airflow
+@pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
+def test_the_tests_on_the_page_about_testing_pass(spark_cluster, run_spark_dag, tmp_path):
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "report.py").write_text(DAG_FILE)
+    page = {"__file__": str(tmp_path / "tests" / "test_report.py")}
+    exec(compile(TESTS, "testing.md", "exec"), page)
+    page["test_the_report_is_made"](spark_cluster, run_spark_dag)
+    page["test_too_little_memory_fails_the_run"](spark_cluster, run_spark_dag)
+    spark_cluster.script = page["script"]
+    assert run_spark_dag(page["DAGS"] / "report.py").state == "failed"
