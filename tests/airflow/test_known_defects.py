@@ -6,6 +6,7 @@ Each test is named for what went wrong, and its docstring says where it was repo
 import asyncio
 import os
 import signal
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -17,6 +18,8 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
 )
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 from airflow_provider_spark_operator.triggers import spark_application
 from airflow_provider_spark_operator.triggers.event import EventKind
@@ -278,10 +281,23 @@ def test_a_file_of_an_application_is_found_and_rendered(cluster, tmp_path):
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_the_drivers_log_is_in_the_tasks_log(cluster, deferrable, caplog):
+def test_the_drivers_log_is_in_the_tasks_log_while_it_runs(cluster, deferrable):
     """apache/airflow#37681: it was not."""
-    run(operator(deferrable), TaskInstance())
-    assert "driver | Pi is roughly 3.14" in caplog.text
+    told = asyncio.Event()
+
+    async def end_once_it_is_told(application):
+        application.start()
+        application.log.write("Pi is roughly 3.14")
+        with suppress(TimeoutError):  # the task ends in any case
+            await asyncio.wait_for(told.wait(), 20)
+        in_time.append(told.is_set())
+        application.succeed()
+
+    in_time = []
+    cluster.script = end_once_it_is_told
+    with when_told("driver | Pi is roughly 3.14", lambda: cluster.do(told.set)):
+        run(operator(deferrable), TaskInstance())
+    assert in_time == [True]
 
 
 async def succeed_and_vanish(application):
@@ -326,16 +342,46 @@ async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing
     assert len(cluster.applications()) == 1
 
 
-async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(cluster, fate):
-    """Airflow tells a trigger to kill that does not return within two seconds of its event."""
-    cluster.script = fail
+async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(cluster, fate, monkeypatch):
+    """Airflow tells a trigger to kill that does not return within two seconds of its event, whatever runs on."""
+    cluster.script = run_on
     fate(Fate.KILLED)
     trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.waiting.wait_for_end", unpermitted)
     events = trigger.run()
-    assert (await anext(events)).payload["outcome"] == "Failed"
+    assert (await anext(events)).payload["kind"] == "lost"  # the next try takes the application over
     await trigger.on_kill()
     assert len(cluster.applications()) == 1
     await events.aclose()
+
+
+async def unpermitted(*arguments, **options):
+    raise Forbidden(403, "Forbidden", "no right")
+
+
+async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_same(cluster, fate, monkeypatch):
+    """Airflow cancels a trigger's `on_kill` once a second, as long as it runs."""
+    cluster.script = run_on
+    fate(Fate.KILLED)
+    trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
+    task = await following(trigger)
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    asked, answer = asyncio.Event(), asyncio.Event()
+    delete = KubeClient.delete
+
+    async def delete_late(*arguments, **options):
+        asked.set()
+        await answer.wait()
+        return await delete(*arguments, **options)
+
+    monkeypatch.setattr(KubeClient, "delete", delete_late)
+    killing = asyncio.create_task(trigger.on_kill())
+    await asyncio.wait_for(asked.wait(), 60)
+    killing.cancel()
+    await asyncio.gather(killing, return_exceptions=True)
+    answer.set()
+    await asyncio.to_thread(cluster.wait_until, lambda: not cluster.store.list(cluster.kind, None)[0])
 
 
 def test_a_deferral_that_airflow_times_out_takes_its_application_along(cluster):
