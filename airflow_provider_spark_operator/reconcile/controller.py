@@ -112,6 +112,7 @@ class Controller:
         caches = Caches.empty()
         name = settings.decisions.operator_name
         self._leadership = leadership or Leadership.undisputed()
+        self._drives = False
         metrics = metrics or Metrics()
         metrics.watch_states(caches.applications.documents, caches.clusters.documents)
         metrics.watch_leadership(self._leadership)
@@ -132,7 +133,7 @@ class Controller:
         applications, others = self._lines
         self._workers = Workers(applications.queue, applications.look_at, settings.workers)
         self._all_workers = (self._workers, Workers(others.queue, others.look_at, _CLUSTER_WORKERS))
-        notify, notify_cluster = applications.queue.add, others.queue.add
+        notify, notify_cluster = self._noticing(applications), self._noticing(others)
         self._watching = Watching(
             caches,
             scope,
@@ -171,12 +172,12 @@ class Controller:
         except BaseExceptionGroup as failures:
             raise _first(failures) from None
         finally:
-            for line in self._lines:
-                line.queue.close()
+            self._drop_work()
 
     async def _drive(self) -> None:
         while True:
             await self._leadership.gained()
+            self._drives = True
             # Whoever led before may have left anything undone.
             for line in self._lines:
                 for key in line.cache:
@@ -186,6 +187,20 @@ class Controller:
                 await self._leadership.lost()
                 for task in tasks:
                     task.cancel()
+            self._drop_work()
+
+    def _noticing(self, line: _Line) -> Callable[[ObjectKey], None]:
+        def notice(key: ObjectKey) -> None:
+            # Who stands by would keep the keys of all that ever was; who takes over begins with all that is.
+            if self._drives:
+                line.queue.add(key)
+
+        return notice
+
+    def _drop_work(self) -> None:
+        self._drives = False
+        for line in self._lines:
+            line.queue.clear()
 
 
 def _line(

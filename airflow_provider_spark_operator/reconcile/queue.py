@@ -119,11 +119,14 @@ class WorkQueue(Generic[Key]):
         if key in self._queued:
             self._offer(key)
 
-    def close(self) -> None:
-        """Cancel all timers; called when the workers have ended."""
+    def clear(self) -> None:
+        """Drop all keys, timers and failures; called when the workers have ended."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        self._failures.clear()
+        self._queued.clear()
+        self._ready.clear()
 
     def _offer(self, key: Key) -> None:
         self._ready.append((key, self._clock()))

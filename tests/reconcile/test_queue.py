@@ -14,7 +14,7 @@ DEADLINE = 10
 async def queue() -> AsyncIterator[WorkQueue[str]]:
     queue: WorkQueue[str] = WorkQueue(first_retry=0.001, longest_retry=0.004)
     yield queue
-    queue.close()
+    queue.clear()
 
 
 async def take(queue: WorkQueue[str]) -> str:

@@ -66,9 +66,26 @@ async def test_who_stands_by_knows_everything_and_writes_nothing(kubeconfig: Jso
         assert value(one.metrics, "leader") == 0
         assert value(one.metrics, "reconciles_total") is None
         assert one.writes == []
+        assert value(one.metrics, "queue_depth", kind="SparkApplication") == 0
         one.lead()
         await stage.until_state(State.DRIVER_REQUESTED)
         assert value(one.metrics, "leader") == 1
+
+
+async def test_who_has_stopped_leading_keeps_nothing_to_do(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with replica(kubeconfig, stage) as one:
+        one.lead()
+        await stage.submit(application())
+        await stage.until_state(State.DRIVER_REQUESTED)
+        one.leadership.end()
+        await stage.delete()
+        await stage.submit(application("other"))
+
+        async def is_known() -> bool:
+            return value(one.metrics, "applications", state="Submitted") == 1
+
+        await stage.until_true(is_known)
+        assert value(one.metrics, "queue_depth", kind="SparkApplication") == 0
 
 
 @pytest.mark.parametrize("changed_in", [State.DRIVER_REQUESTED, State.RUNNING_HEALTHY, State.SUCCEEDED])
