@@ -1,0 +1,41 @@
+"""The control plane of this folder's tests: KUBEBUILDER_ASSETS is a folder with etcd and kube-apiserver."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SPARK_APPLICATIONS
+from tests.control_plane import ControlPlane, kubeconfig_of, running_control_plane
+from tests.reliability.scene import Scene, scene_on
+
+ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
+
+
+@pytest.fixture(scope="session")
+def plane() -> Iterator[ControlPlane]:
+    """A control plane that knows Spark's kinds; garbage is collected, namespaces are emptied, nothing is scheduled."""
+    if ASSETS is None:
+        pytest.skip("there is no API server: set KUBEBUILDER_ASSETS")
+    with running_control_plane(Path(ASSETS)) as plane:
+        asyncio.run(_define(plane))
+        yield plane
+
+
+@pytest.fixture
+async def scene(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Scene]:
+    """A namespace with a node that is scripted, and a controller for it that is not started yet."""
+    async with scene_on(plane, tmp_path / "controller") as scene:
+        yield scene
+
+
+async def _define(plane: ControlPlane) -> None:
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig_of(plane.server))) as client:
+        for definition in custom_resource_definitions():
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+        while not await client.serves(SPARK_APPLICATIONS):  # noqa: ASYNC110 - the state of an API is no Event
+            await asyncio.sleep(0.1)

@@ -1,0 +1,153 @@
+"""A node without a machine: scheduler, kubelet and driver for any number of applications."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+
+from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_ROLE, ROLE_DRIVER
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Conflict, KubeError, NotFound
+from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list_and_watch
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
+from tests import builders
+from tests.reconcile.stage import state_of
+
+NODE = "scripted"
+_BINDINGS = ResourceType("", "v1", "bindings", "Binding")  # the only way to say where a pod runs
+Changed = Callable[[JsonObject], None]
+
+
+@dataclass
+class ScriptedNode:
+    """Runs every driver until its application is RunningHealthy, then ends it as told; lets deleted pods go.
+
+    Attributes:
+        drivers: the uids of all driver pods that were ever seen, by application and pod name.
+        applications: as they were last seen.
+
+    Args:
+        client: the way to the API, past any fault.
+        ending: of an application's drivers, the first, the second, …: `succeeded`, `failed`, or `run`, which goes on.
+    """
+
+    client: KubeClient
+    ending: Callable[[str], tuple[str, ...]]
+    drivers: dict[ObjectKey, dict[str, list[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    applications: dict[ObjectKey, JsonObject] = field(default_factory=dict)
+    _leaving: set[str] = field(default_factory=set)
+    _moved: dict[ObjectKey, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    _tasks: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["ScriptedNode"]:
+        """Play beside the body."""
+        task = asyncio.create_task(self._run())
+        try:
+            yield self
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
+
+    async def until(self, key: ObjectKey, holds: Callable[[JsonObject | None], bool]) -> JsonObject | None:
+        """Wait until an application is so; None stands for one that is gone or not there yet."""
+        while not holds(self.applications.get(key)):
+            event = self._moved[key]
+            event.clear()
+            await event.wait()
+        return self.applications.get(key)
+
+    async def _run(self) -> None:
+        async with self._tasks as group:
+            group.create_task(self._follow(SPARK_APPLICATIONS, None, self._see_application, self._lose_application))
+            group.create_task(self._follow(PODS, LABEL_ROLE, self._see_pod, lambda _: None))
+
+    async def _follow(self, kind: ResourceType, selector: str | None, see: Changed, lose: Changed) -> None:
+        changes = list_and_watch(self.client, kind, None, label_selector=selector)
+        async with aclosing(changes) as stream:
+            async for change in stream:
+                match change:
+                    case Listed(items):
+                        for item in items:
+                            see(item)
+                    case Removed(document):
+                        lose(document)
+                    case _:
+                        see(change.object)
+
+    def _see_application(self, document: JsonObject) -> None:
+        key = key_of(document)
+        self.applications[key] = document
+        self._moved[key].set()
+
+    def _lose_application(self, document: JsonObject) -> None:
+        key = key_of(document)
+        self.applications.pop(key, None)
+        self._moved[key].set()
+
+    def _see_pod(self, pod: JsonObject) -> None:
+        metadata = pod["metadata"]
+        labels = metadata["labels"]
+        if "deletionTimestamp" in metadata:
+            if metadata["uid"] not in self._leaving:
+                self._leaving.add(metadata["uid"])
+                self._tasks.create_task(self._end(pod))
+            return
+        if labels[LABEL_ROLE] != ROLE_DRIVER:
+            return
+        key = ObjectKey(metadata["namespace"], labels[LABEL_APPLICATION_NAME])
+        uids = self.drivers[key][metadata["name"]]
+        if metadata["uid"] not in uids:
+            uids.append(metadata["uid"])
+            number = sum(map(len, self.drivers[key].values())) - 1
+            endings = self.ending(key.name)
+            self._tasks.create_task(self._play(key, pod, endings[min(number, len(endings) - 1)]))
+
+    async def _play(self, key: ObjectKey, pod: JsonObject, ending: str) -> None:
+        """What scheduler, kubelet and driver do with a new driver."""
+        await _persistently(lambda: self._bind(pod))
+        await self._report(pod, "ready")
+        if ending != "run":
+            await self.until(key, lambda seen: seen is None or state_of(seen) == ApplicationState.RUNNING_HEALTHY)
+            await self._report(pod, ending)
+
+    async def _end(self, pod: JsonObject) -> None:
+        """What a kubelet does with a pod that is to go."""
+        if pod["spec"].get("nodeName") != NODE:
+            return
+        metadata = pod["metadata"]
+        if (pod.get("status") or {}).get("phase") == "Running":
+            await self._report(pod, "failed")
+        name, namespace, uid = metadata["name"], metadata["namespace"], metadata["uid"]
+        await _persistently(lambda: self.client.delete(PODS, name, namespace, grace_seconds=0, uid=uid))
+
+    async def _bind(self, pod: JsonObject) -> object:
+        metadata = pod["metadata"]
+        document = {"metadata": {"name": metadata["name"]}, "target": {"kind": "Node", "name": NODE}}
+        return await self.client.create(_BINDINGS, document, metadata["namespace"])
+
+    async def _report(self, pod: JsonObject, story: str) -> None:
+        metadata = pod["metadata"]
+        patch = {"metadata": {"uid": metadata["uid"]}, "status": builders.driver_pod(story)["status"]}
+        name, namespace = metadata["name"], metadata["namespace"]
+        await _persistently(lambda: self.client.patch(PODS, name, namespace, patch, subresource="status"))
+
+
+async def _persistently(call: Callable[[], Awaitable[object]]) -> None:
+    """Until the API has done it, or there is nothing left to do it to."""
+    while True:
+        try:
+            await call()
+        except (NotFound, Conflict):
+            return
+        except KubeError:
+            await asyncio.sleep(0.2)
+        else:
+            return

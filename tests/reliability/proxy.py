@@ -1,0 +1,205 @@
+"""A way to an API server that goes wrong when it is told to."""
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+from tests.control_plane import Server, free_port
+
+_PASSED_ON = ("Accept", "Authorization", "Content-Type", "User-Agent")
+_WRITING = ("POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, as it came.
+
+    Attributes:
+        method: of HTTP.
+        address: path and query.
+        body: its bytes.
+    """
+
+    method: str
+    address: str
+    body: bytes
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it changes something."""
+        return self.method in _WRITING
+
+    @property
+    def is_watch(self) -> bool:
+        """Whether the answer is a stream of changes."""
+        return "watch=true" in self.address
+
+    @property
+    def is_event(self) -> bool:
+        """Whether it only tells somebody of what happens."""
+        return "/events" in self.address
+
+    def is_about(self, name: str) -> bool:
+        """Whether it names an application, or something of it, which is named after it."""
+        return name in self.address or name.encode() in self.body
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What becomes of a request.
+
+    Attributes:
+        answer: takes the place of the server's answer.
+        after: whether the server has done what was asked all the same.
+    """
+
+    answer: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    after: bool
+
+
+def refusing(status: int, reason: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """Answer with an error of the API's."""
+    document = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": status}
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        headers = {"Retry-After": "1"} if status == 429 else {}
+        text = json.dumps({**document, "message": "injected by a test"})
+        return web.Response(status=status, text=text, content_type="application/json", headers=headers)
+
+    return answer
+
+
+async def silent(_: web.Request) -> web.StreamResponse:
+    """Say nothing until whoever asks has given up."""
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets it")
+
+
+async def resetting(request: web.Request) -> web.StreamResponse:
+    """Break off the connection, as a machine does that is gone."""
+    transport = request.transport
+    if transport is not None:
+        linger = struct.pack("ii", 1, 0)  # a reset instead of a farewell
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        transport.abort()
+    return web.Response()
+
+
+class Proxy:
+    """Passes requests on, or does with them what `plan` says.
+
+    Attributes:
+        plan: asked about every request; None passes it on.
+        watch_seconds: streams of changes are cut that long after they have begun; None leaves them.
+        watches: how many of those there were.
+        expired: to how many of those the server answered that their version is too old.
+
+    Args:
+        server: the real one.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self.plan: Callable[[Asked], Fault | None] = lambda _: None
+        self.watch_seconds: float | None = None
+        self.watches = 0
+        self.expired = 0
+        self._server = server
+        self._open = asyncio.Event()
+        self._open.set()
+        self._streams: set[asyncio.Task[None]] = set()
+        self.port = free_port()
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def hold_watches(self) -> None:
+        """Cut all streams of changes, and let none begin until `let_watches_go`."""
+        self._open.clear()
+        self.cut_watches()
+
+    def let_watches_go(self) -> None:
+        """Let those begin that were held."""
+        self._open.set()
+
+    def cut_watches(self) -> None:
+        """Cut all streams of changes."""
+        for stream in self._streams:
+            stream.cancel()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Proxy"]:
+        """Serve beside the body."""
+        application = web.Application(client_max_size=1 << 26)
+        application.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=1)
+        connector = aiohttp.TCPConnector(ssl=self._server.tls or False, limit=0)
+        async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(None)) as self._session:
+            await runner.setup()
+            try:
+                await web.TCPSite(runner, "127.0.0.1", self.port).start()
+                yield self
+            finally:
+                self.cut_watches()
+                await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        asked = Asked(request.method, request.path_qs, await request.read())
+        if asked.is_watch:
+            return await self._stream(request)
+        fault = self.plan(asked)
+        if fault is not None and not fault.after:
+            return await fault.answer(request)
+        try:
+            async with self._sent(request, asked.body) as answer:
+                content = await answer.read()
+        except aiohttp.ClientError:
+            return await resetting(request)
+        if fault is not None:
+            return await fault.answer(request)
+        headers = {name: answer.headers[name] for name in ("Content-Type", "Retry-After") if name in answer.headers}
+        return web.Response(status=answer.status, body=content, headers=headers)
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        await self._open.wait()
+        self.watches += 1
+        response = web.StreamResponse()
+        copying = asyncio.create_task(self._copy(request, response))
+        self._streams.add(copying)
+        try:
+            await asyncio.wait({copying}, timeout=self.watch_seconds)
+        finally:
+            self._streams.discard(copying)
+            copying.cancel()
+            await asyncio.wait({copying})
+        if not copying.cancelled() and copying.exception() is None:
+            return response
+        return await resetting(request)
+
+    async def _copy(self, request: web.Request, response: web.StreamResponse) -> None:
+        async with self._sent(request, b"") as answer:
+            response.set_status(answer.status)
+            response.headers["Content-Type"] = answer.headers.get("Content-Type", "application/json")
+            self.expired += answer.status == 410
+            await response.prepare(request)
+            async for chunk in answer.content.iter_any():
+                self.expired += b'"type":"ERROR"' in chunk and b'"code":410' in chunk
+                await response.write(chunk)
+            await response.write_eof()
+
+    def _sent(self, request: web.Request, body: bytes) -> "aiohttp.client._RequestContextManager":
+        return self._session.request(
+            request.method,
+            URL(self._server.url + request.path_qs, encoded=True),
+            data=body or None,
+            headers={name: request.headers[name] for name in _PASSED_ON if name in request.headers},
+        )

@@ -1,0 +1,71 @@
+"""Any request of the controller may go wrong, before or after the server has done what was asked."""
+
+import itertools
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+from aiohttp import web
+
+from tests.control_plane import ControlPlane
+from tests.reliability.lives import each_life
+from tests.reliability.proxy import Asked, Fault, refusing, resetting, silent
+from tests.reliability.scene import Scene, scene_on
+
+FAULTS: Mapping[str, Callable[[web.Request], Awaitable[web.StreamResponse]]] = {
+    "conflict": refusing(409, "Conflict"),
+    "toomany": refusing(429, "TooManyRequests"),
+    "error": refusing(500, "InternalError"),
+    "reset": resetting,
+    "silence": silent,
+}
+# A minute goes by until the controller gives up a request that nobody answers: each of them keeps one worker.
+_WORKERS = 200
+# What a life takes at the least, reading and writing.
+_FEWEST_REQUESTS = 10
+
+
+class Striking:
+    """A plan for the proxy: of each application one request goes wrong, as the application's name says.
+
+    Attributes:
+        requests: how many each application has taken.
+    """
+
+    def __init__(self, names: list[str]) -> None:
+        self.requests: Counter[str] = Counter()
+        self._names = names
+
+    def __call__(self, asked: Asked) -> Fault | None:
+        if asked.is_event:
+            return None
+        name = next((name for name in self._names if asked.is_about(name)), None)
+        if name is None:
+            return None
+        self.requests[name] += 1
+        _, kind, when, number = name.split("-")
+        return Fault(FAULTS[kind], after=when == "after") if self.requests[name] == int(number) else None
+
+
+@pytest.mark.timeout(900)
+@each_life(quick="success")
+async def test_any_request_may_go_wrong(
+    plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory, life: str
+) -> None:
+    async with scene_on(plane, tmp_path_factory.mktemp(life), "--workers", str(_WORKERS)) as scene:
+        await scene.controller.start()
+        most = await _requests_of(scene, f"{life}-error-after-99")
+        assert most >= _FEWEST_REQUESTS
+        parts = itertools.product(FAULTS, ("before", "after"), range(1, most + 1))
+        names = [f"{life}-{kind}-{when}-{number:02}" for kind, when, number in parts]
+        striking = scene.proxy.plan = Striking(names)
+        await scene.until_over(await scene.submit(names))
+    # What goes wrong takes more requests, never fewer, so that every one of them has come to it.
+    assert all(striking.requests[name] >= int(name.rpartition("-")[2]) for name in names)
+
+
+async def _requests_of(scene: Scene, name: str) -> int:
+    """How many a life takes in which nothing goes wrong."""
+    striking = scene.proxy.plan = Striking([name])
+    await scene.until_over(await scene.submit([name]))
+    return striking.requests[name]

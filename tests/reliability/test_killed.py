@@ -1,0 +1,65 @@
+"""A controller that is killed after any write: whoever starts it again finds the application where it was left."""
+
+import asyncio
+import itertools
+
+import pytest
+from aiohttp import web
+
+from tests.reliability.lives import each_life
+from tests.reliability.proxy import Asked, Fault, resetting
+from tests.reliability.scene import Scene
+
+# What a life takes at the least: finalizer, configuration, driver, owner, service, network policy, status twice.
+_FEWEST_WRITES = 8
+
+
+class Killing:
+    """A plan for the proxy: the controller dies of its n-th write about an application, which the server has done.
+
+    Events do not count: they are written beside the work, which does not know of them.
+
+    Attributes:
+        has_struck: set when the process is gone.
+    """
+
+    def __init__(self, scene: Scene, name: str, number: int) -> None:
+        self.has_struck = asyncio.Event()
+        self._scene = scene
+        self._name = name
+        self._left = number
+
+    def __call__(self, asked: Asked) -> Fault | None:
+        if asked.is_write and not asked.is_event and asked.is_about(self._name):
+            self._left -= 1
+            if self._left == 0:
+                return Fault(self._strike, after=True)
+        return None
+
+    async def _strike(self, request: web.Request) -> web.StreamResponse:
+        killing = asyncio.create_task(self._kill())
+        await asyncio.shield(killing)
+        return await resetting(request)
+
+    async def _kill(self) -> None:
+        await self._scene.controller.kill()
+        self.has_struck.set()
+
+
+@pytest.mark.timeout(900)
+@each_life(quick="restart")
+async def test_a_controller_that_is_killed_after_any_write_loses_nothing(scene: Scene, life: str) -> None:
+    await scene.controller.start()
+    for number in itertools.count(1):
+        name = f"{life}-{number:02}"
+        killing = scene.proxy.plan = Killing(scene, name, number)
+        over = asyncio.create_task(scene.until_over(await scene.submit([name])))
+        struck = asyncio.create_task(killing.has_struck.wait())
+        await asyncio.wait({over, struck}, return_when=asyncio.FIRST_COMPLETED)
+        struck.cancel()
+        if killing.has_struck.is_set():
+            await scene.controller.start()
+        await over
+        if not killing.has_struck.is_set():
+            break
+    assert number > _FEWEST_WRITES

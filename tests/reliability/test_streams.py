@@ -1,0 +1,64 @@
+"""Streams of changes that end, and a server that forgets: whatever happens meanwhile is found out."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from tests.control_plane import ControlPlane
+from tests.reconcile.stage import state_of
+from tests.reliability.scene import DEADLINE, Scene
+
+pytestmark = pytest.mark.timeout(600)
+
+_ALL_LIVES = ("success", "failure", "restart", "deletion")
+
+
+def names_of(number: int) -> list[str]:
+    """As many applications of every life."""
+    return [f"{life}-{each:02}" for life in _ALL_LIVES for each in range(number)]
+
+
+async def test_streams_that_are_cut_every_second_lose_nothing(scene: Scene) -> None:
+    scene.proxy.watch_seconds = 1.0
+    await scene.controller.start()
+    await scene.until_over(await scene.submit(names_of(5)))
+    assert scene.proxy.watches > 6  # of three kinds, more than twice
+
+
+async def test_the_api_server_is_restarted_amid_fifty_applications(scene: Scene) -> None:
+    await scene.controller.start()
+    lives = await scene.submit([*names_of(12), "success-12", "restart-12"])
+    async with asyncio.timeout(DEADLINE):
+        while len(scene.node.drivers) < len(lives) // 3:  # noqa: ASYNC110 - a dictionary is no Event
+            await asyncio.sleep(0.01)
+    scene.plane.kill_api_server()
+    await asyncio.to_thread(scene.plane.start_api_server)
+    await scene.until_over(lives)
+
+
+async def test_what_happens_while_the_history_is_compacted_is_found_out(scene: Scene) -> None:
+    """An application that came, one that was deleted, and one whose driver ended, in versions that are forgotten."""
+    await scene.controller.start()
+    running = await scene.submit(["deletion-00"])
+    await scene.node.until(running[0].key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
+    scene.proxy.hold_watches()
+    await scene.client.delete(SPARK_APPLICATIONS, running[0].key.name, scene.namespace)
+    fresh = await scene.submit(["success-00", "restart-00"])
+    await compact(scene.plane)
+    scene.plane.kill_api_server()
+    await asyncio.to_thread(scene.plane.start_api_server)
+    scene.proxy.let_watches_go()
+    await scene.until_over([*running, *fresh])
+    assert scene.proxy.expired > 0, "the server still knew the old versions"
+
+
+async def compact(plane: ControlPlane) -> None:
+    """Have etcd forget all versions but the present one; the API server's own memory goes with its process."""
+    async with aiohttp.ClientSession() as session:
+        async with session.post(f"{plane.etcd}/v3/kv/range", json={"key": "AA=="}) as answer:
+            revision = (await answer.json())["header"]["revision"]
+        request = {"revision": revision, "physical": True}
+        async with session.post(f"{plane.etcd}/v3/kv/compaction", json=request) as answer:
+            assert answer.status == 200, await answer.text()

@@ -1,0 +1,94 @@
+"""What others do around the controller: take its namespace or its rights, and bring what cannot be driven."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import NAMESPACES, SERVICE_ACCOUNTS, ResourceType
+from airflow_provider_spark_operator.reconcile.cache import ObjectKey
+from tests.control_plane import ControlPlane
+from tests.reconcile.stage import state_of
+from tests.reliability.lives import Lived
+from tests.reliability.scene import DEADLINE, Scene, controller_in, scene_on
+
+pytestmark = pytest.mark.timeout(600)
+
+MANIFEST = Path(__file__).parents[2] / "docs" / "manifests" / "controller.yaml"
+ROLES = ResourceType("rbac.authorization.k8s.io", "v1", "roles", "Role")
+ROLE_BINDINGS = ResourceType("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
+ACCOUNT = "controller"
+
+
+async def test_a_namespace_is_deleted_with_all_that_runs_in_it(plane: ControlPlane, tmp_path: Path) -> None:
+    async with scene_on(plane, tmp_path / "controller", others=1) as scene:
+        (doomed,) = scene.others
+        await scene.controller.start()
+        lost = [Lived(scene.client, scene.node, ObjectKey(doomed, f"deletion-{number}")) for number in range(5)]
+        for each in lost:
+            await each.submit()
+        async with asyncio.timeout(DEADLINE):
+            for each in lost:
+                await scene.node.until(each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
+            await scene.client.delete(NAMESPACES, doomed, None)
+            await until_gone(scene.client, doomed)
+        for each in lost:
+            each.check()
+        await scene.until_over(await scene.submit(["success-00", "restart-00"]))
+
+
+async def test_rights_are_taken_away_and_given_back(scene: Scene) -> None:
+    """The rights are those of docs/manifests, which therefore suffice."""
+    role = yaml.safe_load(MANIFEST.read_text())
+    await scene.client.create(ROLES, role, scene.namespace)
+    binding = binding_of(role["metadata"]["name"], scene.namespace)
+    token = await account_token(scene)
+    controller = controller_in(scene.folder, scene.proxy.url, token, "--namespaces", scene.namespace)
+    await scene.client.create(ROLE_BINDINGS, binding, scene.namespace)
+    try:
+        await controller.start()
+        lives = await scene.submit(["deletion-00", "deletion-01"])
+        async with asyncio.timeout(DEADLINE):
+            for each in lives:
+                await scene.node.until(each.key, lambda seen: seen is not None and state_of(seen) == "RunningHealthy")
+            await scene.client.delete(ROLE_BINDINGS, binding["metadata"]["name"], scene.namespace)
+            scene.proxy.cut_watches()
+            lives += await scene.submit(["success-00", "restart-00"])
+            while "grant the verb" not in controller.log:  # noqa: ASYNC110 - a file is no Event
+                await asyncio.sleep(0.1)
+        await scene.client.create(ROLE_BINDINGS, binding, scene.namespace)
+        await scene.until_over(lives)
+    finally:
+        await controller.kill()
+
+
+async def until_gone(client: KubeClient, namespace: str) -> None:
+    """Wait until a namespace that was deleted is empty and gone."""
+    while True:
+        try:
+            await client.get(NAMESPACES, namespace, None)
+        except NotFound:
+            return
+        await asyncio.sleep(0.1)
+
+
+async def account_token(scene: Scene) -> str:
+    """That of a new service account, which has no rights yet."""
+    await scene.client.create(SERVICE_ACCOUNTS, {"metadata": {"name": ACCOUNT}}, scene.namespace)
+    tokens = ResourceType("", "v1", f"serviceaccounts/{ACCOUNT}/token", "TokenRequest")
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = await scene.client.create(tokens, request, scene.namespace)
+    token: str = answer["status"]["token"]
+    return token
+
+
+def binding_of(role: str, namespace: str) -> dict[str, object]:
+    """The binding of a role to the controller's account."""
+    return {
+        "metadata": {"name": role},
+        "roleRef": {"apiGroup": ROLES.group, "kind": ROLES.kind, "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}],
+    }
