@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults contract traces docs site bench clean
+.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults contract traces reliability docs site bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces --ignore tests/reliability tests
 
 coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
@@ -61,6 +61,10 @@ contract: $(stamp) ## Hold the local API server and the chart to a real one (CON
 traces: $(stamp) ## Play the recorded scenarios of the Apache operator to the controller (TRACES, a folder; KUBEBUILDER_ASSETS or TRACES_KUBECONFIG)
 	@if [ -f "$${TRACES:-}/trace.py" ] && { [ -n "$${TRACES_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; }; then exec $(bin)/python -m pytest tests/traces; \
 	else echo "make traces: set TRACES to the folder of the trace harness, and KUBEBUILDER_ASSETS to one with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
+
+reliability: $(stamp) ## Let everything fail around the controller, on a real API server (KUBEBUILDER_ASSETS; RELIABILITY_MARK="not slow" for a part)
+	@if [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest -m "$${RELIABILITY_MARK:-}" tests/reliability; \
+	else echo "make reliability: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
 
 docs: $(stamp) ## Write the pages that are made from code and data
 	@for page in draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
