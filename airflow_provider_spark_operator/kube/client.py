@@ -1,13 +1,14 @@
 """The API's verbs on plain JSON objects."""
 
-import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
+
+from pydantic_core import from_json
 
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
@@ -97,8 +98,17 @@ class KubeClient:
         *,
         label_selector: str | None = None,
         field_selector: str | None = None,
+        trim: Callable[[JsonObject], object] | None = None,
     ) -> ObjectList:
         """A whole collection, read live in pages; all of them show the same resource version.
+
+        Args:
+            resource: The kind.
+            namespace: None for all of them.
+            label_selector: Of the API's syntax; so is `field_selector`.
+            field_selector: See there.
+            trim: Called with each object as soon as its page is here: what it takes out of an object need not be kept
+                until the last page has come.
 
         Raises:
             Gone: The collection changed so much while it was paged that the API lost its place.
@@ -111,7 +121,7 @@ class KubeClient:
             if continuation:
                 parameters["continue"] = continuation
             page = await self._transport.request(Call("list", "GET", resource, namespace, parameters=parameters))
-            items += [_with_kind(item, resource) for item in page.get("items") or ()]
+            items += [_received(item, resource, trim) for item in page.get("items") or ()]
             metadata = page.get("metadata") or {}
             continuation = metadata.get("continue") or ""
             if not continuation:
@@ -238,8 +248,11 @@ class KubeClient:
         label_selector: str | None = None,
         field_selector: str | None = None,
         timeout_seconds: int = WATCH_SECONDS,
+        trim: Callable[[JsonObject], object] | None = None,
     ) -> AsyncGenerator[WatchEvent, None]:
         """The changes since `resource_version`, until the server ends the stream after `timeout_seconds`.
+
+        `trim` is called with each object first, as by `list`; with the near-empty one of a bookmark it is not.
 
         Leave it early only through `contextlib.aclosing`, which gives the connection back.
 
@@ -262,7 +275,7 @@ class KubeClient:
                 async with aclosing(split_lines(response.content, longest=LONGEST_EVENT)) as lines:
                     async for line in lines:
                         if line.strip():
-                            yield _event(call, line)
+                            yield _event(call, line, trim)
             except LineTooLong as error:
                 raise call.failed(502, {"reason": "EventTooLarge", "message": str(error)}) from error
 
@@ -316,22 +329,24 @@ class KubeClient:
                 yield line.decode("utf-8", "replace").rstrip("\r")
 
 
-def _event(call: Call, line: bytes) -> WatchEvent:
+def _event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None) -> WatchEvent:
     try:
-        event = json.loads(line)
+        event = from_json(line)
         kind, item = event["type"], event["object"]
     except (ValueError, KeyError, TypeError) as error:
         # A cut in the middle of a line looks like this too, where a proxy ends the stream politely.
         raise call.unreachable("the watch delivered an incomplete event") from error
     if kind == "ERROR":
         raise call.failed(int(item.get("code") or 500), item)
-    return WatchEvent(kind, _with_kind(item, call.resource))
+    return WatchEvent(kind, _received(item, call.resource, None if kind == "BOOKMARK" else trim))
 
 
-def _with_kind(item: JsonObject, resource: ResourceType) -> JsonObject:
+def _received(item: JsonObject, resource: ResourceType, trim: Callable[[JsonObject], object] | None) -> JsonObject:
     # The items of a list of built-in kinds come without apiVersion and kind.
     item.setdefault("apiVersion", resource.api_version)
     item.setdefault("kind", resource.kind)
+    if trim is not None:
+        trim(item)
     return item
 
 

@@ -51,6 +51,7 @@ async def list_and_watch(
     on_error: Callable[[KubeError], None] | None = None,
     on_alive: Callable[[], None] | None = None,
     backoff: Backoff | None = None,
+    trim: Callable[[JsonObject], object] | None = None,
 ) -> AsyncGenerator[Change, None]:
     """List, then watch without end: cut streams are resumed, and what cannot be resumed is listed again.
 
@@ -66,12 +67,13 @@ async def list_and_watch(
         on_alive: Told of every sign of life: the first list, each event, bookmarks included, and a later list if
             the watch before it had stayed open for long. A list alone is none where no watch is to be had.
         backoff: Pauses between attempts after a failure; reset by the first success.
+        trim: Called with each object as soon as it is here, for what nobody needs to be taken out of it.
 
     Raises:
         KubeError: The first list failed. Later failures of any kind (rights taken away, too) are
             reported and retried, since they may pass.
     """
-    scope = _Scope(client, resource, namespace, label_selector, field_selector)
+    scope = _Scope(client, resource, namespace, label_selector, field_selector, trim)
     tell_life = on_alive or _ignored
     backoff = backoff or Backoff()
     listed = await scope.list()
@@ -131,6 +133,7 @@ class _Scope:
     namespace: str | None
     label_selector: str | None
     field_selector: str | None
+    trim: Callable[[JsonObject], object] | None
 
     async def list(self) -> ObjectList:
         return await self.client.list(
@@ -138,6 +141,7 @@ class _Scope:
             self.namespace,
             label_selector=self.label_selector,
             field_selector=self.field_selector,
+            trim=self.trim,
         )
 
     async def changes(self, version: str | None) -> AsyncGenerator[tuple[str, Change | None], None]:
@@ -152,6 +156,7 @@ class _Scope:
             resource_version=version,
             label_selector=self.label_selector,
             field_selector=self.field_selector,
+            trim=self.trim,
         )
         async with aclosing(events) as stream:
             async for event in stream:

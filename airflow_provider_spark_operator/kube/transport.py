@@ -7,9 +7,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import aiohttp
+from pydantic_core import from_json
 from yarl import URL
 
 from airflow_provider_spark_operator import __version__
@@ -27,6 +29,10 @@ JsonObject: TypeAlias = dict[str, Any]
 
 CONNECT_SECONDS = 10.0
 REQUEST_SECONDS = 60.0
+_HEADERS = {
+    "Accept": "application/json, */*;q=0.5",
+    "User-Agent": f"airflow-provider-spark-operator/{__version__}",
+}
 _READING_VERBS = frozenset({"get", "list"})
 _ERROR_BODY_LIMIT = 64 * 1024
 
@@ -172,7 +178,7 @@ class Transport:
         async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
             content = await response.read()
         try:
-            document = json.loads(content)
+            document = from_json(content)
         except ValueError:
             document = None
         if not isinstance(document, dict):
@@ -243,21 +249,18 @@ class Transport:
     async def _send_as(
         self, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
-        data = None if call.body is None else json.dumps(call.body).encode()
+        data, headers = None, {**_HEADERS, **authentication}
+        if call.body is not None:
+            data, headers["Content-Type"] = json.dumps(call.body).encode(), call.content_type
         return await self._session.request(
             call.method,
             URL(self.server + call.path),
-            params=call.parameters,
+            params=call.parameters or None,
             data=data,
-            headers={
-                "Accept": "application/json, */*;q=0.5",
-                "User-Agent": f"airflow-provider-spark-operator/{__version__}",
-                **({"Content-Type": call.content_type} if data is not None else {}),
-                **authentication,
-            },
+            headers=headers,
             proxy=self._proxy,
             server_hostname=self._tls_server_name,
-            timeout=aiohttp.ClientTimeout(total=total_seconds, connect=CONNECT_SECONDS),
+            timeout=_timeout(total_seconds),
             # The API never redirects; what does is a login page, and our token is not for it.
             allow_redirects=False,
         )
@@ -273,6 +276,11 @@ class Transport:
             message = f"{self.server} redirects to another address: it is no Kubernetes API"
             return call.failed(502, {"reason": "NoKubernetesAnswer", "message": message})
         return call.failed(response.status, _status_document(content), _retry_after(response))
+
+
+@cache
+def _timeout(total_seconds: float | None) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total_seconds, connect=CONNECT_SECONDS)
 
 
 def _drop(response: aiohttp.ClientResponse) -> None:

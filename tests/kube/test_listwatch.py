@@ -3,6 +3,7 @@ import itertools
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,23 @@ async def test_first_the_list_then_each_change(api: ScriptedApi, client: KubeCli
     assert await take(4, follow(client)) == ["list a", "changed b", "changed a", "removed a"]
     assert watched_from(api) == ["10"]
     assert {seen.query["labelSelector"] for seen in api.requests} == {"x=y"}
+
+
+async def test_what_nobody_needs_is_taken_out_of_each_object(api: ScriptedApi, client: KubeClient) -> None:
+    bookmark = event("BOOKMARK", "none", "12")
+    api.script(page({"metadata": {"name": "a", "x": 1}}), stream(event("ADDED", "b", "11"), bookmark, hold=True))
+    trimmed: list[str] = []
+
+    def trim(document: dict[str, Any]) -> None:
+        document["metadata"].pop("x", None)
+        trimmed.append(document["metadata"]["name"])
+
+    async with asyncio.timeout(30), aclosing(list_and_watch(client, PODS, "jobs", trim=trim)) as changes:
+        listed = await anext(changes)
+        assert isinstance(listed, Listed)
+        assert listed.items[0]["metadata"] == {"name": "a"}
+        await anext(changes)
+    assert trimmed == ["a", "b"]
 
 
 @pytest.mark.parametrize("cut", [True, False], ids=["cut", "ended"])
