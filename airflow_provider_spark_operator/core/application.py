@@ -109,8 +109,11 @@ def _unsupported(seen: Situation) -> Decision | None:
 
 
 def _backoff(seen: Situation) -> Decision | None:
-    left = seen.remaining(policy.backoff(seen.tolerations.restart_config, seen.status))
-    if left <= AT_ONCE:
+    backoff = policy.backoff(seen.tolerations.restart_config, seen.status)
+    left = seen.remaining(backoff)
+    # Of a clock that was set back by more than that nobody knows how long it has been; waiting until it has caught
+    # up may take hours.
+    if left <= AT_ONCE or seen.since - seen.now > backoff:
         return None
     return seen.wait(reasons.RESTART_BACKOFF, "The next attempt waits for the end of its backoff.", left)
 

@@ -112,8 +112,8 @@ def test_a_complete_route_is_created():
     assert decided(application(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
 
 
-@pytest.mark.parametrize(("after", "left"), [(0, 30), (29, 1), (30, None), (-100, 30)])
-def test_a_restart_waits_for_its_backoff(after, left):
+@pytest.mark.parametrize(("after", "left"), [(0, 30), (29, 1), (30, None), (-30, 30), (-31, None)])
+def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(after, left):
     status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
     decision = decided(application(status=status), after=after)
     if left is None:
