@@ -10,7 +10,11 @@ from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.named_files import application_template_files, unread_templates
+from airflow_provider_spark_operator.core.driver.named_files import (
+    NO_TEMPLATES,
+    application_template_files,
+    unread_templates,
+)
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -65,8 +69,10 @@ async def create_attempt(
         NotYet: an object of an earlier attempt or pass is still going.
         KubeError: the API did not answer, or not now; which part exists is unknown, and repeating is harmless.
     """
+    files = application_template_files(application)
     try:
-        templates = await asyncio.to_thread(read_templates, application_template_files(application))
+        # A thread costs as much as a request, and most applications name no file.
+        templates = await asyncio.to_thread(read_templates, files) if files else NO_TEMPLATES
     except DriverBuildError as error:
         return Creation(Refused(str(error)))
     try:

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS
-from airflow_provider_spark_operator.reconcile.cache import JsonObject, key_of
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +20,8 @@ INVALID_RESOURCE = "InvalidResource"
 """The resource cannot be read; the message names the field."""
 _LONGEST_MESSAGE = 1024
 _LONGEST_NAME = 253
+WRITERS = 4
+"""How many Events are written at the same time: a transition takes as long as its Event."""
 _MOST_WAITING = 1000
 
 
@@ -47,6 +49,8 @@ class Happening:
 class EventRecorder:
     """Writes Events beside the work, which never waits for them nor fails with them.
 
+    Those of one resource are written one after the other, in the order in which they happened.
+
     Args:
         client: the way to the API.
         component: who tells it: the operator's name.
@@ -55,38 +59,47 @@ class EventRecorder:
     def __init__(self, client: KubeClient, component: str) -> None:
         self._client = client
         self._component = component
-        self._waiting: asyncio.Queue[Happening] = asyncio.Queue(_MOST_WAITING)
+        self._waiting: tuple[asyncio.Queue[JsonObject], ...] = tuple(
+            asyncio.Queue(_MOST_WAITING) for _ in range(WRITERS)
+        )
 
     def record(self, happening: Happening) -> None:
         """Have an Event written soon; dropped where so many wait that the API must be in trouble."""
+        # The document is small, and the resource as it was then would have to be kept until it is written.
+        document = event_document(happening, self._component)
         try:
-            self._waiting.put_nowait(happening)
+            self._waiting[hash(key_of(happening.resource)) % WRITERS].put_nowait(document)
         except asyncio.QueueFull:
-            logger.warning("event dropped, too many wait: %s", happening.reason, extra=_key(happening))
+            logger.warning("event dropped, too many wait: %s", happening.reason, extra=_key(document))
 
     async def run(self) -> None:
         """Write what is recorded, until cancelled."""
-        while True:
-            happening = await self._waiting.get()
-            try:
-                await self._write(happening)
-            except Exception:
-                logger.exception("event not written", extra=_key(happening))
-            finally:
-                self._waiting.task_done()
+        async with asyncio.TaskGroup() as writers:
+            for waiting in self._waiting:
+                writers.create_task(self._write_all(waiting))
 
     async def drain(self) -> None:
         """Wait until everything recorded so far has been written or given up."""
-        await self._waiting.join()
+        for waiting in self._waiting:
+            await waiting.join()
 
-    async def _write(self, happening: Happening) -> None:
-        document = event_document(happening, self._component)
+    async def _write_all(self, waiting: "asyncio.Queue[JsonObject]") -> None:
+        while True:
+            document = await waiting.get()
+            try:
+                await self._write(document)
+            except Exception:
+                logger.exception("event not written", extra=_key(document))
+            finally:
+                waiting.task_done()
+
+    async def _write(self, document: JsonObject) -> None:
         try:
             await self._client.create(EVENTS, document, document["metadata"]["namespace"])
         except AlreadyExists:
             return  # told by an earlier pass that was interrupted
         except KubeError as error:
-            logger.warning("event not written: %s", error, extra=_key(happening))
+            logger.warning("event not written: %s", error, extra=_key(document))
 
 
 def invalid(resource: JsonObject, problems: InvalidResource, time: datetime) -> Happening:
@@ -135,5 +148,6 @@ def _shortened(message: str) -> str:
     return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"
 
 
-def _key(happening: Happening) -> dict[str, str]:
-    return {"application": str(key_of(happening.resource))}
+def _key(document: JsonObject) -> dict[str, str]:
+    involved = document["involvedObject"]
+    return {"application": str(ObjectKey(involved["namespace"], involved["name"]))}
