@@ -16,6 +16,7 @@ from tests.control_plane import Server, started_server
 
 KUBECONFIG = "CONTRACT_KUBECONFIG"
 ASSETS = "KUBEBUILDER_ASSETS"
+REAL_SERVER_IS_GIVEN = bool(os.environ.get(KUBECONFIG) or os.environ.get(ASSETS))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests of a server run on the real one first, where there is one, then on the local one."""
     if "server" in metafunc.fixturenames:
-        given = bool(os.environ.get(KUBECONFIG) or os.environ.get(ASSETS))
-        metafunc.parametrize("server", ["kubernetes", "local"] if given else ["local"], indirect=True)
+        servers = ["kubernetes", "local"] if REAL_SERVER_IS_GIVEN else ["local"]
+        metafunc.parametrize("server", servers, indirect=True)
 
 
 @pytest.fixture(scope="session")

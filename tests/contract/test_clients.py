@@ -218,6 +218,21 @@ async def test_kubectl_explores(kubectl: Kubectl) -> None:
     explained = (await kubectl("explain", "things.spec.mode")).out
     assert "FIELD: mode <string>" in explained
     assert "ENUM:" in explained
+    assert "FIELD: limits <map[string]" in (await kubectl("explain", "pod.spec.containers.resources.limits")).out
+    assert (
+        "FIELD: partition <integer>"
+        in (await kubectl("explain", "sts.spec.updateStrategy.rollingUpdate.partition")).out
+    )
+
+
+@needs_kubectl
+async def test_kubectl_is_told_of_fields_that_there_are_not(kubectl: Kubectl) -> None:
+    odd = pod("a", {"containers": [{"name": "main", "image": "i:1", "comand": ["x"]}]})
+    refused = await kubectl("apply", "-f", "-", given=odd)
+    assert (refused.code, 'unknown field "spec.containers[0].comand"' in refused.err) == (1, True)
+    warned = await kubectl("apply", "--validate=warn", "-f", "-", given=odd)
+    assert warned.out.strip() == "pod/a created"
+    assert warned.err.strip() == 'Warning: unknown field "spec.containers[0].comand"'
 
 
 @needs_kubectl

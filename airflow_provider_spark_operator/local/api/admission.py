@@ -28,6 +28,7 @@ from airflow_provider_spark_operator.local.api.kinds import (
     STATEFUL_SETS,
     Kind,
 )
+from airflow_provider_spark_operator.local.api.pod_warnings import pod_warnings
 from airflow_provider_spark_operator.local.api.registry import ServedKind
 from airflow_provider_spark_operator.local.api.status import Cause, forbidden, invalid
 from airflow_provider_spark_operator.local.api.store import Store
@@ -72,6 +73,7 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
     kind = served.kind
     if kind.key == PODS.key:
         _give_priority(store, document)
+        _refuse_runtime_class(document)
         pods.admit_pod(document, datetime.now(UTC))
         _require_account(store, namespace, document)
     elif kind.key == EVENTS.key:
@@ -98,6 +100,15 @@ def after_creation(store: Store, served: ServedKind, document: JsonObject) -> No
     if served.kind.key == NAMESPACES.key:
         account: JsonObject = {"metadata": {"name": "default"}}
         store.create(SERVICE_ACCOUNTS, document["metadata"]["name"], account)
+
+
+def warnings_of(kind: Kind, document: Mapping[str, Any]) -> list[str]:
+    """What whoever writes an object should be told of it, though it is accepted."""
+    if kind.key == PODS.key:
+        return list(pod_warnings(document["spec"]))
+    if kind.key == STATEFUL_SETS.key:
+        return list(pod_warnings(document["spec"]["template"]["spec"], "spec.template.spec"))
+    return []
 
 
 def complete_status(kind: Kind, document: JsonObject) -> None:
@@ -170,19 +181,35 @@ def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> Non
 
 
 def _give_priority(store: Store, pod: JsonObject) -> None:
-    """Resolve the name of a pod's priority class."""
-    name = pod["spec"].get("priorityClassName")
-    if not name:
-        return
-    if name in _SYSTEM_PRIORITIES:
-        pod["spec"]["priority"] = _SYSTEM_PRIORITIES[name]
-        return
-    if not store.exists(PRIORITY_CLASSES, None, name):
-        why = f"no PriorityClass with name {name} was found"
-        raise forbidden(PODS, text_at(pod, ("metadata", "name")), why)
-    found = store.view(PRIORITY_CLASSES, None, name)
-    pod["spec"]["priority"] = found.get("value", 0)
-    pod["spec"]["preemptionPolicy"] = found.get("preemptionPolicy", "PreemptLowerPriority")
+    """Resolve the name of a pod's priority class; what it says must not be said by the pod otherwise."""
+    spec, pod_name = pod["spec"], text_at(pod, ("metadata", "name"))
+    name = spec.get("priorityClassName")
+    priority, policy = _SYSTEM_PRIORITIES.get(name, 0), "PreemptLowerPriority"
+    if name and name not in _SYSTEM_PRIORITIES:
+        if not store.exists(PRIORITY_CLASSES, None, name):
+            raise forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
+        found = store.view(PRIORITY_CLASSES, None, name)
+        priority, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
+    told = "must not be provided in pod spec; priority admission controller computed"
+    if spec.get("priority", priority) != priority:
+        why = f"the integer value of priority ({spec['priority']}) {told} {priority} from the given PriorityClass name"
+        raise forbidden(PODS, pod_name, why)
+    if spec.get("preemptionPolicy", policy) != policy:
+        given = spec["preemptionPolicy"]
+        why = f"the string value of PreemptionPolicy ({given}) {told} {policy} from the given PriorityClass name"
+        raise forbidden(PODS, pod_name, why)
+    spec["priority"], spec["preemptionPolicy"] = priority, policy
+
+
+def _refuse_runtime_class(pod: JsonObject) -> None:
+    """Refuse a pod that names a RuntimeClass, as there are none, or what one would say."""
+    spec, name = pod["spec"], text_at(pod, ("metadata", "name"))
+    if spec.get("runtimeClassName"):
+        raise forbidden(PODS, name, f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
+    if spec.get("overhead"):
+        raise forbidden(
+            PODS, name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        )
 
 
 def _admit_custom(served: ServedKind, rules: Mapping[str, Any], document: JsonObject) -> None:
@@ -272,7 +299,8 @@ def _fill_service(document: JsonObject) -> None:
     spec.setdefault("sessionAffinity", "None")
     for port in spec.get("ports") or []:
         port.setdefault("protocol", "TCP")
-        port.setdefault("targetPort", port.get("port"))
+        if not port.get("targetPort"):
+            port["targetPort"] = port.get("port") or 0
     causes = list(service_rules.causes(spec))
     if causes:
         raise invalid(SERVICES, text_at(document, ("metadata", "name")), causes)

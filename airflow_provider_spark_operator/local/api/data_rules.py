@@ -2,19 +2,14 @@
 
 import base64
 import binascii
-import re
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, text_at
 from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, LEASES, SECRETS, Kind
+from airflow_provider_spark_operator.local.api.rules import config_key_problems
+from airflow_provider_spark_operator.local.api.rules import invalid as invalid_value
 from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid
 
 _MAX_DATA_BYTES = 1024 * 1024
-_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\d*(Z|[+-]\d\d:\d\d)")
-_CONFIG_KEY_RULE = (
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
-    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-)
-_CONFIG_KEY = re.compile(r"(?!\.\.?$)[-._a-zA-Z0-9]{1,253}")
 
 
 def fill_secret(document: JsonObject) -> None:
@@ -37,9 +32,8 @@ def fill_config_map(document: JsonObject) -> None:
     causes = []
     for field, other in (("data", "binaryData"), ("binaryData", "")):
         for key in document.get(field) or {}:
-            if _CONFIG_KEY.fullmatch(key) is None:
-                causes.append(Cause(f"{field}[{key}]", f'Invalid value: "{key}": {_CONFIG_KEY_RULE}'))
-            elif key in (document.get(other) or {}):
+            causes += [invalid_value(f"{field}[{key}]", key, why) for why in config_key_problems(key)]
+            if key in (document.get(other) or {}):
                 causes.append(Cause(f"{field}[{key}]", f'Invalid value: "{key}": duplicate of key present in {other}'))
     if causes:
         raise invalid(CONFIG_MAPS, text_at(document, ("metadata", "name")), causes)
@@ -62,12 +56,8 @@ def _require_base64(kind: str, field: str, value: str) -> None:
 
 
 def fill_lease(document: JsonObject) -> None:
-    """Judge a lease; raises ApiStatusError 400 and 422."""
-    spec = document.get("spec") or {}
-    for key in ("acquireTime", "renewTime"):
-        if spec.get(key) is not None and _MICRO_TIME.fullmatch(str(spec[key])) is None:
-            raise bad_request(f"Lease: spec.{key}: {spec[key]!r} is no time with microseconds")
-    seconds = spec.get("leaseDurationSeconds")
+    """Judge a lease; raises ApiStatusError 422."""
+    seconds = (document.get("spec") or {}).get("leaseDurationSeconds")
     if seconds is not None and seconds <= 0:
         cause = Cause("spec.leaseDurationSeconds", f"Invalid value: {seconds}: must be greater than 0")
         raise invalid(LEASES, text_at(document, ("metadata", "name")), [cause])

@@ -2,23 +2,25 @@
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, Kind
+from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, SERVICES, Kind
+from airflow_provider_spark_operator.local.api.rules import invalid as invalid_value
+from airflow_provider_spark_operator.local.api.rules import (
+    label_problems,
+    labels_causes,
+    qualified_name_problems,
+    service_label_problems,
+    subdomain_problems,
+)
 from airflow_provider_spark_operator.local.api.status import ApiStatusError, Cause, bad_request, invalid
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-DNS_LABEL = re.compile(_LABEL)
-_SERVICE_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _PATH_SEGMENT_KINDS = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings"})
-_QUALIFIED_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 _MAX_GENERATED_PREFIX = 58
 _MAX_ANNOTATION_BYTES = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"foregroundDeletion", "kubernetes", "orphan"})
@@ -30,26 +32,7 @@ _KEPT_ON_UPDATE = (
     "generation",
     "selfLink",
 )
-_SUBDOMAIN_RULE = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
-    "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
-_QUALIFIED_NAME_RULE = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-LABEL_RULE = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
-    "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
-_SERVICE_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-    "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
+_SEGMENT = re.compile(r"(?!\.\.?$)[^/%]+")
 
 
 def metadata_of(document: JsonObject) -> JsonObject:
@@ -179,47 +162,30 @@ def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     name = metadata.get("name")
     if not name:
         return [Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")]
-    pattern, limit, rule = _name_rule(kind)
-    causes = []
     if kind.key == NAMESPACES.key and "." in name:
-        causes.append(Cause("metadata.name", f'Invalid value: "{name}": must not contain dots'))
-    elif pattern.fullmatch(name) is None:
-        causes.append(Cause("metadata.name", f'Invalid value: "{name}": {rule}'))
-    elif len(name) > limit:
-        told = f"must be no more than {limit} characters"
-        causes.append(Cause("metadata.name", f'Invalid value: "{name}": {told}'))
-    return causes
+        return [invalid_value("metadata.name", name, "must not contain dots")]
+    return [invalid_value("metadata.name", name, why) for why in _name_problems(kind)(name)]
 
 
-def _name_rule(kind: Kind) -> tuple[re.Pattern[str], int, str]:
-    if kind.plural == "namespaces" and not kind.group:
-        return DNS_LABEL, 63, LABEL_RULE
-    if kind.plural == "services" and not kind.group:
-        return _SERVICE_LABEL, 63, _SERVICE_RULE
-    if kind.plural in _PATH_SEGMENT_KINDS:
-        return re.compile(r"(?!\.\.?$)[^/%]+"), 253, "may not contain '%'"
-    return _SUBDOMAIN, 253, _SUBDOMAIN_RULE
+def _name_problems(kind: Kind) -> Callable[[str], list[str]]:
+    """Why a text can be the name of no object of a kind."""
+    if kind.key == NAMESPACES.key:
+        return label_problems
+    if kind.key == SERVICES.key:
+        return service_label_problems
+    return _segment_problems if kind.plural in _PATH_SEGMENT_KINDS else subdomain_problems
+
+
+def _segment_problems(text: str) -> list[str]:
+    return [] if _SEGMENT.fullmatch(text) else ["may not contain '%'"]
 
 
 def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
-    causes: list[Cause] = []
-    for field in ("labels", "annotations"):
-        for key, value in (metadata.get(field) or {}).items():
-            prefix, _, short = key.rpartition("/")
-            place = prefix.lower() if field == "annotations" else prefix
-            if prefix and _SUBDOMAIN.fullmatch(place) is None:
-                causes.append(Cause(f"metadata.{field}", f'Invalid value: "{key}": prefix part {_SUBDOMAIN_RULE}'))
-            if not short:
-                told = f'Invalid value: "{key}": name part must be non-empty'
-                causes.append(Cause(f"metadata.{field}", told))
-            if len(short) > 63:
-                told = f'Invalid value: "{key}": name part must be no more than 63 bytes'
-                causes.append(Cause(f"metadata.{field}", told))
-            elif _QUALIFIED_NAME.fullmatch(short) is None:
-                causes.append(Cause(f"metadata.{field}", f'Invalid value: "{key}": {_QUALIFIED_NAME_RULE}'))
-            if field == "labels" and (len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None):
-                causes.append(_label_value_cause(value))
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in (metadata.get("annotations") or {}).items())
+    annotations = metadata.get("annotations") or {}
+    causes = list(labels_causes((metadata.get("labels") or {}).items(), "metadata.labels"))
+    for key in annotations:
+        causes += [invalid_value("metadata.annotations", key, why) for why in qualified_name_problems(key.lower())]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > _MAX_ANNOTATION_BYTES:
         told = f"Too long: may not be more than {_MAX_ANNOTATION_BYTES} bytes"
         causes.append(Cause("metadata.annotations", told, "FieldValueTooLong"))
@@ -229,24 +195,12 @@ def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
 def _finalizer_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     causes = []
     for index, finalizer in enumerate(metadata.get("finalizers") or []):
-        prefix, _, short = finalizer.rpartition("/")
-        if _QUALIFIED_NAME.fullmatch(short) is None or (prefix and _SUBDOMAIN.fullmatch(prefix) is None):
-            causes.append(Cause("metadata.finalizers", f'Invalid value: "{finalizer}": {_QUALIFIED_NAME_RULE}'))
-        elif not prefix and finalizer not in _STANDARD_FINALIZERS:
+        problems = qualified_name_problems(finalizer)
+        causes += [invalid_value("metadata.finalizers", finalizer, why) for why in problems]
+        if not problems and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             told = "name is neither a standard finalizer name nor is it fully qualified"
-            causes.append(Cause(f"metadata.finalizers[{index}]", f'Invalid value: "{finalizer}": {told}'))
+            causes.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, told))
     return causes
-
-
-def _label_value_cause(value: str) -> Cause:
-    rule = (
-        "must be no more than 63 bytes"
-        if len(value) > 63
-        else "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-        "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
-        "regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-    )
-    return Cause("metadata.labels", f'Invalid value: "{value}": {rule}')
 
 
 def _owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:

@@ -1,12 +1,13 @@
-"""OpenAPI as far as kubectl asks for it: which requests check fields, and the schemas of custom resources.
+"""OpenAPI as far as kubectl asks for it: which requests check fields, and which fields there are.
 
-kubectl leaves the checking of fields to a server whose PATCH takes the parameter `fieldValidation`. Schemas of
-built-in kinds are not described.
+kubectl leaves the checking of fields to a server whose PATCH takes the parameter `fieldValidation`, and explains what
+the schemas say: descriptions of built-in kinds are not among it.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from airflow_provider_spark_operator.local.api import types
 from airflow_provider_spark_operator.local.api.discovery import VERSION, group_versions
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.registry import KindRegistry, ServedKind
@@ -57,7 +58,7 @@ def document(kinds: KindRegistry, path: str) -> JsonObject:
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
         "paths": dict(_path(item) for item in served),
-        "components": {"schemas": {_schema_name(item): _schema(item) for item in served}},
+        "components": {"schemas": {name: schema for item in served for name, schema in _schemas(item).items()}},
     }
 
 
@@ -87,10 +88,15 @@ def _path(served: ServedKind) -> tuple[str, JsonObject]:
     return f"{root}{place}/{served.kind.plural}/{{name}}", {"patch": operation}
 
 
-def _schema(served: ServedKind) -> JsonObject:
-    schema = dict(_choices(served.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+def _schemas(served: ServedKind) -> dict[str, JsonObject]:
+    """The schema of a kind, by its name, and those of the types that it names."""
+    if served.schema is None:
+        name = types.type_name(served.group, served.version, served.kind.kind)
+        described = types.described(name, lambda other: f"#/components/schemas/{other}")
+        return described | {name: described[name] | {"x-kubernetes-group-version-kind": [_type(served)]}}
+    schema = dict(_choices(served.schema))
     schema["properties"] = _EVERY_OBJECT | (schema.get("properties") or {})
-    return schema | {"x-kubernetes-group-version-kind": [_type(served)]}
+    return {_schema_name(served): schema | {"x-kubernetes-group-version-kind": [_type(served)]}}
 
 
 def _choices(schema: Any) -> Any:
@@ -104,7 +110,7 @@ def _choices(schema: Any) -> Any:
 
 
 def _schema_name(served: ServedKind) -> str:
-    reversed_group = ".".join(reversed((served.group or "core.api.k8s.io").split(".")))
+    reversed_group = ".".join(reversed(served.group.split(".")))
     return f"{reversed_group}.{served.version}.{served.kind.kind}"
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, timestamp
+from airflow_provider_spark_operator.local.api.quantities import MILLI, canonical_quantity
 
 _DEFAULTS: Mapping[str, Any] = {
     "restartPolicy": "Always",
@@ -25,9 +26,7 @@ _EVICTION_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 def fill_pod_spec(spec: JsonObject) -> None:
     """Fill in, in place, the defaults of a pod's or a pod template's specification."""
-    for key, value in _DEFAULTS.items():
-        if spec.get(key) is None:
-            spec[key] = copy_json(value)
+    _set_defaults(spec, _DEFAULTS)
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
@@ -37,6 +36,8 @@ def fill_pod_spec(spec: JsonObject) -> None:
         for container in spec.get(field) or []:
             if isinstance(container, dict):
                 _fill_container(container, host_network=bool(spec.get("hostNetwork")))
+                if field == "containers" or container.get("restartPolicy") != "Always":
+                    container.pop("restartPolicy", None)
     for volume in spec.get("volumes") or []:
         if isinstance(volume, dict):
             _fill_volume(volume)
@@ -102,13 +103,23 @@ def _computing(quantities: object) -> dict[str, str]:
     return {key: str(value) for key, value in quantities.items() if key in ("cpu", "memory")}
 
 
+def _set_defaults(part: JsonObject, defaults: Mapping[str, Any]) -> None:
+    """Set, in place, what is missing; an empty text says nothing."""
+    for key, value in defaults.items():
+        if part.get(key) in (None, ""):
+            part[key] = copy_json(value)
+
+
 def _fill_container(container: JsonObject, *, host_network: bool) -> None:
-    for key, value in _CONTAINER_DEFAULTS.items():
-        if container.get(key) is None:
-            container[key] = copy_json(value)
+    _set_defaults(container, _CONTAINER_DEFAULTS)
+    for key in [key for key, value in container.items() if value == []]:
+        del container[key]
     if not container.get("imagePullPolicy"):
         container["imagePullPolicy"] = _pull_policy(str(container.get("image") or ""))
     resources = container["resources"]
+    for part in ("limits", "requests"):
+        for key, value in (resources.get(part) or {}).items():
+            resources[part][key] = canonical_quantity(value, MILLI)
     for key, value in (resources.get("limits") or {}).items():
         resources.setdefault("requests", {}).setdefault(key, value)
     for port in container.get("ports") or []:
@@ -141,6 +152,8 @@ def _fill_probe(probe: JsonObject) -> None:
     for key, value in defaults.items():
         probe.setdefault(key, value)
     _fill_http(probe)
+    if isinstance(probe.get("grpc"), dict):
+        probe["grpc"].setdefault("service", "")
 
 
 def _fill_http(handler: JsonObject) -> None:
@@ -155,6 +168,8 @@ def _fill_volume(volume: JsonObject) -> None:
             volume[source].setdefault("defaultMode", 0o644)
     for item in (volume.get("downwardAPI") or {}).get("items") or []:
         _fill_source(item)
+    if isinstance(volume.get("projected"), dict) and not volume["projected"].get("sources"):
+        volume["projected"]["sources"] = None
     for source in (volume.get("projected") or {}).get("sources") or []:
         if source.get("serviceAccountToken") is not None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.local.api import definitions, events
+from airflow_provider_spark_operator.local.api import definitions, events, types
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.kinds import (
     BUILT_IN_KINDS,
@@ -40,6 +40,13 @@ class ServedKind:
     def api_version(self) -> str:
         """The `apiVersion` of documents in this version."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """The schema of its documents, of a built-in kind the type."""
+        if self.schema is not None:
+            return self.schema
+        return types.declared(types.type_name(self.group, self.version, self.kind.kind))
 
     def present(self, document: JsonObject) -> JsonObject:
         """A stored document as this version shows it; parts are shared with the original."""

@@ -63,6 +63,7 @@ def create(
     if served.kind.custom and served.kind.status:
         document.pop("status", None)
     admission.admit(served, document)
+    options.warnings.extend(admission.warnings_of(served.kind, document))
     apply.record_update(served, None, served.present(document), options.manager, None)
     admission.admit_new(store, served, namespace, document)
     created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
@@ -125,7 +126,7 @@ def patch(
         patched = appliers[media_type](current, value)
         if not isinstance(patched, dict):
             raise unprocessable("the patched document is no object")
-        _check_patched(served, current, patched)
+        _check_patched(served, current, patched, options)
         return patched
 
     return change(store, served, place, patched_from, options, subresource), False
@@ -157,6 +158,7 @@ def change(
         if subresource != "status" or served.schema is not None:
             admission.admit(served, document)
         if subresource != "status":
+            options.warnings.extend(admission.warnings_of(served.kind, document))
             admission.check_update(served.kind, current, document)
         if tracked:
             apply.record_update(served, current, document, options.manager, subresource)
@@ -185,6 +187,7 @@ def _apply(
         _check_no_object_is_meant(served, metadata, name)
         document = served.accept(copy_json(value))
         admission.admit(served, document)
+        options.warnings.extend(admission.warnings_of(served.kind, document))
         apply.record_apply(served, document, served.accept(value), options.manager, None)
         admission.admit_new(store, served, namespace, document)
         created = store.create(served.kind, namespace, document, dry_run=options.dry_run)
@@ -205,12 +208,12 @@ def _check_applied(served: ServedKind, value: JsonObject) -> None:
         group, _, short = str(version).rpartition("/")
         raise bad_request(f"invalid object type: {group}/{short}, Kind={kind}")
     place = f"{text_at(value, ('metadata', 'namespace'))}/{text_at(value, ('metadata', 'name'))}"
-    problem = f"failed to create typed patch object ({place}; {version}, Kind={kind})"
+    problem = f"failed to create typed patch object ({place}; {served.group}/{served.version}, Kind={kind})"
     try:
         check_shape(served, value)
     except ApiStatusError as error:
         raise ApiStatusError(500, "", f"{problem}: {error.message}") from error
-    unknown = schema.unknown_fields(served.schema, value) if served.schema is not None else []
+    unknown = schema.unknown_fields(served.declared, value)
     if unknown:
         told = ", ".join(f".{path}: field not declared in schema" for path in unknown)
         raise ApiStatusError(500, "", f"{problem}: {told}")
@@ -224,7 +227,7 @@ def _check_no_object_is_meant(served: ServedKind, metadata: JsonObject, name: st
         raise conflict(served.kind, name, why)
 
 
-def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject) -> None:
+def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject, options: WriteOptions) -> None:
     """Refuse a patch that makes something else of an object."""
     require_name(metadata_of(patched), text_at(current, ("metadata", "name")))
     uid = text_at(patched, ("metadata", "uid"))
@@ -235,6 +238,7 @@ def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject)
         return
     try:
         _check_type(served, patched)
+        _check_fields(served, patched, options)
     except ApiStatusError as error:
         raise _bad_patch(error.message) from error
 
@@ -272,10 +276,12 @@ def _check_type(served: ServedKind, document: JsonObject) -> None:
 
 
 def _check_fields(served: ServedKind, document: JsonObject, options: WriteOptions) -> None:
-    """Warn of, or refuse, fields that the schema of a custom resource does not know."""
-    if served.schema is None or options.field_validation == "Ignore":
+    """Warn of, or refuse, fields that the kind does not have; those of a built-in kind go, in place."""
+    unknown = [f'unknown field "{path}"' for path in schema.unknown_fields(served.declared, document)]
+    if unknown and not served.kind.custom:
+        schema.prune(served.declared, document)
+    if options.field_validation == "Ignore":
         return
-    unknown = [f'unknown field "{path}"' for path in schema.unknown_fields(served.schema, document)]
     if unknown and options.field_validation == "Strict":
         kind = served.kind.kind
         raise ApiStatusError(

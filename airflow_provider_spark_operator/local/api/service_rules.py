@@ -3,7 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.local.api.pod_rules import choice_causes, port_causes, required
+from airflow_provider_spark_operator.local.api.rules import (
+    choice_causes,
+    named_port_causes,
+    port_causes,
+    required,
+)
 from airflow_provider_spark_operator.local.api.status import Cause
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
@@ -23,7 +28,6 @@ def causes(spec: Mapping[str, Any]) -> Iterator[Cause]:
         place = f"spec.ports[{index}]"
         if len(ports) > 1 and not port.get("name"):
             yield required(f"{place}.name")
-        yield from port_causes(port.get("port"), f"{place}.port")
-        if isinstance(port["targetPort"], int):
-            yield from port_causes(port["targetPort"], f"{place}.targetPort")
+        yield from port_causes(port.get("port") or 0, f"{place}.port")
+        yield from named_port_causes(port.get("targetPort") or 0, f"{place}.targetPort")
         yield from choice_causes(port["protocol"], _PROTOCOLS, f"{place}.protocol")

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject
+from airflow_provider_spark_operator.local.api.quantities import parse_quantity
 from airflow_provider_spark_operator.local.kubelet.environment import (
     command_line,
     container_environment,
@@ -24,7 +25,6 @@ from airflow_provider_spark_operator.local.kubelet.programs import (
     java_home,
     write_daemon_scripts,
 )
-from airflow_provider_spark_operator.local.kubelet.quantities import parse_quantity
 from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
 from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
 from airflow_provider_spark_operator.local.kubelet.spark import (

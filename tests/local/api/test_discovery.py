@@ -1,3 +1,6 @@
+import json
+import re
+
 from tests.local.api.builders import DEFINITIONS, Api
 
 
@@ -31,6 +34,14 @@ async def test_the_schemas_of_custom_resources_are_described(things: Api) -> Non
     assert [item["name"] for item in parameters] == ["fieldValidation"]
     assert (await things.get("/openapi/v3/apis/nope.com/v1")).status == 404
     assert (await things.get("/openapi/v2")).body["swagger"] == "2.0"
+
+
+async def test_the_types_of_built_in_kinds_are_described(api: Api) -> None:
+    described = (await api.get("/openapi/v3/apis/apps/v1")).body["components"]["schemas"]
+    assert described["apps.v1.StatefulSet"]["x-kubernetes-group-version-kind"][0]["kind"] == "StatefulSet"
+    references = set(re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', json.dumps(described)))
+    assert "core.v1.PodSpec" in references
+    assert references <= described.keys()
 
 
 async def test_whoever_has_the_token_may_do_everything(api: Api) -> None:

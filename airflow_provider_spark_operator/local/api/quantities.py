@@ -1,0 +1,73 @@
+"""Kubernetes quantities (`500m`, `1.5Gi`, `1e3`): as numbers, and in the one form in which Kubernetes shows them."""
+
+import re
+from decimal import ROUND_UP, Context, Decimal, localcontext
+
+_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?", re.ASCII)
+# Beyond these no quantity is meant, and one would fill the memory with its digits.
+_LONGEST = 100
+_LARGEST_EXPONENT = 100
+_LARGEST_BINARY = Decimal(2**63 - 1)
+_DECIMAL_UNITS = {-9: "n", -6: "u", -3: "m", 0: "", **{3 * power: unit for power, unit in enumerate("kMGTPE", 1)}}
+_BINARY_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_FACTORS = {
+    **{unit: Decimal(10) ** power for power, unit in _DECIMAL_UNITS.items()},
+    **{unit: Decimal(1024) ** power for power, unit in enumerate(_BINARY_UNITS)},
+}
+_EXACT = Context(prec=300)  # enough for the longest with the largest exponent
+NANO = Decimal("1e-9")
+MILLI = Decimal("1e-3")
+
+
+def parse_quantity(text: str | float) -> Decimal:
+    """The number that a quantity stands for; raises ValueError if it is none."""
+    return _parsed(text)[0]
+
+
+def is_whole(text: str | float) -> bool:
+    """Whether a quantity stands for a whole number; raises ValueError if it is none."""
+    number = parse_quantity(text)
+    return number == number.to_integral_value()
+
+
+def canonical_quantity(text: str | float, smallest: Decimal = NANO) -> str:
+    """A quantity with the largest unit, or exponent, that leaves a whole number; raises ValueError if it is none.
+
+    Args:
+        text: the quantity; a number is one, too.
+        smallest: what it is rounded up to a multiple of.
+    """
+    with localcontext(_EXACT):
+        number, exponent, unit = _parsed(text)
+        number = number.quantize(smallest, rounding=ROUND_UP) if number % smallest else number
+        whole = number == number.to_integral_value()
+        if unit.endswith("i") and whole and abs(number) >= 1024:
+            return _binary(min(number, _LARGEST_BINARY))
+        return _decimal(number, exponential=bool(exponent))
+
+
+def _parsed(text: str | float) -> tuple[Decimal, str, str]:
+    """The number that is meant, the exponent and the unit."""
+    match = _QUANTITY.fullmatch(str(text).strip(" "))
+    if match is None or len(match[0]) > _LONGEST or abs(int((match[2] or "e0")[1:])) > _LARGEST_EXPONENT:
+        raise ValueError(f"{text!r} is not a quantity")
+    number, exponent, unit = match[1], match[2] or "", match[3] or ""
+    return Decimal(number + exponent) * _FACTORS[unit], exponent, unit
+
+
+def _binary(number: Decimal) -> str:
+    power = 0
+    while number % 1024 == 0 and power < len(_BINARY_UNITS) - 1:
+        number, power = number // 1024, power + 1
+    return f"{int(number)}{_BINARY_UNITS[power]}"
+
+
+def _decimal(number: Decimal, *, exponential: bool) -> str:
+    sign, digits, power = number.normalize().as_tuple()
+    power = int(power)
+    if not any(digits):
+        return "0"
+    most = power - power % 3 if exponential else min(power - power % 3, max(_DECIMAL_UNITS))
+    mantissa = "".join(map(str, digits)) + "0" * (power - most)
+    unit = _DECIMAL_UNITS[most] if not exponential else f"e{most}" if most else ""
+    return f"{'-' if sign else ''}{mantissa}{unit}"

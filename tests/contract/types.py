@@ -1,0 +1,110 @@
+"""The types of built-in kinds as a real API server describes them, in the form in which the local one keeps them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.local.api import events
+from airflow_provider_spark_operator.local.api.kinds import BUILT_IN_KINDS
+from airflow_provider_spark_operator.local.api.types import PATH, type_name
+
+Json = dict[str, Any]
+
+_LEAVES = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "micro-time",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "time",
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "int-or-string",
+}
+_ROOTS = [(kind.group, kind.versions[0], kind.kind) for kind in BUILT_IN_KINDS] + [(events.GROUP, "v1", "Event")]
+
+
+def stored() -> Json:
+    """The types that the local server keeps."""
+    found: Json = json.loads(PATH.read_text(encoding="utf-8"))
+    return found
+
+
+def store(types: Json) -> None:
+    """Keep types: one line each, so that a change can be read."""
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(fields)}" for name, fields in sorted(types["types"].items()))
+    whole = json.dumps(sorted(types["whole"]))
+    PATH.write_text(f'{{\n "whole": {whole},\n "types": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
+
+
+def types_of(definitions: Mapping[str, Json]) -> Json:
+    """What the definitions of an OpenAPI document say of the kinds that are served locally, and of all they name."""
+    types: dict[str, dict[str, str]] = {}
+    whole: list[str] = []
+    kinds = {type_name(**kind): name for name, kind in _kinds(definitions)}
+    open_names = [kinds[type_name(*root)] for root in _ROOTS]
+    while open_names:
+        name = open_names.pop()
+        definition = definitions[name]
+        if _short(name) in types:
+            continue
+        types[_short(name)] = {
+            field: _told(field_schema, definitions) for field, field_schema in definition["properties"].items()
+        }
+        if definition.get("x-kubernetes-map-type") == "atomic":
+            whole.append(_short(name))
+        open_names += [found for found in _named(definition) if _is_object(definitions[found])]
+    return {"whole": sorted(whole), "types": types}
+
+
+def _kinds(definitions: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+    for name, definition in definitions.items():
+        for kind in definition.get("x-kubernetes-group-version-kind") or ():
+            yield name, kind
+
+
+def _told(schema: Json, definitions: Mapping[str, Json]) -> str:
+    """A field in one word: its type, `[type]` for a list, `{type}` for a map, and how either is merged."""
+    if schema.get("type") == "array":
+        inner = _told(schema["items"], definitions)
+        keys = schema.get("x-kubernetes-list-map-keys") or []
+        patch_key = schema.get("x-kubernetes-patch-merge-key")
+        merged = schema.get("x-kubernetes-list-type")
+        words = [f"[{inner}]"]
+        words += [f"by {','.join(keys)}"] if keys else ["set"] if merged == "set" else []
+        if patch_key and (not keys or keys[0] != patch_key):
+            words.append(f"patched by {patch_key}")
+        elif not patch_key and schema.get("x-kubernetes-patch-strategy") == "merge":
+            words.append("patched")
+        elif keys and not patch_key:
+            words.append("replaced")
+        return " ".join(words)
+    if "$ref" in schema:
+        name = _target(schema)
+        if name in _LEAVES:
+            return _LEAVES[name]
+        if not _is_object(definitions[name]):
+            return "any"
+        return _short(name) + (" whole" if schema.get("x-kubernetes-map-type") == "atomic" else "")
+    if schema.get("type") == "object" and "additionalProperties" in schema:
+        inner = _told(schema["additionalProperties"], definitions)
+        return f"{{{inner}}}" + (" whole" if schema.get("x-kubernetes-map-type") == "atomic" else "")
+    if schema.get("type") == "integer":
+        return str(schema.get("format", "int64"))
+    return "any" if schema.get("type") == "object" else str(schema["type"])
+
+
+def _named(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):  # there is a field of that name, too
+            yield _target(schema)
+        for value in schema.values():
+            yield from _named(value)
+
+
+def _target(schema: Json) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
+
+
+def _is_object(definition: Json) -> bool:
+    return bool(definition.get("properties"))
+
+
+def _short(name: str) -> str:
+    """`core.v1.Pod` for `io.k8s.api.core.v1.Pod`."""
+    return ".".join(name.split(".")[-3:])

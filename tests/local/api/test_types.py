@@ -1,0 +1,27 @@
+import pytest
+
+from airflow_provider_spark_operator.local.api.kinds import BUILT_IN_KINDS, Kind
+from airflow_provider_spark_operator.local.api.types import declared, type_name
+
+
+@pytest.mark.parametrize("kind", BUILT_IN_KINDS, ids=lambda kind: kind.qualified_name)
+def test_every_built_in_kind_has_a_type(kind: Kind) -> None:
+    fields = declared(type_name(kind.group, kind.versions[0], kind.kind))["properties"]
+    assert {"apiVersion", "kind", "metadata"} <= fields.keys()
+
+
+def test_a_field_says_what_it_holds_and_how_it_is_merged() -> None:
+    spec = declared("core.v1.PodSpec")["properties"]
+    assert spec["hostNetwork"] == {"type": "boolean"}
+    assert spec["activeDeadlineSeconds"] == {"type": "integer", "format": "int64"}
+    assert spec["containers"]["items"]["properties"]["image"] == {"type": "string"}
+    assert spec["containers"]["x-kubernetes-list-map-keys"] == ["name"]
+    assert spec["containers"]["x-kubernetes-patch-merge-key"] == "name"
+    assert spec["nodeSelector"]["x-kubernetes-map-type"] == "atomic"
+    assert "x-kubernetes-list-type" not in spec["tolerations"]
+    assert declared("meta.v1.ObjectMeta")["properties"]["finalizers"]["x-kubernetes-list-type"] == "set"
+
+
+def test_a_type_may_name_itself() -> None:
+    schema = declared("apiextensions.v1.JSONSchemaProps")
+    assert schema["properties"]["properties"]["additionalProperties"] is schema
