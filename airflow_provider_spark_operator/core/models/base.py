@@ -28,6 +28,6 @@ class Model(BaseModel):
     @classmethod
     def _drop_nulls(cls, data: object) -> object:
         # The API server prunes nulls before it fills in defaults; so a null means "not given".
-        if isinstance(data, dict):
+        if isinstance(data, dict) and None in data.values():
             return {key: value for key, value in data.items() if value is not None}
         return data
