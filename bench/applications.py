@@ -112,17 +112,17 @@ class Fleet:
         if state.get("currentStateSummary") == LAST_STATE and name in self.created:
             self.ended.add(name)
 
-    async def seconds_until(self, state: str) -> list[float]:
-        """How long after its creation each application came into `state`, sorted."""
+    async def reached(self, state: str) -> dict[str, float]:
+        """When each application came into `state`, in seconds since the epoch."""
         listed = await self.client.list(SPARK_APPLICATIONS, self.namespace)
-        found = []
+        found = {}
         for document in listed.items:
             name = document["metadata"]["name"]
             if name in self.created:
                 entries = document["status"]["stateTransitionHistory"].values()
                 at = next(one["lastTransitionTime"] for one in entries if one["currentStateSummary"] == state)
-                found.append(datetime.fromisoformat(at).timestamp() - self.created[name])
-        return sorted(found)
+                found[name] = datetime.fromisoformat(at).timestamp()
+        return found
 
 
 @asynccontextmanager

@@ -21,13 +21,13 @@ from kubernetes.aio.client import Configuration
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.reconcile.events import WRITERS
 from airflow_provider_spark_operator.reconcile.settings import DEFAULT_WORKERS
 from bench.applications import application
 
 GROUP = "/apis/spark.apache.org/v1"
 PATHS = {"Pod": "/api/v1", "Service": "/api/v1", "ConfigMap": "/api/v1", "NetworkPolicy": "/apis/networking.k8s.io/v1"}
 PLURALS = {"Pod": "pods", "Service": "services", "ConfigMap": "configmaps", "NetworkPolicy": "networkpolicies"}
-WRITERS = 4
 MERGE_PATCH = "application/merge-patch+json"
 NAME = "name-of-the-application"
 UID = "uid-of-the-application"

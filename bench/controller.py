@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ import aiohttp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from bench.applications import LAST_STATE, Fleet, fleet
+from bench.chart import Curve, draw
 
 CONTROLLER = "controller"
 BARE_LOOP = "bare loop"
@@ -60,6 +61,24 @@ class Load:
     number: int
     rate: float | None = None
     standing: int = 0
+
+
+@dataclass(frozen=True)
+class Lives:
+    """When applications were created, had their driver requested, and were over, by name; in seconds."""
+
+    created: Mapping[str, float]
+    requested: Mapping[str, float]
+    ended: Mapping[str, float]
+
+    def delays(self, moments: Mapping[str, float]) -> list[float]:
+        """How long after its creation each application came to its moment, sorted."""
+        return sorted(moment - self.created[name] for name, moment in moments.items())
+
+    def since_beginning(self, moments: Mapping[str, float]) -> list[float]:
+        """The moments since the first creation, sorted."""
+        begun = min(self.created.values())
+        return sorted(moment - begun for moment in moments.values())
 
 
 @dataclass(frozen=True)
@@ -144,7 +163,7 @@ async def running(name: str, kubeconfig: str, namespace: str) -> AsyncIterator[P
                 await process.wait()
 
 
-async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) -> Cost:
+async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) -> tuple[Cost, Lives]:
     """Have a program run a load, in a namespace of its own."""
     async with fleet(client) as applications:
         await applications.create_finished(load.standing)
@@ -156,9 +175,13 @@ async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) ->
             elapsed, processor = time.monotonic() - begun, program.processor - used
             memory = program.memory
             requests = await program.requests() - before
-        drivers = await applications.seconds_until("DriverRequested")
-        ends = await applications.seconds_until(LAST_STATE)
-    return Cost(
+        lives = Lives(
+            applications.created,
+            await applications.reached("DriverRequested"),
+            await applications.reached(LAST_STATE),
+        )
+    drivers, ends = lives.delays(lives.requested), lives.delays(lives.ended)
+    cost = Cost(
         name,
         load.number,
         load.standing,
@@ -173,6 +196,7 @@ async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) ->
         program.ready_after,
         busy,
     )
+    return cost, lives
 
 
 async def _run(applications: Fleet, load: Load) -> None:
@@ -188,16 +212,26 @@ def _high(sorted_seconds: Sequence[float]) -> float:
     return sorted_seconds[max(0, round(len(sorted_seconds) * 0.99) - 1)]
 
 
-async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig: str) -> list[Cost]:
-    """Measure each load with each program, and print a line of each."""
-    costs = []
+async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig: str) -> dict[str, Lives]:
+    """Measure each load with each program, and print a line of each; the lives of the last load, by program."""
+    latest = {}
     async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
         for load in loads:
             for name in programs:
-                cost = await measure(name, load, client, kubeconfig)
-                costs.append(cost)
+                cost, latest[name] = await measure(name, load, client, kubeconfig)
                 print(cost, flush=True)
-    return costs
+    return latest
+
+
+def picture(lives: Mapping[str, Lives]) -> str:
+    """The chart of the lives under each program."""
+    curves = [
+        Curve(f"{title}, {name}", one.since_beginning(moments), color, dashed=name == BARE_LOOP)
+        for name, one in lives.items()
+        for title, moments, color in (("driver", one.requested, "#2c7bb6"), ("end", one.ended, "#d7191c"))
+    ]
+    number = max(len(one.created) for one in lives.values())
+    return draw(f"{number:,} applications: drivers requested, and applications over", curves)
 
 
 def main() -> None:
@@ -209,6 +243,7 @@ def main() -> None:
     parser.add_argument("--standing", type=int, default=0, metavar="N", help="beside so many that are over")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="measure everything so many times")
     parser.add_argument("--only", choices=(CONTROLLER, BARE_LOOP), help="measure one of the two")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the last load there")
     options = parser.parse_args()
     kubeconfig = os.environ.get("SIM_KUBECONFIG")
     if not kubeconfig:
@@ -218,7 +253,9 @@ def main() -> None:
     loads += [Load(number, options.rate, options.standing) for number in options.steady]
     programs = [options.only] if options.only else [CONTROLLER, BARE_LOOP]
     print("".join(re.sub(r",|\.\d", "", form).replace("f", "").format(text) for text, form, _ in _HEADINGS))
-    asyncio.run(measure_all(programs, loads * options.rounds, kubeconfig))
+    lives = asyncio.run(measure_all(programs, loads * options.rounds, kubeconfig))
+    if options.svg:
+        options.svg.write_text(picture(lives), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+"""Whether the controller grows while applications come and go: `python -m bench.churn [-h]`.
+
+A real API server whose node is simulated (`SIM_KUBECONFIG`; its drivers run some seconds, then succeed) gets as many
+applications as in a day, one after the other; each is deleted a second after its end, as its time to live says. What
+the process holds is told every few seconds; the first fifth is warming up, what is compared comes after it.
+"""
+
+import argparse
+import asyncio
+import os
+import re
+import statistics
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from bench.applications import application, fleet
+
+_HELD = re.compile(r"^held (.*)$", re.MULTILINE)
+_TIME_TO_LIVE_MILLIS = 1000
+_LOOKED_AT = ("rss", "files", "tasks", "objects")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """One thing that is held: its median early and late in the run, after warming up."""
+
+    name: str
+    early: float
+    late: float
+
+    def __str__(self) -> str:
+        return f"{self.name:<8}{self.early:>12,.0f}{self.late:>12,.0f}{(self.late / self.early - 1) * 100:>+9.1f} %"
+
+
+def growths(samples: Sequence[dict[str, int]]) -> list[Growth]:
+    """What has become of each thing that is held between the second and the last fifth of the run."""
+    fifth = max(1, len(samples) // 5)
+    early, late = samples[fifth : 2 * fifth], samples[-fifth:]
+    return [
+        Growth(name, statistics.median(each[name] for each in early), statistics.median(each[name] for each in late))
+        for name in _LOOKED_AT
+    ]
+
+
+@asynccontextmanager
+async def controlling(kubeconfig: str, namespace: str, seconds: float) -> AsyncIterator[Path]:
+    """The controller beside the body; the file that has what it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "controller.log"
+        options = ("--kubeconfig", kubeconfig, "--namespaces", namespace)
+        with log.open("wb") as stream:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "bench.churned", str(seconds), *options),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stream,
+            )
+        try:
+            assert process.stdout is not None  # noqa: S101 - asked for above
+            await process.stdout.readline()
+            yield log
+        finally:
+            process.terminate()
+            await process.wait()
+
+
+async def come_and_go(client: KubeClient, namespace: str, number: int, per_second: float) -> None:
+    """Create applications at a steady rate, and wait until the last of them is gone."""
+    begun = asyncio.get_running_loop().time()
+    for index in range(number):
+        await asyncio.sleep(begun + index / per_second - asyncio.get_running_loop().time())
+        document = application(f"app-{index:06}", namespace)
+        document["spec"]["applicationTolerations"] = {"ttlAfterStopMillis": _TIME_TO_LIVE_MILLIS}
+        await client.create(SPARK_APPLICATIONS, document, namespace)
+    while (await client.list(SPARK_APPLICATIONS, namespace)).items:  # noqa: ASYNC110 - the state of an API is no Event
+        await asyncio.sleep(1)
+
+
+async def run(kubeconfig: str, options: argparse.Namespace) -> None:
+    """Let it happen, and say what came of it."""
+    async with (
+        await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client,
+        fleet(client) as ours,
+        controlling(kubeconfig, ours.namespace, options.interval) as log,
+    ):
+        await come_and_go(client, ours.namespace, options.number, options.rate)
+        text = log.read_text()
+    samples = [
+        {name: int(value) for name, value in (word.split("=") for word in held.split())} for held in _HELD.findall(text)
+    ]
+    print(f"{options.number:,} applications at {options.rate:g} per second, {len(samples)} looks")
+    print(f"{'':<8}{'early':>12}{'late':>12}{'growth':>11}")
+    for growth in growths(samples):
+        print(growth)
+    print(f"errors in the log: {len(re.findall(r' ERROR ', text))}")
+
+
+def main() -> None:
+    """Read the arguments and measure."""
+    parser = argparse.ArgumentParser(description="Whether the controller grows while applications come and go.")
+    parser.add_argument("--number", type=int, default=5000, help="applications in all (default: 5000)")
+    parser.add_argument("--rate", type=float, default=8.0, help="created per second (default: 8)")
+    parser.add_argument("--interval", type=float, default=10.0, help="seconds between two looks (default: 10)")
+    options = parser.parse_args()
+    kubeconfig = os.environ.get("SIM_KUBECONFIG")
+    if not kubeconfig:
+        sys.exit("bench.churn: set SIM_KUBECONFIG to a cluster whose node is simulated, such as by KWOK")
+    asyncio.run(run(kubeconfig, options))
+
+
+if __name__ == "__main__":
+    main()
