@@ -1,0 +1,328 @@
+"""Who drives the applications of a scripted cluster: the Apache operator as it was recorded, or this package's own.
+
+Both are shown the same scenarios: what scheduler, kubelet and Spark do in one is played on the cluster's pods. What the
+operator does is either what the Apache operator once wrote, write by write, or done anew by the controller.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Protocol
+
+from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.names import (
+    DRIVER_CONTAINER,
+    LABEL_APPLICATION_NAME,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+)
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
+from airflow_provider_spark_operator.local.api.kinds import PODS
+from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
+from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+from airflow_provider_spark_operator.testing.applications import Application, Log
+from airflow_provider_spark_operator.testing.pods import container_running
+from tests.cluster import NAMESPACE, Cluster
+from tests.core.scenario import read_scenario
+from tests.core.virtual_cluster import JsonObject, pod_status, told
+
+_DEADLINE = 60.0
+_RESTART = "ScheduledToRestart"
+# As in the recordings.
+_SETTINGS = ControllerSettings(
+    decisions=Settings(
+        reconcile_interval=timedelta(seconds=1),
+        missing_driver_grace_period=timedelta(seconds=3),
+        missing_driver_requeue_interval=timedelta(seconds=1),
+    )
+)
+
+
+class Driving(Protocol):
+    """The operator's part in a scenario of one application."""
+
+    async def driver(self) -> str:
+        """The name of the next attempt's driver pod, once there is one."""
+        ...
+
+    async def states(self, words: Sequence[str]) -> None:
+        """Return once the application has come to one of these states, after the one that was asked for before."""
+        ...
+
+    async def end(self) -> None:
+        """Return once nothing more is done."""
+        ...
+
+
+class Recorded:
+    """What the Apache operator did: states, with their messages, in the writes that it made of them."""
+
+    def __init__(self, cluster: Cluster, application: Application, scenario: JsonObject) -> None:
+        self._cluster = cluster
+        self._application = application
+        (self._course,) = scenario["recorded"]["applications"].values()
+        self._trims = scenario.get("profile") != "notrim"
+        self._writes = iter(self._course["writes"])
+        self._entries: list[JsonObject] = []
+        self._pods: list[str] = []
+
+    async def driver(self) -> str:
+        document = self._application.document
+        name = f"{self._application.name}-{len(self._pods)}-driver"
+        owner = {"apiVersion": document["apiVersion"], "kind": "SparkApplication", "name": self._application.name}
+        labels = {LABEL_APPLICATION_NAME: self._application.name, LABEL_ROLE: ROLE_DRIVER}
+        create_pod(self._cluster, name, labels, owner | {"uid": self._application.uid}, DRIVER_CONTAINER)
+        self._pods.append(name)
+        return name
+
+    async def states(self, words: Sequence[str]) -> None:
+        while (state := next(self._writes, None)) is not None:
+            self._write(state)
+            if state in words:
+                return
+        raise AssertionError(f"the recording ends without {' or '.join(words)}")
+
+    async def end(self) -> None:
+        for state in self._writes:
+            self._write(state)
+        if not self._course["exists"]:
+            self._cluster.store.delete(self._cluster.kind, self._application.namespace, self._application.name)
+
+    def _write(self, last: str) -> None:
+        if last in (_RESTART, "ResourceReleased"):
+            self._release()  # first the pods go, and then it is written
+        states = self._course["states"]
+        first = len(self._entries)
+        position = states.index(last, first)
+        self._entries += [self._entry(number) for number in range(first, position + 1)]
+        self._cluster.write_status(
+            self._application.namespace, self._application.name, lambda old: old | {"status": self._status()}
+        )
+
+    def _entry(self, number: int) -> JsonObject:
+        entry = {
+            "currentStateSummary": self._course["states"][number],
+            "lastTransitionTime": datetime.now(UTC).isoformat(),
+            "message": self._course["messages"][number],
+        }
+        if number in self._course["drivers_observed"]:
+            entry["lastObservedDriverStatus"] = self._observed()
+        return entry
+
+    def _status(self) -> JsonObject:
+        restarts = [number for number, entry in enumerate(self._entries) if entry["currentStateSummary"] == _RESTART]
+        begin = restarts[-1] if restarts and self._trims else 0
+        status = {
+            "currentState": self._entries[-1],
+            "stateTransitionHistory": self._numbered(begin, len(self._entries)),
+            "currentAttemptSummary": {"attemptInfo": {"id": len(restarts), "restartCounter": len(restarts)}},
+        }
+        if restarts:
+            before = ([0, *restarts])[len(restarts) - 1]
+            kept = self._numbered(before, begin) if self._trims else {}
+            attempt = {"id": len(restarts) - 1, "restartCounter": len(restarts) - 1}
+            status["previousAttemptSummary"] = {"attemptInfo": attempt, "stateTransitionHistory": kept}
+        return status
+
+    def _numbered(self, begin: int, end: int) -> JsonObject:
+        return {str(number): self._entries[number] for number in range(begin, end)}
+
+    def _observed(self) -> JsonObject:
+        status: JsonObject = self._cluster.store.get(PODS, self._application.namespace, self._pods[-1])["status"]
+        return status
+
+    def _release(self) -> None:
+        if self._pods and self._cluster.store.exists(PODS, self._application.namespace, self._pods[-1]):
+            self._cluster.delete_pod(self._application.namespace, self._pods[-1])
+
+
+class Live:
+    """What the controller does, which is waited for."""
+
+    def __init__(self, cluster: Cluster, application: Application, scenario: JsonObject) -> None:
+        self._cluster = cluster
+        self._application = application
+        self._gone = not next(iter(scenario["recorded"]["applications"].values()))["exists"]
+        self._seen = -1
+        self._used: set[str] = set()
+
+    async def driver(self) -> str:
+        return str(await _until(self._cluster, PODS, self._new_driver))
+
+    async def states(self, words: Sequence[str]) -> None:
+        await _until(self._cluster, self._cluster.kind, lambda: self._came_to(words))
+
+    async def end(self) -> None:
+        if self._gone:
+            await _until(self._cluster, self._cluster.kind, lambda: not self._present())
+
+    def _new_driver(self) -> str | None:
+        for pod in self._cluster.store.list(PODS, self._application.namespace)[0]:
+            metadata = pod["metadata"]
+            ours = any(owner["uid"] == self._application.uid for owner in metadata.get("ownerReferences", ()))
+            if ours and metadata["uid"] not in self._used:
+                self._used.add(metadata["uid"])
+                return str(metadata["name"])
+        return None
+
+    def _came_to(self, words: Sequence[str]) -> bool:
+        status = (self._present() or {}).get("status") or {}
+        found: dict[int, str] = {}
+        for part in (status.get("previousAttemptSummary") or {}, status):
+            for number, entry in (part.get("stateTransitionHistory") or {}).items():
+                found[int(number)] = entry["currentStateSummary"]
+        for number, state in sorted(found.items()):
+            if number > self._seen and state in words:
+                self._seen = number
+                return True
+        return False
+
+    def _present(self) -> JsonObject | None:
+        try:
+            return self._cluster.store.get(self._cluster.kind, self._application.namespace, self._application.name)
+        except ApiStatusError:
+            return None
+
+
+class Surroundings:
+    """What scheduler, kubelet, Spark and users do in a scenario."""
+
+    def __init__(self, cluster: Cluster, application: Application, operator: Driving) -> None:
+        self._cluster = cluster
+        self._application = application
+        self._operator = operator
+        self._driver = ""
+        self._executors = 0
+
+    async def play(self, steps: Sequence[JsonObject]) -> None:
+        """Do one step after another; pauses, which are there for who watches, are left out."""
+        for step in steps:
+            ((word, argument),) = step.items()
+            if word != "sleep":
+                await getattr(self, f"_step_{word}")(argument)
+        await self._operator.end()
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        return self._application.namespace, self._driver
+
+    async def _step_wait_driver(self, _: object) -> None:
+        self._driver = await self._operator.driver()
+        self._cluster.logs[self._place] = Log()
+
+    async def _step_wait_state(self, argument: Any) -> None:
+        words = argument["state"] if isinstance(argument, dict) else argument
+        await self._operator.states(words if isinstance(words, list) else [words])
+
+    async def _step_driver(self, story: Any) -> None:
+        self._tell(self._driver, told(story))
+        log = self._cluster.logs[self._place]
+        log.write(f"the driver is {story}")
+        if told(story)["phase"] in ("Succeeded", "Failed"):
+            log.end()
+
+    async def _step_executors(self, argument: JsonObject) -> None:
+        driver = self._cluster.store.get(PODS, self._application.namespace, self._driver)
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": self._driver, "uid": driver["metadata"]["uid"]}
+        labels = driver["metadata"]["labels"] | {LABEL_ROLE: ROLE_EXECUTOR}
+        for _ in range(argument["create"]):
+            self._executors += 1
+            name = f"{self._driver}-exec-{self._executors}"
+            create_pod(self._cluster, name, labels, owner, "spark-kubernetes-executor")
+            self._tell(name, told(argument["as"]))
+
+    async def _step_delete_driver(self, _: object) -> None:
+        self._cluster.logs[self._place].end()
+        self._cluster.delete_pod(self._application.namespace, self._driver)
+
+    async def _step_wait_gone(self, _: object) -> None:
+        await self._operator.end()
+
+    def _tell(self, name: str, story: JsonObject) -> None:
+        pod = self._cluster.store.get(PODS, self._application.namespace, name)
+        self._cluster.set_pod_status(self._application.namespace, name, pod_status(pod, story))
+
+
+def create_pod(cluster: Cluster, name: str, labels: JsonObject, owner: JsonObject, container: str) -> None:
+    """Create a pod as an operator or a driver does."""
+    cluster.create_pod(NAMESPACE, name, labels, owner, container_running(container))
+
+
+@contextmanager
+def recorded(cluster: Cluster) -> Iterator[list[str]]:
+    """Each application is driven as the Apache operator drove that of the scenario of its name.
+
+    Yields what went otherwise than in the scenarios.
+    """
+    problems: list[str] = []
+    cluster.script = _playing(cluster, Recorded, problems)
+    yield problems
+
+
+@contextmanager
+def reconciled(cluster: Cluster) -> Iterator[list[str]]:
+    """The controller drives the applications, and a kubelet lets pods go that are to go.
+
+    Yields what went otherwise than in the scenarios.
+    """
+    ready, problems = threading.Event(), list[str]()
+
+    async def control() -> None:
+        async with await open_client(ClusterAccess(kubeconfig_document=cluster.kubeconfig)) as client:
+            account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+            await client.create(SERVICE_ACCOUNTS, account, NAMESPACE)
+            await Controller(client, EveryNamespace(), _SETTINGS).run(ready.set)
+
+    cluster.script = _playing(cluster, Live, problems)
+    tasks = [cluster.do(partial(asyncio.create_task, part)) for part in (control(), _kubelet(cluster))]
+    assert ready.wait(_DEADLINE), "the controller is not ready"
+    try:
+        yield problems
+    finally:
+        for task in tasks:
+            cluster.do(task.cancel)
+
+
+def _playing(
+    cluster: Cluster, driving: Callable[[Cluster, Application, JsonObject], Driving], problems: list[str]
+) -> Callable[[Application], Awaitable[None]]:
+    async def play(application: Application) -> None:
+        scenario = read_scenario(application.name)
+        surroundings = Surroundings(cluster, application, driving(cluster, application, scenario))
+        try:
+            async with asyncio.timeout(_DEADLINE):
+                await surroundings.play(scenario["steps"])
+        except Exception as error:
+            # Nothing more comes, and the task would wait for ever.
+            problems.append(f"{application.name}: {error!r}")
+            with suppress(ApiStatusError):
+                cluster.store.delete(cluster.kind, application.namespace, application.name)
+
+    return play
+
+
+async def _kubelet(cluster: Cluster) -> None:
+    with closing(cluster.store.subscribe(PODS, None, None)) as changes:
+        async for change in changes:
+            metadata = change.object["metadata"]
+            if change.type == "MODIFIED" and metadata.get("deletionTimestamp"):
+                with suppress(ApiStatusError):  # it is gone already
+                    cluster.delete_pod(metadata["namespace"], metadata["name"])
+
+
+async def _until(cluster: Cluster, kind: Any, found: Callable[[], Any]) -> Any:
+    """What `found` finds, as soon as it finds something in the objects of that kind."""
+    with closing(cluster.store.subscribe(kind, None, None)) as changes:
+        if result := found():
+            return result
+        async for _ in changes:
+            if result := found():
+                return result
+    raise AssertionError("the cluster has ended")

@@ -1,0 +1,93 @@
+"""One DAG, whoever drives its applications: the Apache operator as it was recorded, or `spark-operator reconcile`.
+
+Each task has the application of a recorded scenario, and ends as it did: so often tried, in this state, after so many
+attempts of the operator's own.
+"""
+
+import json
+
+import pytest
+
+from tests.airflow.behind import reconciled, recorded
+from tests.core.scenario import read_scenario
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.usefixtures("airflow_database"),
+    # Airflow and what it runs on warn about each other; our own modules may not.
+    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
+]
+
+# The task's state, its tries of two, and the XComs `state` and `attempts`.
+ENDS = {
+    "success": ("success", 1, "Succeeded", 1),
+    "build-user-app-id": ("success", 1, "Succeeded", 2),
+    "restart-always-succeed": ("success", 1, "Succeeded", 2),
+    "fail-exit1": ("failed", 1, "Failed", 1),
+    "driver-oomkilled": ("failed", 1, "Failed", 1),
+    "retain-onfailure-fail": ("failed", 1, "Failed", 1),
+    "restart-onfailure-fail": ("failed", 1, "Failed", 2),
+    "driver-deleted-while-requested": ("failed", 2, "Failed", 1),
+    "driver-evicted": ("failed", 2, "DriverEvicted", 1),
+    "timeout-executor-start": ("failed", 2, "ExecutorsStartTimedOut", 1),
+    "sched-bad-executor-volume": ("failed", 2, "SchedulingFailure", 1),
+}
+
+DAG_FILE = """
+import json
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
+APPLICATIONS = json.loads(Path(__file__).with_name("applications.json").read_text())
+
+with DAG("{dag_id}", schedule=None) as dag:
+    for name, application in APPLICATIONS.items():
+        SparkApplicationOperator(
+            task_id=name,
+            name=name,
+            application=application,
+            kubernetes_conn_id="spark",
+            deferrable=True,
+            retries=1,
+            retry_delay=timedelta(0),
+            retry_policy=SparkRetryPolicy(),
+        )
+"""
+
+
+@pytest.fixture
+def ends(cluster, dags_folder):
+    """Run the DAG, and tell how each of its tasks has ended."""
+
+    def run(dag_id):
+        from runpy import run_path
+
+        (dags_folder / f"{dag_id}.py").write_text(DAG_FILE.format(dag_id=dag_id))
+        applications = {name: read_scenario(name)["resources"][0] for name in ENDS}
+        (dags_folder / "applications.json").write_text(json.dumps(applications))
+        dag_run = run_path(str(dags_folder / f"{dag_id}.py"))["dag"].test()
+        return {task.task_id: _end(task) for task in dag_run.get_task_instances()}
+
+    return run
+
+
+def _end(task):
+    state, attempts = (task.xcom_pull(task_ids=task.task_id, key=key) for key in ("state", "attempts"))
+    return task.state, task.try_number, state, attempts
+
+
+def test_tasks_end_as_their_applications_did_with_the_apache_operator(cluster, ends):
+    with recorded(cluster) as problems:
+        assert ends("recorded") == ENDS
+    assert problems == []
+
+
+def test_tasks_end_alike_where_the_controller_drives_their_applications(cluster, ends):
+    with reconciled(cluster) as problems:
+        # This controller says that such a specification can never be built: it is not tried again.
+        assert ends("reconciled") == ENDS | {"sched-bad-executor-volume": ("failed", 1, "SchedulingFailure", 1)}
+    assert problems == []
