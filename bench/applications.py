@@ -35,8 +35,9 @@ _HISTORY = (
 )
 
 
-def application(name: str, namespace: str) -> JsonObject:
-    """A small application, as somebody would write it."""
+def application(name: str, namespace: str, node: str | None = None) -> JsonObject:
+    """A small application, as somebody would write it; its driver is bound to `node`, if one is named."""
+    driver = {"driverSpec": {"podTemplateSpec": {"spec": {"nodeName": node}}}} if node else {}
     return {
         "apiVersion": SPARK_APPLICATIONS.api_version,
         "kind": SPARK_APPLICATIONS.kind,
@@ -51,6 +52,7 @@ def application(name: str, namespace: str) -> JsonObject:
                 "spark.kubernetes.authenticate.driver.serviceAccountName": "spark",
                 "spark.kubernetes.container.image": "spark:4.3.0",
             },
+            **driver,
         },
     }
 
@@ -62,12 +64,14 @@ class Fleet:
     Attributes:
         client: the way to the API.
         namespace: theirs alone.
+        node: that of the drivers, None where the scheduler chooses.
         created: when each was sent to the API, in seconds since the epoch.
         ended: the names of those that have come to their last state.
     """
 
     client: KubeClient
     namespace: str
+    node: str | None = None
     created: dict[str, float] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
 
@@ -80,7 +84,8 @@ class Fleet:
             if per_second:
                 await asyncio.sleep(begun + index / per_second - time.monotonic())
             self.created[name] = time.time()
-            await self.client.create(SPARK_APPLICATIONS, application(name, self.namespace), self.namespace)
+            document = application(name, self.namespace, self.node)
+            await self.client.create(SPARK_APPLICATIONS, document, self.namespace)
 
         await _limited(create(index, name) for index, name in enumerate(names))
 
@@ -126,8 +131,8 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(client: KubeClient) -> AsyncIterator[Fleet]:
-    """A namespace with what applications need; removed with all that is in it."""
+async def fleet(client: KubeClient, *, node: str | None = None) -> AsyncIterator[Fleet]:
+    """A namespace with what applications need; removed with all that is in it. `node` as of `Fleet`."""
     for definition in custom_resource_definitions():
         await _ensured(client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None))
     namespace = f"bench-{uuid4().hex[:8]}"
@@ -135,7 +140,7 @@ async def fleet(client: KubeClient) -> AsyncIterator[Fleet]:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}}
     await _ensured(client.create(SERVICE_ACCOUNTS, account, namespace))
     try:
-        yield Fleet(client, namespace)
+        yield Fleet(client, namespace, node)
     finally:
         await _remove(client, namespace)
 
