@@ -57,6 +57,9 @@ IMPATIENCE = {
     "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "20",
 }
 
+# What the executor calls its processes.
+_BUSY, _IDLE = "LocalExecutor:", "<idle>"
+
 DAG_FILE = """
 from datetime import timedelta
 
@@ -127,11 +130,13 @@ class Fleet:
         await self.start(name)
 
     def kill_a_worker(self) -> bool:
-        """Kill one of the processes that run tasks; whether there was one."""
+        """Kill one of the processes that run a task, and the task's own; whether there was one."""
         scheduler = psutil.Process(self._present["scheduler"].process.pid)
-        running = [one for one in scheduler.children(recursive=True) if "supervisor" in _title(one)]
+        running = [one for one in scheduler.children() if _BUSY in _title(one) and _IDLE not in _title(one)]
         if running:
-            _kill(random.choice(running))
+            worker = random.choice(running)
+            for process in (worker, *worker.children(recursive=True)):
+                _kill(process)
             self.killed_workers += 1
         return bool(running)
 
