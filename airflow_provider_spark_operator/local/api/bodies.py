@@ -110,7 +110,9 @@ def _decode_yaml(body: bytes) -> Any:
         # With aliases a small body can become a huge document.
         if isinstance(event, yaml.AliasEvent):
             raise yaml.YAMLError(f"aliases are not accepted, write the value of *{event.anchor} out")
-    return yaml.load(body, Loader=_JsonYamlLoader)  # noqa: S506 (derived from the safe loader)
+        if isinstance(event, yaml.DocumentEndEvent):
+            break  # further documents are not read, as in Kubernetes
+    return next(yaml.load_all(body, Loader=_JsonYamlLoader), None)
 
 
 def _finite(text: str) -> float:

@@ -27,6 +27,15 @@ _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "updat
 _STATUS_VERBS = ["get", "patch", "update"]
 
 
+def paths(kinds: KindRegistry) -> JsonObject:
+    """The answer to `/`: where something is."""
+    found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
+    for name, version in group_versions(kinds):
+        if name:
+            found |= {f"/apis/{name}", f"/apis/{name}/{version}"}
+    return {"paths": sorted(found)}
+
+
 def api_versions(address: str) -> JsonObject:
     """The answer to `/api`."""
     return {

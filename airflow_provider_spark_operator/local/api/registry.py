@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.local.api import definitions, events, types
+from airflow_provider_spark_operator.local.api.absent import absent_resource
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.kinds import (
     BUILT_IN_KINDS,
@@ -12,7 +13,7 @@ from airflow_provider_spark_operator.local.api.kinds import (
     EVENTS,
     Kind,
 )
-from airflow_provider_spark_operator.local.api.status import PageNotFound, resource_not_found
+from airflow_provider_spark_operator.local.api.status import PageNotFound, not_implemented, resource_not_found
 from airflow_provider_spark_operator.local.api.store import Store
 
 
@@ -83,8 +84,12 @@ class KindRegistry:
         """The kind that is served at a path.
 
         Raises:
-            ApiStatusError: 404; a page that is not found, where the group is none of Kubernetes' own.
+            ApiStatusError: 404, a page that is not found where the group is none of Kubernetes' own; 501 for what
+                Kubernetes has and the local cluster has not.
         """
+        absent = absent_resource(group, plural)
+        if absent is not None:
+            raise not_implemented(absent)
         built_in = self._built_in.get((group, plural))
         if built_in is not None and built_in.version == version:
             return built_in

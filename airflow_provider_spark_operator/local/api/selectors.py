@@ -1,7 +1,7 @@
 """Label and field selectors: parsed once, asked for every object."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -125,9 +125,16 @@ def parse_field_selector(text: str, kind: Kind) -> FieldSelector:
             raise bad_request(f'"{label}" is not a known field selector: only {known}')
         if label not in kind.selectable_fields:
             raise bad_request(f"field label not supported: {label}")
-        value = re.sub(r"\\([\\,=])", r"\1", value)
+        value = _unescaped(value)
         requirements.append(FieldRequirement(_path(kind, label), value, operator != "!="))
     return FieldSelector(tuple(requirements))
+
+
+def _unescaped(value: str) -> str:
+    bad = re.search(r"\\(?![\\,=]).?", re.sub(r"\\[\\,=]", "", value))
+    if bad is not None:
+        raise bad_request(f"invalid field selector: invalid escape sequence: {bad[0]}")
+    return re.sub(r"\\([\\,=])", r"\1", value)
 
 
 def _path(kind: Kind, label: str) -> tuple[str, ...]:
@@ -163,8 +170,16 @@ def _check_key(key: str) -> None:
         )
 
 
+def _check_lengths(key: str, values: Iterable[str]) -> None:
+    for index, value in enumerate(sorted(values)):
+        if len(value) > 63:
+            why = "must be no more than 63 characters"
+            raise bad_request(f'unable to parse requirement: values[{index}][{key}]: Invalid value: "{value}": {why}')
+
+
 def _membership(matched: re.Match[str]) -> LabelRequirement:
     values = frozenset(value.strip() for value in matched[3].split(","))
+    _check_lengths(matched[1], values)
     for value in values:
         if value and re.fullmatch(_VALUE, value) is None:
             raise _unparsable(matched.string, matched.start(3))
@@ -175,6 +190,7 @@ def _comparison(matched: re.Match[str]) -> LabelRequirement:
     operators = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
     operator = operators[matched[2]]
     value = matched[3] or ""
+    _check_lengths(matched[1], [value])
     if operator in ("gt", "lt") and not _is_number(value):
         raise bad_request(
             f"unable to parse requirement: values[0][{matched[1]}]: Invalid value: "

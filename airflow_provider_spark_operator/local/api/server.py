@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from airflow_provider_spark_operator.local.api import discovery, openapi, reviews
+from airflow_provider_spark_operator.local.api import absent, discovery, openapi, reviews
 from airflow_provider_spark_operator.local.api.bodies import MAX_BODY_BYTES, read_required_object
 from airflow_provider_spark_operator.local.api.documents import JsonObject
 from airflow_provider_spark_operator.local.api.handlers import ResourceHandlers, parse
@@ -106,11 +106,15 @@ class ApiServer:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.rel_url.raw_path.strip("/")
+        if path == "/" != request.rel_url.raw_path:
+            raise PageNotFound
         if _BAD_ESCAPE.search(path):
             return web.Response(status=400, text="400 Bad Request")
         if path in _HEALTH_PATHS or path.startswith(tuple(f"{item}/" for item in _HEALTH_PATHS)):
             return web.Response(text="ok")
         if path == "/version":
+            if request.method not in ("GET", "HEAD"):
+                raise method_not_allowed()
             return json_response(discovery.VERSION)
         if not self._authorized(request):
             raise unauthorized()
@@ -142,6 +146,8 @@ class ApiServer:
 
     def _about_the_server(self, path: str) -> JsonObject | None:
         """The answer to a question about the server itself; None for any other."""
+        if path == "/":
+            return discovery.paths(self._kinds)
         if path == "/api":
             return discovery.api_versions(self._address)
         if path == "/apis":
@@ -152,7 +158,7 @@ class ApiServer:
             return openapi.index(self._kinds)
         if path.startswith("/openapi/v3/"):
             return openapi.document(self._kinds, path.removeprefix("/openapi/v3/"))
-        if path in ("/metrics", "/logs", "/debug"):
+        if path in absent.PATHS:
             raise not_implemented(f"{path} is not part of the local cluster")
         return self._about_groups(path)
 

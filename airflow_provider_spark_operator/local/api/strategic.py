@@ -49,7 +49,8 @@ def strategic_merge_patch(target: Any, patch: Any) -> Any:
     """The target with a strategic merge patch applied.
 
     Raises:
-        ApiStatusError: 400 for an unknown directive, 422 for an item of a keyed list without its key.
+        ApiStatusError: 400 for what is no object; 500, as in Kubernetes, for directives that are not known and
+            items without their key.
     """
     if not isinstance(patch, dict):
         raise bad_request("strategic merge patch: an object is expected")
@@ -63,8 +64,10 @@ def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
-        raise bad_request(f"unknown patch type: {directive}")
+        raise _unusable(f"unknown patch type: {directive}")
     result = dict(target)
+    if not isinstance(patch.get(_RETAIN, []), list):
+        raise bad_request("invalid patch format of retainKeys")
     if _RETAIN in patch:
         result = {key: value for key, value in result.items() if key in patch[_RETAIN]}
     for key, value in patch.items():
@@ -86,6 +89,8 @@ def _merged_value(field: str, current: Any, value: Any) -> Any:
     if field in _PRIMITIVE_MERGES:
         return _interleaved([item for item in current if item not in value], list(value), current)
     keyed = all(isinstance(item, dict) for item in value or current)
+    if not keyed and field in _MERGE_KEYS and any(isinstance(item, dict) for item in current):
+        raise _unusable(f"{field}: a list of objects is expected")
     key = merge_key(field, value or current) if keyed else None
     if key is None:
         return [copy_json(item) for item in value if item != {_DIRECTIVE: "replace"}]
@@ -98,7 +103,7 @@ def _merged_list(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
     result = list(current)
     for item in patch:
         if key not in item:
-            raise ApiStatusError(500, "", f"map: {item} does not contain declared merge key: {key}")
+            raise _unusable(f"map: {item} does not contain declared merge key: {key}")
         place = next((i for i, found in enumerate(result) if found.get(key) == item[key]), None)
         if item.get(_DIRECTIVE) == "delete":
             result = [found for found in result if found.get(key) != item[key]]
@@ -136,6 +141,8 @@ def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict
             result[field] = [item for item in result.get(field) or [] if item not in value]
     for directive, value in patch.items():
         if directive.startswith(_ORDER):
+            if not isinstance(value, list):
+                raise _unusable(f"{directive}: a list is expected")
             field = directive.removeprefix(_ORDER)
             if isinstance(result.get(field), list):
                 result[field] = _ordered(field, result[field], value)
@@ -150,3 +157,8 @@ def _ordered(field: str, items: list[Any], order: list[Any]) -> list[Any]:
         return item.get(key) if key else item
 
     return _in_order(items, [name(item) for item in order], items, name)
+
+
+def _unusable(why: str) -> ApiStatusError:
+    """500, as in Kubernetes: a patch does not say what is to be done."""
+    return ApiStatusError(500, "", why)

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from aiohttp import web
 
 from airflow_provider_spark_operator.local.api import resources
+from airflow_provider_spark_operator.local.api.absent import absent_subresource
 from airflow_provider_spark_operator.local.api.bodies import decode, read_bytes, read_object
 from airflow_provider_spark_operator.local.api.documents import JsonObject, text_at
 from airflow_provider_spark_operator.local.api.handlers import VERBS, ResourceRequest
 from airflow_provider_spark_operator.local.api.kinds import PODS, Kind
+from airflow_provider_spark_operator.local.api.metadata import metadata_of
 from airflow_provider_spark_operator.local.api.patch import json_patch, merge_patch
 from airflow_provider_spark_operator.local.api.podlogs import PodLogs, container_to_read, log_options, require_started
 from airflow_provider_spark_operator.local.api.pods import scheduled
@@ -19,6 +21,7 @@ from airflow_provider_spark_operator.local.api.requests import delete_options
 from airflow_provider_spark_operator.local.api.scale import scale_of, with_scale
 from airflow_provider_spark_operator.local.api.status import (
     ApiStatusError,
+    bad_request,
     conflict,
     method_not_allowed,
     not_found,
@@ -30,8 +33,8 @@ from airflow_provider_spark_operator.local.api.status import (
 from airflow_provider_spark_operator.local.api.store import Store
 
 _WRITE_SECONDS = 60.0
+_EVICTIONS = Kind("policy", ("v1",), "evictions", "Eviction")
 _BINDINGS = Kind("", ("v1",), "pods/binding", "Binding")
-_ELSEWHERE = frozenset({"attach", "ephemeralcontainers", "exec", "portforward", "proxy", "resize", "token"})
 _SUCCESS: JsonObject = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -68,8 +71,9 @@ class SubresourceHandlers:
         if request.served.scale is not None:
             handlers["scale"] = (("GET", "PUT", "PATCH"), self._scale)
         if name not in handlers:
-            if name in _ELSEWHERE:
-                raise not_implemented(f"{request.served.kind.plural}/{name} is not part of the local cluster")
+            absent = absent_subresource(request.served.kind.qualified_name, name)
+            if absent is not None:
+                raise not_implemented(absent)
             raise not_found(request.served.kind, request.name) if request.served.kind.custom else resource_not_found()
         methods, handler = handlers[name]
         if request.http.method not in methods and request.served.kind.custom:
@@ -123,6 +127,7 @@ class SubresourceHandlers:
 
     async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
         eviction = await read_object(request.http)
+        _check_eviction(request, eviction)
         options = delete_options(request.http.query, eviction.get("deleteOptions") or {})
         self._store.delete(
             PODS,
@@ -151,6 +156,19 @@ class SubresourceHandlers:
                 "scale",
             )
         return response(scale_of(served, current), request.presentation)
+
+
+def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
+    """Refuse an eviction of another kind, or of another pod, than the path says."""
+    kind, version = eviction.get("kind"), eviction.get("apiVersion")
+    if kind not in (None, _EVICTIONS.kind) or version not in (None, _EVICTIONS.api_version):
+        told = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
+        raise bad_request(f"{told} expected")
+    metadata = metadata_of(eviction)
+    if metadata.get("name") != request.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    if metadata.get("namespace") not in (None, request.path.namespace):
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
 async def _patched_scale(request: ResourceRequest, scale: JsonObject) -> JsonObject:

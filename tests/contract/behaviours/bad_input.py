@@ -2,7 +2,7 @@
 
 from tests.contract.behaviour import behaviour, behaviours_of, in_own_words
 from tests.contract.conversation import Conversation
-from tests.contract.documents import EXAMPLE, config_map, thing
+from tests.contract.documents import EXAMPLE, config_map, pod, thing
 
 
 @behaviours_of(
@@ -163,3 +163,56 @@ async def a_namespace_where_there_is_none(api: Conversation) -> None:
     await api.get(api.path("nodes"))
     await api.get(api.path("namespaces"))
     await api.get("/api/v1/configmaps/a")
+
+
+@behaviours_of(
+    [
+        ("a second document", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Secret\n"),
+        ("a marker first", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+        ("a marker alone", "---\n"),
+        ("a date", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 2026-01-01}\n"),
+    ]
+)
+@in_own_words
+async def a_body_in_yaml_with(api: Conversation, text: str) -> None:
+    await api.post(api.path("configmaps"), text, content_type="application/yaml")
+
+
+@behaviours_of(
+    [
+        ("another kind", {"kind": "Pod"}),
+        ("another version", {"apiVersion": "v1", "kind": "Eviction", "metadata": {"name": "a"}}),
+        ("no name", {}),
+        ("another name", {"metadata": {"name": "b"}}),
+        ("another namespace", {"metadata": {"name": "a", "namespace": "default"}}),
+        ("a text", "x"),
+    ]
+)
+@in_own_words
+async def an_eviction_with(api: Conversation, eviction: object) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    await api.post(api.path("pods/a/eviction"), eviction)
+
+
+@behaviours_of([(method, method) for method in ("OPTIONS", "TRACE", "COPY", "LOCK")])
+async def the_method(api: Conversation, method: str) -> None:
+    await api.say(method, api.path("configmaps"))
+    await api.say(method, api.path("configmaps/a"))
+
+
+@behaviour
+async def the_version_takes_no_document(api: Conversation) -> None:
+    await api.post("/version", {})
+
+
+@behaviours_of(
+    [
+        ("a long value", "labelSelector=a%3D" + "b" * 64),
+        ("a long value among others", "labelSelector=a+in+(b," + "c" * 64 + ")"),
+        ("a trailing escape", "fieldSelector=metadata.name%3Da%5C"),
+        ("an unknown escape", "fieldSelector=metadata.name%3Da%5Cb"),
+        ("an escape", "fieldSelector=metadata.name%3Da%5C%2Cb"),
+    ]
+)
+async def a_selector_with(api: Conversation, query: str) -> None:
+    await api.get(api.path(f"secrets?{query}"))

@@ -198,6 +198,15 @@ async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None
         ("list", []),
         ("text for a list", {"spec": {"containers": "x"}}),
         ("text for an object", {"spec": "x"}),
+        ("unknown directive", {"spec": {"$patch": "wat"}}),
+        ("unknown directive at the top", {"$patch": "wat"}),
+        ("number for a directive", {"$patch": 1}),
+        ("unknown directive in an item", {"spec": {"containers": [{"name": "main", "$patch": "wat"}]}}),
+        ("text for an item", {"spec": {"containers": ["x"]}}),
+        ("text for keys to retain", {"spec": {"$retainKeys": "x"}}),
+        ("text for an order", {"metadata": {"$setElementOrder/finalizers": "x"}}),
+        ("deletion of everything", {"$patch": "delete"}),
+        ("replacement by nothing", {"$patch": "replace"}),
     ]
 )
 @in_own_words

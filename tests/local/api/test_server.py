@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.api.builders import CONFIG_MAPS, PODS, Api, config_map, pod
+from airflow_provider_spark_operator.local.api import absent
+from tests.local.api.builders import CONFIG_MAPS, PODS, Api, config_map
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/version"])
@@ -17,7 +18,7 @@ async def test_everything_else_needs_the_token(api: Api, header: str) -> None:
     assert reply.refusal == (401, "Unauthorized")
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/apis/nope.com", "/apis/nope.com/v1", "/apis/nope.com/v1/things"])
+@pytest.mark.parametrize("path", ["/nothing", "/apis/nope.com", "/apis/nope.com/v1", "/apis/nope.com/v1/things"])
 async def test_outside_of_kubernetes_groups_nothing_is_found_in_plain_text(api: Api, path: str) -> None:
     reply = await api.get(path)
     assert (reply.status, reply.body) == (404, "404 page not found\n")
@@ -51,6 +52,7 @@ async def test_what_is_not_there_is_refused_with_a_status(api: Api, path: str, c
         ("DELETE", "/api/v1/pods"),
         ("DELETE", "/api/v1/namespaces"),
         ("POST", "/api"),
+        ("POST", "/version"),
         ("OPTIONS", PODS),
     ],
 )
@@ -59,24 +61,21 @@ async def test_a_verb_that_a_resource_has_not_is_refused(api: Api, method: str, 
     assert reply.refusal == (405, "MethodNotAllowed")
 
 
-NOT_THERE = {
-    f"{PODS}/a/exec": "`pods/exec`",
-    f"{PODS}/a/attach": "`attach`",
-    f"{PODS}/a/portforward": "`portforward`",
-    f"{PODS}/a/proxy": "`proxy`",
-    f"{PODS}/a/ephemeralcontainers": "`ephemeralcontainers`",
-    f"{PODS}/a/resize": "`resize`",
-    "/api/v1/namespaces/default/serviceaccounts/default/token": "`serviceaccounts/token`",
-    "/api/v1/watch/namespaces/default/pods": "`/watch`",
-    "/metrics": "`/metrics`",
-    "/logs": "`/logs`",
-    "/debug": "`/debug`",
-}
+def _places() -> dict[str, str]:
+    """What answers 501, by its path, and how it is named in the documentation."""
+    found = {path: f"`{path}`" for path in (*absent.PATHS, "/api/v1/watch/namespaces/default/pods")}
+    found["/api/v1/watch/namespaces/default/pods"] = "`/watch`"
+    for group, plurals in absent.RESOURCES.items():
+        for plural in plurals:
+            found[f"/apis/{group}/v1/{plural}" if group else f"/api/v1/{plural}"] = f"`{plural}`"
+    for plural, names in absent.SUBRESOURCES.items():
+        root = f"/api/v1/{plural}" if plural in ("namespaces", "nodes") else f"/api/v1/namespaces/default/{plural}"
+        found |= {f"{root}/a/{name}": f"`{plural}/{name}`" for name in names}
+    return found
 
 
-@pytest.mark.parametrize(("path", "documented"), NOT_THERE.items())
+@pytest.mark.parametrize(("path", "documented"), _places().items())
 async def test_what_only_a_real_cluster_has_says_so_as_documented(api: Api, path: str, documented: str) -> None:
-    await api.created(PODS, pod("a"))
     reply = await api.get(path)
     assert reply.refusal == (501, "NotImplemented")
     assert "is not part of the local cluster" in reply.body["message"].replace("are not", "is not")
@@ -85,11 +84,9 @@ async def test_what_only_a_real_cluster_has_says_so_as_documented(api: Api, path
     assert documented in section
 
 
-@pytest.mark.parametrize(
-    "path", ["/apis/apps/v1/namespaces/default/deployments", "/apis/batch/v1/namespaces/default/jobs"]
-)
-async def test_kinds_that_do_not_exist_are_not_found(api: Api, path: str) -> None:
-    assert (await api.get(path)).status == 404
+async def test_the_root_says_where_something_is(api: Api) -> None:
+    paths = (await api.get("/")).body["paths"]
+    assert {"/api/v1", "/apis/apps/v1", "/openapi/v3", "/version"} <= set(paths)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""What Kubernetes has and the local cluster has not: asked for, it answers 501 with a sentence."""
+
+from collections.abc import Mapping
+
+PATHS = ("/metrics", "/logs", "/debug")
+"""Where the server would speak of itself."""
+
+RESOURCES: Mapping[str, tuple[str, ...]] = {
+    "": ("bindings", "componentstatuses", "podtemplates", "replicationcontrollers"),
+    "admissionregistration.k8s.io": (
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    ),
+    "apiregistration.k8s.io": ("apiservices",),
+    "apps": ("controllerrevisions", "daemonsets", "deployments", "replicasets"),
+    "authentication.k8s.io": ("tokenreviews",),
+    "batch": ("cronjobs", "jobs"),
+    "certificates.k8s.io": ("certificatesigningrequests",),
+    "discovery.k8s.io": ("endpointslices",),
+    "flowcontrol.apiserver.k8s.io": ("flowschemas", "prioritylevelconfigurations"),
+    "networking.k8s.io": ("ingressclasses", "ipaddresses", "servicecidrs"),
+    "node.k8s.io": ("runtimeclasses",),
+    "resource.k8s.io": ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"),
+    "storage.k8s.io": (
+        "csidrivers",
+        "csinodes",
+        "csistoragecapacities",
+        "volumeattachments",
+        "volumeattributesclasses",
+    ),
+}
+"""By group, the resources that are not served."""
+
+SUBRESOURCES: Mapping[str, tuple[str, ...]] = {
+    "namespaces": ("finalize",),
+    "nodes": ("proxy",),
+    "pods": ("attach", "ephemeralcontainers", "exec", "portforward", "proxy", "resize"),
+    "serviceaccounts": ("token",),
+    "services": ("proxy",),
+}
+"""By resource, the subresources that are not served."""
+
+
+def absent_resource(group: str, plural: str) -> str | None:
+    """The sentence for a resource that is not served; None for all that are, or that Kubernetes has not, either."""
+    if plural not in RESOURCES.get(group, ()):
+        return None
+    return (
+        f"{plural}.{group} is not part of the local cluster" if group else f"{plural} is not part of the local cluster"
+    )
+
+
+def absent_subresource(plural: str, name: str) -> str | None:
+    """The sentence for a subresource that is not served; None for all others."""
+    return f"{plural}/{name} is not part of the local cluster" if name in SUBRESOURCES.get(plural, ()) else None
