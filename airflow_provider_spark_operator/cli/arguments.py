@@ -55,6 +55,9 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--lease", metavar="NAME", help="the lease, in the current namespace (default: spark-operator-lease)"
     )
     reconcile.add_argument(
+        "--take-over", action="store_true", help="drive also what another controller has driven, though it may live"
+    )
+    reconcile.add_argument(
         "--webhook", metavar="NAME", help="answer the webhooks of this ValidatingWebhookConfiguration"
     )
     reconcile.add_argument(

@@ -23,6 +23,7 @@ from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, in_turn
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, following, mark_of
+from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -64,17 +65,25 @@ async def _reconcile(
         await require_version(client, SPARK_APPLICATIONS)
         scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
         words = ["ready", f"namespaces={describe(scopes.of(settings))}", f"server={client.server}"]
+        lease = lease_of(settings.election, client.default_namespace) if settings.election.is_wanted else None
         leadership = Leadership.undisputed()
-        if settings.election.is_wanted:
-            lease = lease_of(settings.election, client.default_namespace)
+        if lease is not None:
             elector = Elector(client, lease, own_identity(), settings.election.terms)
             leadership = await stack.enter_async_context(electing(elector))
             words.append(f"lease={lease}")
-        # What is driven goes through a client of its own, which nobody who may not write gets past.
+        identity = Identity(settings.decisions.operator_name, lease)
         limiter = RequestLimiter(settings.requests)
-        gate = in_turn(limiter.gate, leadership.gate)
-        driving = await stack.enter_async_context(await open_client(access, observer=metrics.count_call, gate=gate))
-        controller = Controller(driving, scopes.of(settings), settings, metrics=metrics, leadership=leadership)
+        # What is driven goes through a client of its own, which nobody who may not write gets past.
+        driving = await open_client(
+            access,
+            observer=metrics.count_call,
+            gate=in_turn(limiter.gate, leadership.gate),
+            field_manager=identity.field_manager,
+        )
+        await stack.enter_async_context(driving)
+        controller = Controller(
+            driving, scopes.of(settings), settings, metrics=metrics, leadership=leadership, identity=identity
+        )
 
         def apply(changed: ControllerSettings) -> None:
             limiter.limit = changed.requests
@@ -141,6 +150,8 @@ def _settings(options: argparse.Namespace) -> ControllerSettings:
         settings = replace(settings, election=replace(settings.election, is_wanted=True))
     if options.lease:
         settings = replace(settings, election=replace(settings.election, is_wanted=True, lease_name=options.lease))
+    if options.take_over:
+        settings = replace(settings, rivals=replace(settings.rivals, take_over=True))
     return settings
 
 

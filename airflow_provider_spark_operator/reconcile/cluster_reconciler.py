@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.core.unreadable import cluster_refusal
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, STATEFUL_SETS
+from airflow_provider_spark_operator.reconcile.arbitration import Claims
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.cluster_apply import apply_cluster
@@ -36,6 +37,10 @@ class _Outdated(Exception):
     """The resource has changed since it was decided upon."""
 
 
+class _Unclaimed(Exception):
+    """Nobody has looked yet whether another controller drives the resource."""
+
+
 class ClusterReconciler:
     """Brings one cluster at a time a step on. No method may run twice at once for the same key.
 
@@ -49,6 +54,7 @@ class ClusterReconciler:
         recorder: takes what is worth telling the user.
         metrics: counts what comes of it.
         now: the clock, UTC.
+        claims: which clusters are driven by this controller; None where there can be no other one.
     """
 
     def __init__(
@@ -59,9 +65,10 @@ class ClusterReconciler:
         recorder: EventRecorder,
         metrics: Metrics,
         now: Callable[[], datetime],
+        claims: Claims | None = None,
     ) -> None:
         self._client = client
-        self._clusters = Resources(client, SPARK_CLUSTERS, cache, CLUSTER_FINALIZER)
+        self._clusters = Resources(client, SPARK_CLUSTERS, cache, CLUSTER_FINALIZER, claims)
         self._operator_name = operator_name
         self._recorder = recorder
         self._metrics = metrics
@@ -72,6 +79,7 @@ class ClusterReconciler:
 
         Raises:
             NotYet: something has to end first.
+            Rivalled: another controller drives it.
             KubeError: the API failed; nothing is lost, the look is to be repeated.
         """
         for _ in range(_MOST_READS):
@@ -79,17 +87,26 @@ class ClusterReconciler:
             if resource is None:
                 return None
             try:
-                cluster = parse_cluster(resource)
-            except InvalidResource as problems:
-                await self._set_aside(resource, problems)
-                return None
-            try:
-                return await self._act(resource, cluster, decide(cluster, None, self._now()))
+                return await self._look_at(resource)
             except _Outdated:
                 continue
-            except Conflict:
-                await self._clusters.read_again(key)
+            except (_Unclaimed, Conflict):
+                await self._clusters.claim(key)
         raise NotYet(f"{key} is being changed faster than it can be looked at")
+
+    async def _look_at(self, resource: JsonObject) -> timedelta | None:
+        is_claimed = self._clusters.is_claimed(resource)
+        try:
+            cluster = parse_cluster(resource)
+        except InvalidResource as problems:
+            if not is_claimed:
+                raise _Unclaimed from None
+            await self._set_aside(resource, problems)
+            return None
+        decision = decide(cluster, None, self._now())
+        if not is_claimed and (decision.actions or decision.status is not None):
+            raise _Unclaimed
+        return await self._act(resource, cluster, decision)
 
     async def _act(self, resource: JsonObject, cluster: SparkCluster, decision: ClusterDecision) -> timedelta | None:
         for action in decision.actions:

@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS
+from airflow_provider_spark_operator.reconcile.arbitration import LOOK_AGAIN, Arbiter, Claims, Rivalled
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
-from airflow_provider_spark_operator.reconcile.cache import ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.cluster_reconciler import ClusterReconciler
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
@@ -19,6 +21,7 @@ from airflow_provider_spark_operator.reconcile.limits import LookLimiter
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
+from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from airflow_provider_spark_operator.reconcile.watching import Watching
@@ -69,6 +72,8 @@ class _Line:
         except NotYet as reason:
             seconds = self.queue.retry(key)
             logger.info("waits %.1f s: %s", seconds, reason, extra=context)
+        except Rivalled:
+            self.queue.add_after(key, LOOK_AGAIN.total_seconds())
         except NotLeading as error:
             # The next leader looks at everything; should it be this one again, it does so too.
             logger.info("left to another: %s", error, extra=context)
@@ -96,6 +101,8 @@ class Controller:
         metrics: of this controller alone; made here where nobody reads them.
         leadership: whether it is this one that drives; without it, no other may run for the same operator name and
             namespaces.
+        identity: by which other controllers know this one, being the client's field manager; without it, nobody else's
+            resources are told from its own.
         now: the clock, UTC.
     """
 
@@ -107,6 +114,7 @@ class Controller:
         *,
         metrics: Metrics | None = None,
         leadership: Leadership | None = None,
+        identity: Identity | None = None,
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
         caches = Caches.empty()
@@ -117,8 +125,11 @@ class Controller:
         metrics.watch_states(caches.applications.documents, caches.clusters.documents)
         metrics.watch_leadership(self._leadership)
         self._recorder = EventRecorder(client, name)
-        self._reconciler = Reconciler(client, caches, settings.decisions, self._recorder, metrics, now)
-        clusters = ClusterReconciler(client, caches.clusters, name, self._recorder, metrics, now)
+        self._arbiter = None if identity is None else Arbiter(client, identity, settings.rivals, now)
+        self._claims = {} if self._arbiter is None else _claims(self._arbiter, self._recorder, metrics, now)
+        mine, mine_too = self._claims.get(SPARK_APPLICATIONS.kind), self._claims.get(SPARK_CLUSTERS.kind)
+        self._reconciler = Reconciler(client, caches, settings.decisions, self._recorder, metrics, now, mine)
+        clusters = ClusterReconciler(client, caches.clusters, name, self._recorder, metrics, now, mine_too)
         self._lines = (
             _line(
                 SPARK_APPLICATIONS.kind,
@@ -138,7 +149,7 @@ class Controller:
             caches,
             scope,
             lambda wanted, persistent: Informer(
-                client, wanted, name, caches, notify, notify_cluster, persistent=persistent
+                client, wanted, name, caches, notify, notify_cluster, inspect=self._inspect, persistent=persistent
             ),
         )
 
@@ -150,6 +161,8 @@ class Controller:
     def apply(self, settings: ControllerSettings, scope: Scope) -> None:
         """Go on with other settings, but for the operator's name, and in another scope; nothing is broken off."""
         self._reconciler.settings = settings.decisions
+        if self._arbiter is not None:
+            self._arbiter.settings = settings.rivals
         for line in self._lines:
             line.queue.first_retry = settings.first_retry
             line.limiter.limit = settings.looks
@@ -197,10 +210,28 @@ class Controller:
 
         return notice
 
+    def _inspect(self, document: JsonObject) -> None:
+        claims = self._claims.get(document["kind"])
+        if claims is not None:
+            claims.notice(document)
+
     def _drop_work(self) -> None:
         self._drives = False
         for line in self._lines:
             line.queue.clear()
+
+
+def _claims(
+    arbiter: Arbiter, recorder: EventRecorder, metrics: Metrics, now: Callable[[], datetime]
+) -> dict[str, Claims]:
+    """Which resources this controller drives, by their kind."""
+    claims = {
+        SPARK_APPLICATIONS.kind: Claims(arbiter, APPLICATION_FINALIZER, "application", recorder, now),
+        SPARK_CLUSTERS.kind: Claims(arbiter, CLUSTER_FINALIZER, "cluster", recorder, now),
+    }
+    for kind, held in claims.items():
+        metrics.watch_left_alone(kind, held.count_refused)
+    return claims
 
 
 def _line(

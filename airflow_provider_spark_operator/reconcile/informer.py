@@ -55,6 +55,7 @@ class Informer:
         caches: what is filled.
         notify: called with the key of every application that a change may concern.
         notify_cluster: the same for clusters.
+        inspect: called with every application and cluster as it is shown, managed fields and all.
         persistent: whether a namespace that cannot be listed at first is tried again later, like those that come to
             a selector's, and not an error.
     """
@@ -68,6 +69,7 @@ class Informer:
         notify: Callable[[ObjectKey], None],
         notify_cluster: Callable[[ObjectKey], None],
         *,
+        inspect: Callable[[JsonObject], None] | None = None,
         persistent: bool = False,
     ) -> None:
         self._client = client
@@ -76,6 +78,7 @@ class Informer:
         self._caches = caches
         self._notify = notify
         self._notify_cluster = notify_cluster
+        self._inspect = inspect
         self._persistent = persistent
         self._synced = asyncio.Event()
 
@@ -114,7 +117,10 @@ class Informer:
 
     async def _watch_selected(self, selector: str) -> None:
         watches: dict[str, asyncio.Task[None]] = {}
-        async with asyncio.TaskGroup() as group, aclosing(self._changes(NAMESPACES, None, selector)) as stream:
+        async with (
+            asyncio.TaskGroup() as group,
+            aclosing(self._changes(NAMESPACES, None, _drop_managed_fields, selector)) as stream,
+        ):
             async for change in stream:
                 wanted = _names_after(change, set(watches))
                 for name in set(watches) - wanted:
@@ -158,7 +164,7 @@ class Informer:
             filled.set()
 
     async def _watch_applications(self, namespace: str | None, pods_known: asyncio.Event, known: asyncio.Event) -> None:
-        async with aclosing(self._changes(SPARK_APPLICATIONS, namespace)) as stream:
+        async with aclosing(self._changes(SPARK_APPLICATIONS, namespace, self._take_in)) as stream:
             async for change in stream:
                 await pods_known.wait()
                 for key in _take(change, self._caches.applications, namespace, key_of):
@@ -181,26 +187,39 @@ class Informer:
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
     async def _follow_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
-        async with aclosing(self._changes(SPARK_CLUSTERS, namespace)) as stream:
+        async with aclosing(self._changes(SPARK_CLUSTERS, namespace, self._take_in)) as stream:
             async for change in stream:
                 for key in _take(change, self._caches.clusters, namespace, key_of):
                     self._notify_cluster(key)
                 known.set()
 
+    def _take_in(self, document: JsonObject) -> None:
+        # Before the next page comes: of many resources the managed fields take more memory than all the rest.
+        if self._inspect is not None:
+            self._inspect(document)
+        _drop_managed_fields(document)
+
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
-        async with aclosing(self._changes(PODS, namespace, pod_selector(self._operator_name))) as stream:
+        selector = pod_selector(self._operator_name)
+        async with aclosing(self._changes(PODS, namespace, _drop_managed_fields, selector)) as stream:
             async for change in stream:
                 for key in _take(change, self._caches.pods, namespace, application_of):
                     self._notify(key)
                 pods_known.set()
 
     async def _changes(
-        self, resource: ResourceType, namespace: str | None, label_selector: str | None = None
+        self,
+        resource: ResourceType,
+        namespace: str | None,
+        trim: Callable[[JsonObject], object],
+        label_selector: str | None = None,
     ) -> AsyncGenerator[Change, None]:
         """`list_and_watch`, for which a first list whose pages outlived their version is no failure either."""
         report, backoff = _reporter(resource, namespace), Backoff()
         while True:
-            changes = list_and_watch(self._client, resource, namespace, label_selector=label_selector, on_error=report)
+            changes = list_and_watch(
+                self._client, resource, namespace, label_selector=label_selector, on_error=report, trim=trim
+            )
             try:
                 async with aclosing(changes) as stream:
                     async for change in stream:
@@ -208,6 +227,10 @@ class Informer:
             except Gone as error:  # only of the first list: the later ones are repeated down there
                 report(error)
             await asyncio.sleep(backoff.next())
+
+
+def _drop_managed_fields(document: JsonObject) -> None:
+    document["metadata"].pop("managedFields", None)
 
 
 def _take(

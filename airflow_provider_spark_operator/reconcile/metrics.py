@@ -8,6 +8,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from aiohttp import web
@@ -26,6 +27,7 @@ from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.transport import Call
+from airflow_provider_spark_operator.reconcile.arbitration import Rivalled
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
@@ -37,6 +39,8 @@ DONE: Final = "done"
 """Result of a look that came to its end."""
 WAITING: Final = "waiting"
 """Result of a look that found that something has to end first."""
+LEFT_ALONE: Final = "left_alone"
+"""Result of a look that found that another controller drives the resource."""
 FAILED: Final = "failed"
 """Result of a look that ended in an error and is repeated."""
 APPLIED: Final = "applied"
@@ -77,6 +81,7 @@ class Metrics:
         self._errors = self._counter("reconcile_errors", "Looks that failed, by the kind of error.", "kind", "reason")
         self._queue_depth = self._gauge("queue_depth", "Resources that wait for a worker.", "kind")
         self._queue_age = self._gauge("queue_oldest_age_seconds", "How long the first of them has waited.", "kind")
+        self._left_alone = self._gauge("left_alone", "Resources that another controller drives.", "kind")
         self._requests = self._counter(
             "api_requests", "Requests to the API, each retry being one.", "verb", "resource", "status"
         )
@@ -87,6 +92,9 @@ class Metrics:
             "verb",
             "resource",
         )
+        # To find a series by its labels costs more than to count in it, and these are counted in for every request.
+        self._requests_of = cache(self._requests.labels)
+        self._request_seconds_of = cache(self._request_seconds.labels)
         self._settings = self._counter(
             "settings_changes", "Changes of the settings file, by what came of them.", "result"
         )
@@ -118,6 +126,10 @@ class Metrics:
         gauge = self._gauge("leader", "Whether this controller drives resources (1) or stands by (0).")
         gauge.set_function(lambda: float(leadership.holds))
 
+    def watch_left_alone(self, kind: str, count: Callable[[], int]) -> None:
+        """Have the resources of a kind counted that are left to other controllers when the metrics are asked for."""
+        self._left_alone.labels(kind).set_function(count)
+
     @contextmanager
     def reconciling(self, kind: str) -> Iterator[None]:
         """Count and time the look at a resource of `kind` that the body is; one that is cancelled is none."""
@@ -126,6 +138,9 @@ class Metrics:
             yield
         except NotYet:
             self._count_look(kind, WAITING, began)
+            raise
+        except Rivalled:
+            self._count_look(kind, LEFT_ALONE, began)
             raise
         except Exception as error:
             self._count_look(kind, FAILED, began)
@@ -142,8 +157,8 @@ class Metrics:
     def count_call(self, call: Call, status: int | None, seconds: float) -> None:
         """Count a request to the API; `status` is the code of the answer, None if there was none."""
         resource = call.rbac_resource
-        self._requests.labels(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
-        self._request_seconds.labels(call.verb, resource).observe(seconds)
+        self._requests_of(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
+        self._request_seconds_of(call.verb, resource).observe(seconds)
 
     def count_settings(self, result: str) -> None:
         """Count a change of the settings file, APPLIED or REFUSED."""

@@ -31,6 +31,7 @@ from airflow_provider_spark_operator.core.unreadable import refusal
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.arbitration import Claims
 from airflow_provider_spark_operator.reconcile.attempt import NotYet, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import (
@@ -69,6 +70,10 @@ class _Outdated(Exception):
     """The resource has changed since it was read."""
 
 
+class _Unclaimed(Exception):
+    """Nobody has looked yet whether another controller drives the resource."""
+
+
 @dataclass(frozen=True)
 class _Pass:
     """A look at one state of a resource.
@@ -94,6 +99,7 @@ class Reconciler:
         recorder: takes what is worth telling the user.
         metrics: counts what comes of it.
         now: the clock, UTC.
+        claims: which applications are driven by this controller; None where there can be no other one.
     """
 
     def __init__(
@@ -104,6 +110,7 @@ class Reconciler:
         recorder: EventRecorder,
         metrics: Metrics,
         now: Callable[[], datetime],
+        claims: Claims | None = None,
     ) -> None:
         self._client = client
         self._caches = caches
@@ -111,13 +118,14 @@ class Reconciler:
         self._recorder = recorder
         self._metrics = metrics
         self._now = now
-        self._applications = Resources(client, SPARK_APPLICATIONS, caches.applications, APPLICATION_FINALIZER)
+        self._applications = Resources(client, SPARK_APPLICATIONS, caches.applications, APPLICATION_FINALIZER, claims)
 
     async def reconcile(self, key: ObjectKey) -> timedelta | None:
         """Look at the application `key`; return when to look again, None to wait for a change.
 
         Raises:
             NotYet: something has to end first.
+            Rivalled: another controller drives it.
             KubeError: the API failed; nothing is lost, the look is to be repeated.
         """
         fresh = False
@@ -126,22 +134,30 @@ class Reconciler:
             if resource is None:
                 return None
             try:
-                current = _Pass(resource, parse_application(resource), fresh)
-            except InvalidResource as problems:
-                await self._set_aside(resource, problems)
-                return None
-            try:
-                if _wants_finalizer_only(decision := self._decide(current, self._observe(current))):
-                    await self._applications.add_finalizer(current.resource)
-                    fresh = True
-                    continue
-                return await self._act(current, decision)
+                return await self._look_at(resource, fresh)
             except _Outdated:
                 fresh = True
-            except Conflict:
-                await self._applications.read_again(key)
+            except (_Unclaimed, Conflict):
+                await self._applications.claim(key)
                 fresh = True
         raise NotYet(f"{key} is being changed faster than it can be looked at")
+
+    async def _look_at(self, resource: JsonObject, fresh: bool) -> timedelta | None:
+        is_claimed = self._applications.is_claimed(resource)
+        try:
+            current = _Pass(resource, parse_application(resource), fresh)
+        except InvalidResource as problems:
+            if not is_claimed:
+                raise _Unclaimed from None
+            await self._set_aside(resource, problems)
+            return None
+        decision = self._decide(current, self._observe(current))
+        if not is_claimed and _changes_something(current, decision):
+            raise _Unclaimed
+        if _wants_finalizer_only(decision):
+            await self._applications.add_finalizer(current.resource)
+            raise _Outdated
+        return await self._act(current, decision)
 
     def _observe(self, current: _Pass) -> Observed:
         return observe(current.application, self._caches.pods.belonging_to(key_of(current.resource)))
@@ -308,6 +324,12 @@ class Reconciler:
         drivers = await self._client.list(PODS, key.namespace, label_selector=selector)
         if not any(uid in owner_uids(driver) for driver in drivers.items):
             await self._applications.patch(resource, patch, subresource="status")
+
+
+def _changes_something(current: _Pass, decision: Decision) -> bool:
+    if decision.actions or decision.status is None:
+        return bool(decision.actions)
+    return status_patch(current.resource, decision.status.to_document()) is not None
 
 
 def _wants_finalizer_only(decision: Decision) -> bool:

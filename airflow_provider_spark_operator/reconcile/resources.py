@@ -3,6 +3,7 @@
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.reconcile.arbitration import Claims
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.status import finalizers_patch
 
@@ -15,26 +16,54 @@ class Resources:
         kind: SPARK_APPLICATIONS or SPARK_CLUSTERS.
         cache: what the watch has shown.
         finalizer: ours, of that kind.
+        claims: which of them are driven by this controller; None where there can be no other one.
     """
 
-    def __init__(self, client: KubeClient, kind: ResourceType, cache: ObjectCache, finalizer: str) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        kind: ResourceType,
+        cache: ObjectCache,
+        finalizer: str,
+        claims: Claims | None = None,
+    ) -> None:
         self._client = client
         self._kind = kind
         self._cache = cache
         self._finalizer = finalizer
+        self._claims = claims
 
     def get(self, key: ObjectKey) -> JsonObject | None:
         """The newest known state of a resource, None if there is none."""
-        return self._cache.get(key)
+        resource = self._cache.get(key)
+        if resource is None and self._claims is not None:
+            self._claims.forget(key)
+        return resource
+
+    def is_claimed(self, resource: JsonObject) -> bool:
+        """Whether the resource may be driven as it is known; if not, `claim` it first."""
+        return self._claims is None or self._claims.cover(resource)
+
+    async def claim(self, key: ObjectKey) -> None:
+        """Read a resource live, and see that nobody else drives it.
+
+        Raises:
+            Rivalled: another controller does.
+            KubeError: the API failed.
+        """
+        live = await self.read_again(key)
+        if self._claims is not None and live is not None:
+            await self._claims.claim(live)
 
     async def read_again(self, key: ObjectKey) -> JsonObject | None:
-        """Read a resource live; None if it is gone."""
+        """Read a resource live, with its managed fields; None if it is gone."""
         try:
             live = await self._client.get(self._kind, key.name, key.namespace)
         except NotFound:
             self._cache.forget(key)
             return None
-        self._cache.put_answer(live)
+        # The cache drops what is not looked at again.
+        self._cache.put_answer({**live, "metadata": {**live["metadata"]}})
         return live
 
     async def patch(self, resource: JsonObject, patch: JsonObject, *, subresource: str | None = None) -> None:

@@ -242,6 +242,7 @@ def busy() -> Metrics:
     metrics = Metrics()
     metrics.watch_queue(KIND, WorkQueue())
     metrics.watch_states(list, list)
+    metrics.watch_left_alone(KIND, int)
     metrics.watch_leadership(Leadership.undisputed())
     with pytest.raises(KeyError):
         look(metrics, KeyError("x"))

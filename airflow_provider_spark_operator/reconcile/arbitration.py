@@ -1,0 +1,179 @@
+"""Leaving to other controllers what they drive: a live look at a resource before it is driven for the first time."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
+from airflow_provider_spark_operator.kube.resources import LEASES
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, tenure_of
+from airflow_provider_spark_operator.reconcile.rivals import Identity, last_driver, lease_of, objection
+from airflow_provider_spark_operator.reconcile.settings import RivalSettings
+
+logger = logging.getLogger(__name__)
+
+DRIVEN_BY_ANOTHER = "DrivenByAnother"
+"""Another controller drives the resource; the message names it."""
+TAKEN_OVER = "TakenOver"
+"""The resource is driven by this controller from now on; the message names the one before."""
+LOOK_AGAIN = timedelta(seconds=30)
+"""How long a resource that another controller drives is left alone before it is looked at again."""
+# A lease is looked at once for all the resources that are looked at meanwhile.
+_LEASE_SECONDS = timedelta(seconds=5)
+
+
+class Rivalled(Exception):
+    """A resource that another controller drives; str() is a sentence that names it."""
+
+
+class Arbiter:
+    """Finds out whether another controller lives.
+
+    Args:
+        client: may get the Leases of other controllers.
+        identity: of this controller.
+        settings: may be changed at any time.
+        now: the clock, UTC.
+    """
+
+    def __init__(
+        self, client: KubeClient, identity: Identity, settings: RivalSettings, now: Callable[[], datetime]
+    ) -> None:
+        self.own = identity.field_manager
+        self.settings = settings
+        self._client = client
+        self._lease = identity.lease
+        self._now = now
+        self._leases: dict[LeaseReference, tuple[datetime, Tenure | None]] = {}
+
+    async def objection(self, driver: str) -> str | None:
+        """Why what the controller `driver` (a field manager) has driven is not to be driven by this one, if so.
+
+        Raises:
+            KubeError: the API failed.
+        """
+        if self.settings.take_over:
+            return None
+        lease = lease_of(driver, self.settings.lease)
+        if lease is not None and lease == self._lease:
+            return None  # those who share a lease exclude each other by it
+        try:
+            tenure = None if lease is None else await self._tenure(lease)
+        except Forbidden as error:
+            return f"{driver} may drive it: {error}"
+        return objection(driver, lease, tenure, self._now())
+
+    async def _tenure(self, lease: LeaseReference) -> Tenure | None:
+        now = self._now()
+        known = self._leases.get(lease)
+        if known is not None and now - known[0] < _LEASE_SECONDS:
+            return known[1]
+        try:
+            tenure = tenure_of(await self._client.get(LEASES, lease.name, lease.namespace))
+        except NotFound:
+            tenure = None
+        self._leases[lease] = now, tenure
+        return tenure
+
+
+class Claims:
+    """Which resources of one kind are driven by this controller.
+
+    Args:
+        arbiter: knows who lives.
+        finalizer: the one that controllers put on resources of this kind.
+        noun: what a resource of it is called in logs.
+        recorder: takes what is worth telling the user.
+        now: the clock, UTC.
+    """
+
+    def __init__(
+        self,
+        arbiter: Arbiter,
+        finalizer: str,
+        noun: str,
+        recorder: EventRecorder,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._arbiter = arbiter
+        self._finalizer = finalizer
+        self._noun = noun
+        self._recorder = recorder
+        self._now = now
+        self._held: dict[ObjectKey, str] = {}
+        self._refused: dict[ObjectKey, str] = {}
+
+    def count_refused(self) -> int:
+        """How many resources are left alone."""
+        return len(self._refused)
+
+    def cover(self, resource: JsonObject) -> bool:
+        """Whether a resource may be driven as it is known; if not, it has to be read and claimed first.
+
+        One that nobody has ever driven is free: the precondition of the first write fails if that was yesterday's news.
+        """
+        metadata = resource["metadata"]
+        if self._held.get(key_of(resource)) == metadata.get("uid"):
+            return True
+        is_new = not resource.get("status") and self._finalizer not in (metadata.get("finalizers") or ())
+        if is_new:
+            self._hold(resource)
+        return is_new
+
+    def notice(self, document: JsonObject) -> None:
+        """Take what the watch shows, with its managed fields: what somebody else drives has to be claimed anew."""
+        key = key_of(document)
+        if key in self._held and self._stranger(document) is not None:
+            del self._held[key]
+
+    def forget(self, key: ObjectKey) -> None:
+        """Drop what is remembered of a resource that is gone."""
+        self._held.pop(key, None)
+        self._refused.pop(key, None)
+
+    async def claim(self, resource: JsonObject) -> None:
+        """See that nobody else drives a resource.
+
+        Args:
+            resource: just read from the API, with its managed fields.
+
+        Raises:
+            Rivalled: another one does, and this controller was not told to take over.
+            KubeError: the API failed.
+        """
+        driver = self._stranger(resource)
+        if driver is not None:
+            problem = await self._arbiter.objection(driver)
+            if problem is not None:
+                self._refuse(resource, driver, problem)
+                raise Rivalled(problem)
+            self._tell(
+                resource, NORMAL, TAKEN_OVER, f"driven by {self._arbiter.own} from now on, not by {driver}", driver
+            )
+        self._hold(resource)
+
+    def _stranger(self, resource: JsonObject) -> str | None:
+        driver = last_driver(resource, self._finalizer, self._arbiter.own)
+        return None if driver == self._arbiter.own else driver
+
+    def _hold(self, resource: JsonObject) -> None:
+        key = key_of(resource)
+        self._held[key] = resource["metadata"].get("uid", "")
+        self._refused.pop(key, None)
+
+    def _refuse(self, resource: JsonObject, driver: str, problem: str) -> None:
+        key = key_of(resource)
+        self._held.pop(key, None)
+        if self._refused.get(key) != problem:
+            message = f"left alone: {problem}; stop that one, or have this one take over (--take-over)"
+            self._tell(resource, WARNING, DRIVEN_BY_ANOTHER, message, driver)
+        self._refused[key] = problem
+
+    def _tell(self, resource: JsonObject, kind: str, reason: str, message: str, driver: str) -> None:
+        level = logging.INFO if kind == NORMAL else logging.WARNING
+        logger.log(level, message, extra={self._noun: str(key_of(resource))})
+        identity = f"{self._arbiter.own} {driver}"
+        self._recorder.record(Happening(resource, kind, reason, message, identity, self._now()))

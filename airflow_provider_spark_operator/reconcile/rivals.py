@@ -1,0 +1,99 @@
+"""Whose a resource is among controllers: what its managed fields say, and whether that controller lives. Pure.
+
+Each of ours writes under a field manager that names its Lease, so that anybody can see from a resource where to look.
+The Apache operator's library writes as `fabric8-kubernetes-client`, which says nothing of the kind.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, is_held
+
+_PREFIX = "spark-operator:"
+_LONGEST_MANAGER = 128
+# People change resources without driving them, and so does this package where it is no controller: its user agent.
+_NO_CONTROLLERS = ("kubectl", "airflow-provider-spark-operator")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who a controller is; its replicas and all who come after it are the same.
+
+    Attributes:
+        operator_name: the value of the label on all that it creates.
+        lease: by which others see that it lives; None for one that holds none.
+    """
+
+    operator_name: str
+    lease: LeaseReference | None = None
+
+    @property
+    def field_manager(self) -> str:
+        """The name under which it writes."""
+        name = f"{_PREFIX}{self.lease or self.operator_name}"
+        if len(name) <= _LONGEST_MANAGER:
+            return name
+        return f"{_PREFIX}{hashlib.sha256(name.encode()).hexdigest()}"
+
+
+def last_driver(resource: Mapping[str, Any], finalizer: str, own: str) -> str | None:
+    """The field manager of the controller that has driven a resource last; None if none has.
+
+    That is who wrote its status last. Before there is a status, it is who has put the controllers' finalizer on it.
+
+    Args:
+        resource: with its managed fields.
+        finalizer: the one that controllers put on resources of its kind.
+        own: the field manager that wins where several have written in the same second.
+    """
+    entries = resource["metadata"].get("managedFields") or ()
+    writers = [entry for entry in entries if _is_controller(entry)]
+    statuses = [entry for entry in writers if entry.get("subresource") == "status"]
+    return _latest(statuses, own) or _latest((entry for entry in writers if _has_put(entry, finalizer)), own)
+
+
+def lease_of(driver: str, other: LeaseReference | None) -> LeaseReference | None:
+    """The Lease by which a controller is seen to live.
+
+    Args:
+        driver: its field manager.
+        other: for those that do not name one.
+    """
+    namespace, slash, name = driver.removeprefix(_PREFIX).partition("/")
+    if driver.startswith(_PREFIX) and slash and namespace and name:
+        return LeaseReference(namespace, name)
+    return other
+
+
+def objection(driver: str, lease: LeaseReference | None, tenure: Tenure | None, now: datetime) -> str | None:
+    """Why what `driver` has driven is not to be driven by another; None if it may be.
+
+    Args:
+        driver: the field manager of the other controller.
+        lease: by which that one is seen to live; None if it is not known.
+        tenure: what the Lease says; None if it is not there.
+        now: UTC.
+    """
+    if lease is None:
+        return f"{driver} has written its status, and names no lease by which it could be seen to have ended"
+    if tenure is None or not is_held(tenure, now):
+        return None
+    return f"{driver} drives it: {tenure.holder} holds its lease {lease}"
+
+
+def _is_controller(entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("manager")) and not str(entry["manager"]).startswith(_NO_CONTROLLERS)
+
+
+def _has_put(entry: Mapping[str, Any], finalizer: str) -> bool:
+    metadata = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+    return f'v:"{finalizer}"' in (metadata.get("f:finalizers") or {})
+
+
+def _latest(entries: Iterable[Mapping[str, Any]], own: str) -> str | None:
+    # The API writes whole seconds, all in UTC and in one form.
+    ranked = [(str(entry.get("time", "")), entry["manager"] == own, str(entry["manager"])) for entry in entries]
+    return max(ranked)[2] if ranked else None

@@ -1,0 +1,99 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure
+from airflow_provider_spark_operator.reconcile.rivals import Identity, last_driver, lease_of, objection
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LEASE = LeaseReference("operators", "spark")
+OWN = Identity("ours", LEASE).field_manager
+APACHE = "fabric8-kubernetes-client"
+OTHER = "spark-operator:team/other"
+
+
+def wrote(manager: str, time: str, subresource: str | None = "status", *, finalizer: str | None = None) -> JsonObject:
+    """An entry of the managed fields."""
+    fields: JsonObject = {"f:status": {}}
+    if finalizer:
+        fields = {"f:metadata": {"f:finalizers": {".": {}, f'v:"{finalizer}"': {}}}}
+    entry = {"manager": manager, "operation": "Update", "time": f"2026-03-01T{time}Z", "fieldsV1": fields}
+    return {**entry, "subresource": subresource} if subresource else entry
+
+
+def driver(*entries: JsonObject) -> str | None:
+    return last_driver({"metadata": {"managedFields": list(entries)}}, APPLICATION_FINALIZER, OWN)
+
+
+def claimed(manager: str, time: str) -> JsonObject:
+    return wrote(manager, time, None, finalizer=APPLICATION_FINALIZER)
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        pytest.param([], None, id="nobody has written anything"),
+        pytest.param([wrote("python-requests", "12:00:00", None)], None, id="only its author"),
+        pytest.param([wrote(APACHE, "11:00:00"), wrote(OWN, "12:00:00")], OWN, id="the last one counts"),
+        pytest.param([wrote(OWN, "11:00:00"), wrote(APACHE, "12:00:00")], APACHE, id="even if it is another"),
+        pytest.param([wrote("zzz", "12:00:00"), wrote(OWN, "12:00:00")], OWN, id="in the same second it is ours"),
+        pytest.param([wrote(APACHE, "11:00:00"), wrote("kubectl-edit", "12:00:00")], APACHE, id="a person drives none"),
+        pytest.param([wrote("airflow-provider-spark-operator", "12:00:00")], None, id="nor does our client"),
+        pytest.param([claimed(APACHE, "11:00:00")], APACHE, id="who has put the finalizer on it"),
+        pytest.param([claimed(APACHE, "12:00:00"), wrote(OWN, "11:00:00")], OWN, id="a status says more than that"),
+        pytest.param([wrote("x", "12:00:00", None, finalizer="another/finalizer")], None, id="another finalizer"),
+    ],
+)
+def test_who_has_driven_a_resource_last(entries: list[JsonObject], expected: str | None) -> None:
+    assert driver(*entries) == expected
+
+
+@pytest.mark.parametrize(
+    ("manager", "lease"),
+    [
+        (OWN, LEASE),
+        (OTHER, LeaseReference("team", "other")),
+        (Identity("ours").field_manager, None),
+        (APACHE, None),
+        ("team/other", None),
+    ],
+)
+def test_the_lease_of_another_controller(manager: str, lease: LeaseReference | None) -> None:
+    assert lease_of(manager, None) == lease
+    told = LeaseReference("operators", "spark-operator-lease")
+    assert lease_of(manager, told) == (lease or told)
+
+
+def test_the_replicas_of_one_controller_are_one_and_the_same() -> None:
+    assert Identity("ours", LEASE).field_manager == Identity("theirs", LEASE).field_manager
+    assert Identity("ours").field_manager != Identity("theirs").field_manager
+
+
+def test_a_name_that_the_api_would_refuse_is_shortened() -> None:
+    long = Identity("ours", LeaseReference("n" * 63, "l" * 253)).field_manager
+    assert len(long) <= 128
+    assert long != Identity("ours", LeaseReference("n" * 63, "m" * 253)).field_manager
+
+
+@pytest.mark.parametrize(
+    ("lease", "tenure", "sentence"),
+    [
+        pytest.param(None, None, f"{APACHE} has written its status, and names no lease by which", id="no lease known"),
+        pytest.param(LEASE, None, None, id="the lease is gone"),
+        pytest.param(LEASE, Tenure("", timedelta(seconds=1), NOW, NOW), None, id="released"),
+        pytest.param(LEASE, Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=40)), None, id="over"),
+        pytest.param(
+            LEASE,
+            Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=20)),
+            f"{APACHE} drives it: pod-1 holds its lease operators/spark",
+            id="alive",
+        ),
+    ],
+)
+def test_what_speaks_against_driving_what_another_has_driven(
+    lease: LeaseReference | None, tenure: Tenure | None, sentence: str | None
+) -> None:
+    said = objection(APACHE, lease, tenure, NOW)
+    assert said is None if sentence is None else said is not None and said.startswith(sentence)
