@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.owned import applications_of
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.retention import SHORTEST_SECONDS, seconds_after_end
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
 from airflow_provider_spark_operator.follow.standing import Standing, standing
 from airflow_provider_spark_operator.follow.versions import served_version, tell_substitution
@@ -227,6 +228,15 @@ async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) 
     reference = ApplicationReference.of(created, resource)
     if dropped := dropped_fields(body, created):
         logger.warning("%s is without %s: this cluster's definition has no such field", reference, names(dropped))
+    kept = seconds_after_end(body)
+    if kept is not None and kept < SHORTEST_SECONDS:
+        logger.warning(
+            "%s is deleted %g s after its end, as its specification has it: who looks later, such as a triggerer "
+            "that was restarted, cannot tell how it ended; leave it %.0f s at least",
+            reference,
+            kept,
+            SHORTEST_SECONDS,
+        )
     return Submission(reference, adopted=False, resource=created)
 
 
