@@ -10,12 +10,19 @@ CLUSTER = {
     "kind": "SparkCluster",
     "spec": {
         "runtimeVersions": {"sparkVersion": "4.3.0"},
-        "sparkConf": {"spark.kubernetes.container.image": "apache/spark:4.3.0"},
+        "sparkConf": {"spark.kubernetes.container.image": "{{ var.value.get('spark_image', 'spark:4.3.0') }}"},
         "clusterTolerations": {"instanceConfig": {"initWorkers": 2, "minWorkers": 2, "maxWorkers": 2}},
     },
 }
 
-with DAG("spark_cluster", schedule=None, default_args={"deferrable": True}) as dag:
+with DAG(
+    "spark_cluster",
+    schedule=None,
+    catchup=False,
+    tags=["spark", "example"],
+    doc_md=__doc__,
+    default_args={"deferrable": True},
+) as dag:
     create = SparkClusterOperator(task_id="create", cluster=CLUSTER)
     delete = DeleteSparkClusterOperator(task_id="delete", name=create.output)
     with delete.as_teardown(setups=create):
@@ -25,7 +32,8 @@ with DAG("spark_cluster", schedule=None, default_args={"deferrable": True}) as d
                 cluster="{{ ti.xcom_pull(task_ids='create') }}",
                 py_file="local:///opt/spark/examples/src/main/python/pi.py",
                 arguments=["10"],
-                image="apache/spark:4.3.0",
-                service_account="spark",
+                image="{{ var.value.get('spark_image', 'spark:4.3.0') }}",
+                spark_version="4.3.0",
+                service_account="{{ var.value.get('spark_service_account', 'spark') }}",
                 conf={"spark.cores.max": "2"},
             )
