@@ -1,5 +1,6 @@
 """What a progress means to somebody who waits: how it ended, whose fault it was, what to do about it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -85,6 +86,7 @@ _AFTER_DISRUPTION: Final[Mapping[str, str]] = {
     "DeletionByPodGC": "its node is gone: try again, another one will take it",
     "TerminationByKubelet": "its node was shut down or needed the room: try again",
 }
+_JAVA_ERROR: Final = re.compile(r'^Exception in thread "[^"\n]*" (.+)$', re.MULTILINE)
 # How the messages of the Apache operator begin that refuse a spec.
 _REFUSALS: Final = ("client mode", "driverhttproutelist[", "drivergrpcroutelist[")
 _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
@@ -144,10 +146,22 @@ def _failed(what: str) -> _Cause:
 
 
 def _refusal(stop: StateEntry) -> _Cause:
-    what = _without_stack_trace(stop.message or "the driver's resources could not be created")
+    message = stop.message or "the driver's resources could not be created"
+    what = _of_spark_submit(message) or _without_stack_trace(message)
     if stop.reason == reasons.SPEC_UNBUILDABLE:
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, what)
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
+
+
+def _of_spark_submit(message: str) -> str | None:
+    """What spark-submit failed for and its first cause, where `message` holds all that it wrote, as Kubeflow's do."""
+    beginning = message.partition(": ")[0]
+    error = _JAVA_ERROR.search(message)
+    if error is None:
+        return None
+    causes = message[error.end() :].split("\nCaused by: ")[1:]
+    said = [error[1], *(cause.partition("\n")[0] for cause in causes[-1:])]
+    return ": ".join([beginning, *(part.strip().rstrip(".") for part in said)])
 
 
 def _without_stack_trace(message: str) -> str:

@@ -211,6 +211,34 @@ def test_executors_of_which_nobody_says_what_they_wait_for_are_only_too_few(cond
     assert decision.message.endswith("executorStartTimeoutMillis).")
 
 
+SPARK_SUBMIT = """\
+failed to submit spark application: failed to run spark-submit: failed to run spark-submit: WARNING: Using incubator \
+modules: jdk.incubator.vector
+Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties
+26/11/21 21:47:31 WARN NativeCodeLoader: Unable to load native-hadoop library for your platform... using builtin-java
+26/11/21 21:47:32 INFO SparkKubernetesClientFactory: Auto-configuring K8S client using current context
+Exception in thread "main" """
+
+
+@pytest.mark.parametrize(
+    ("trace", "sentence"),
+    [
+        (
+            "org.apache.spark.SparkException: Must specify the driver container image",
+            "org.apache.spark.SparkException: Must specify the driver container image",
+        ),
+        (
+            "org.example.Wrapped: it failed.\n\tat org.example.Main\nCaused by: java.io.IOException: a\n\tat b\n"
+            "Caused by: java.net.ConnectException: refused\n\tat c",
+            "org.example.Wrapped: it failed: java.net.ConnectException: refused",
+        ),
+    ],
+)
+def test_of_all_that_spark_submit_wrote_only_its_error_is_told(trace, sentence):
+    refused = judged_end(S.SCHEDULING_FAILURE, SPARK_SUBMIT + trace)
+    assert refused.sentence == f"SchedulingFailure: failed to submit spark application: {sentence}."
+
+
 @pytest.mark.parametrize(
     ("trace", "sentence"),
     [
