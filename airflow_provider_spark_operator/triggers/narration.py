@@ -145,8 +145,8 @@ class Narrator:
         self._log.info("%s: %s%s%s%s", self._reference, entry.state, more, since, message)
 
     async def _await_executors(self, last: ExecutorCount, wanted: int) -> None:
-        # Asked again and again, and not watched: a watch of the namespace's pods would bring every triggerer each change
-        # of each executor there, for a number that people read while it is incomplete.
+        # Asked for again, and not watched: a watch of the namespace's pods would bring a triggerer each change of each
+        # executor there, for a number that people read while it is incomplete.
         backoff = Backoff(first=1.0, longest=30.0)
         while not _complete(last, wanted):
             await asyncio.sleep(backoff.next())
