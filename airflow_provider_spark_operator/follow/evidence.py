@@ -1,5 +1,6 @@
 """What the cluster still knows about a failure, and the one sentence that it makes."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -52,7 +53,11 @@ class Evidence:
 
 
 async def gather_evidence(
-    client: KubeClient, reference: ApplicationReference, progress: Progress | None = None
+    client: KubeClient,
+    reference: ApplicationReference,
+    progress: Progress | None = None,
+    *,
+    with_events: bool = True,
 ) -> Evidence:
     """Collect what is still there; never raises, since it serves to explain another failure.
 
@@ -60,27 +65,26 @@ async def gather_evidence(
         client: For the cluster.
         reference: The application.
         progress: As last seen: tells of the driver when its pod is gone.
+        with_events: Whether warnings are of interest: an API server looks through all events of the namespace for them.
     """
     try:
         pod = await driver_pod(client, reference)
         problem = None if pod else "the driver pod is gone"
     except KubeError as error:
         pod, problem = None, str(error)
-    lines: tuple[str, ...] = ()
-    if pod is not None:
-        try:
-            lines = await _last_lines(client, reference.namespace, pod)
-        except KubeError as error:
-            problem = str(error)
+    # A task waits for this: one answer need not wait for the other.
+    (lines, unread), events = await asyncio.gather(
+        _last_lines(client, reference.namespace, pod), _warnings(client, reference, pod) if with_events else _nothing()
+    )
     status = status_of(pod) if pod is not None else (progress.driver_status if progress else None)
     container = _driver_state(status or {}, driver_container(pod) if pod is not None else None)
     return Evidence(
         reference,
         log_lines=lines,
-        events=await _warnings(client, reference, pod),
+        events=events,
         container_reason=(container.reason or None) if container else None,
         exit_code=container.exit_code if container else None,
-        log_problem=problem,
+        log_problem=problem or unread,
         driver_status=status_of(pod) if pod is not None else None,
     )
 
@@ -101,32 +105,45 @@ def failure_sentence(verdict: Verdict, evidence: Evidence) -> str:
     return f"{sentence}; no log: {evidence.log_problem}" if evidence.log_problem else sentence
 
 
-async def _last_lines(client: KubeClient, namespace: str, pod: JsonObject) -> tuple[str, ...]:
-    stream = client.logs(
-        namespace,
-        pod["metadata"]["name"],
-        container=driver_container(pod),
-        tail_lines=_REQUESTED_LINES,
-        limit_bytes=_REQUESTED_BYTES,
-    )
+async def _last_lines(client: KubeClient, namespace: str, pod: JsonObject | None) -> tuple[tuple[str, ...], str | None]:
+    """The last lines of the driver's log, and why they could not be read."""
+    if pod is None:
+        return (), None
     last = LastLines()
-    async with aclosing(stream) as lines:
-        async for line in lines:
-            last.add(line)
-    return last.kept
+    try:
+        stream = client.logs(
+            namespace,
+            pod["metadata"]["name"],
+            container=driver_container(pod),
+            tail_lines=_REQUESTED_LINES,
+            limit_bytes=_REQUESTED_BYTES,
+        )
+        async with aclosing(stream) as lines:
+            async for line in lines:
+                last.add(line)
+    except KubeError as error:
+        return (), str(error)
+    return last.kept, None
+
+
+async def _nothing() -> tuple[str, ...]:
+    return ()
 
 
 async def _warnings(client: KubeClient, reference: ApplicationReference, pod: JsonObject | None) -> tuple[str, ...]:
     uids = [reference.uid] + ([pod["metadata"]["uid"]] if pod is not None else [])
-    found: list[JsonObject] = []
-    for uid in uids:
-        selector = f"involvedObject.uid={uid},type=Warning"
-        try:
-            found += (await client.list(EVENTS, reference.namespace, field_selector=selector)).items
-        except KubeError as error:  # the right to read events is often not given, and nothing hangs on it
-            logger.debug("no events: %s", error)
-    found.sort(key=_event_time)
+    answers = await asyncio.gather(*(_events(client, reference, uid) for uid in uids))
+    found = sorted((event for answer in answers for event in answer), key=_event_time)
     return tuple(cleaned(f"{event.get('reason')}: {event.get('message')}") for event in found[-_EVENTS:])
+
+
+async def _events(client: KubeClient, reference: ApplicationReference, uid: str) -> list[JsonObject]:
+    selector = f"involvedObject.uid={uid},type=Warning"
+    try:
+        return (await client.list(EVENTS, reference.namespace, field_selector=selector)).items
+    except KubeError as error:  # the right to read events is often not given, and nothing hangs on it
+        logger.debug("no events: %s", error)
+        return []
 
 
 def _event_time(event: Mapping[str, Any]) -> str:

@@ -122,7 +122,7 @@ async def _attempt_end(
     looking = asyncio.create_task(executor_ends(hub.client, reference)) if failed else None
     try:
         await narrator.finish()
-        evidence = await _evidence(hub, narrator, reference, seen)
+        evidence = await _evidence(hub, narrator, reference, seen, with_events=failed)
     finally:
         executors = await looking if looking is not None else ()
     if failed:
@@ -130,8 +130,10 @@ async def _attempt_end(
     return _AttemptEnd(seen.attempt, evidence, executors)
 
 
-async def _evidence(hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress) -> Evidence:
-    found = await gather_evidence(hub.client, reference, seen)
+async def _evidence(
+    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress, *, with_events: bool
+) -> Evidence:
+    found = await gather_evidence(hub.client, reference, seen, with_events=with_events)
     if not found.log_lines and narrator.last_lines:
         return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)
     if found.log_lines and not narrator.last_lines:
