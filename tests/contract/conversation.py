@@ -150,13 +150,13 @@ class Conversation:
         document: Document = reply.body
         return document
 
-    async def until(self, path: str, holds: Callable[[Reply], bool]) -> Reply:
+    async def until(self, path: str, holds: Callable[[Reply], bool], seconds: float = DEADLINE) -> Reply:
         """Ask until an answer holds: for what the real server leaves to controllers. Not compared."""
 
         async def asked() -> Reply:
             return await self.ask("GET", path)
 
-        return await eventually(asked, holds)
+        return await eventually(asked, holds, seconds)
 
     async def until_gone(self, path: str) -> None:
         """Wait until there is nothing at a path."""
@@ -221,10 +221,12 @@ class Events:
         return await self.take(10_000)
 
 
-async def eventually(ask: Callable[[], Awaitable[Reply]], holds: Callable[[Reply], bool]) -> Reply:
+async def eventually(
+    ask: Callable[[], Awaitable[Reply]], holds: Callable[[Reply], bool], seconds: float = DEADLINE
+) -> Reply:
     reply = None
     try:
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(seconds):
             while not holds(reply := await ask()):  # noqa: ASYNC110 (it happens in another process)
                 await asyncio.sleep(0.05)
     except TimeoutError:

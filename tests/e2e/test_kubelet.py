@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+from pathlib import Path
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from tests.e2e.node import IMAGE, KUBECONFIG, NEEDED
+from tests.local.kubelet.log_answers import RECORDED as LOG_ANSWERS
+from tests.local.kubelet.log_answers import log_answers
 from tests.local.kubelet.record import lives_on, recorded
 from tests.local.kubelet.scenarios import SCENARIOS
 from tests.local.workloads.life import RECORDED, life
@@ -16,6 +19,10 @@ def test_pods_live_on_this_node_as_they_were_recorded() -> None:
     lives = asyncio.run(lives_on(str(KUBECONFIG), IMAGE, SCENARIOS))
 
     assert lives == {scenario.name: recorded(scenario.name) for scenario in SCENARIOS}
+
+
+async def test_logs_are_answered_by_this_node_as_they_were_recorded() -> None:
+    assert await log_answers(Path(str(KUBECONFIG)), IMAGE) == json.loads(LOG_ANSWERS.read_text(encoding="utf-8"))
 
 
 async def test_a_stateful_set_lives_on_this_cluster_as_it_was_recorded(client: KubeClient) -> None:

@@ -141,11 +141,11 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
 
 
 def _time(text: str) -> datetime:
-    """A moment; the first or last there is, where its offset leads out of the calendar."""
+    """A moment, to the second, as Kubernetes takes it; the first or last there is, beyond the calendar."""
     if _TIME.fullmatch(text) is None:
         raise bad_request(f"sinceTime: {text!r} is no RFC 3339 time")
     try:
-        return parse_timestamp(text).astimezone(UTC)
+        return parse_timestamp(text).astimezone(UTC).replace(microsecond=0)
     except ValueError as error:
         raise bad_request(f"sinceTime: {text!r} is no RFC 3339 time") from error
     except OverflowError:

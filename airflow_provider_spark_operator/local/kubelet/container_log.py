@@ -64,12 +64,16 @@ class ContainerLog:
         self._file = path.open("ab", buffering=0)
 
     def write(self, stream: str, data: bytes) -> None:
-        """Append output of `stdout` or `stderr`; raises OSError when the file cannot be written."""
+        """Append output of `stdout` or `stderr`, without returns before the ends of lines, as containerd does.
+
+        Raises:
+            OSError: when the file cannot be written.
+        """
         *lines, rest = (self._pending[stream] + data).split(b"\n")
         time = log_time(self._clock()).encode()
         records = []
         for line in lines:
-            records += _records(time, stream.encode(), line)
+            records += _records(time, stream.encode(), line.removesuffix(b"\r"))
         while len(rest) >= MAX_LINE_BYTES:
             records.append(_record(time, stream.encode(), b"P", rest[:MAX_LINE_BYTES]))
             rest = rest[MAX_LINE_BYTES:]

@@ -70,6 +70,12 @@ async def test_options_that_make_no_sense_are_refused(api: Api, logs: RecordedLo
     assert logs.asked == []
 
 
+async def test_a_time_is_taken_to_the_second(api: Api, logs: RecordedLogs) -> None:
+    await started(api)
+    await api.get(f"{PODS}/p/log?sinceTime=2026-01-01T00:00:00.999Z")
+    assert logs.asked[0][3]["since_time"] == datetime(2026, 1, 1, tzinfo=UTC)
+
+
 @pytest.mark.parametrize(("time", "year"), [("0001-01-01T00:00:00%2B23:00", 1), ("9999-12-31T23:59:59-23:00", 9999)])
 async def test_a_time_out_of_the_calendar_is_its_first_or_last(
     api: Api, logs: RecordedLogs, time: str, year: int
