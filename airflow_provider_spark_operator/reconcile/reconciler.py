@@ -151,13 +151,14 @@ class Reconciler:
                 raise _Unclaimed from None
             await self._set_aside(resource, problems)
             return None
-        decision = self._decide(current, self._observe(current))
+        observed = self._observe(current)
+        decision = self._decide(current, observed)
         if not is_claimed and _changes_something(current, decision):
             raise _Unclaimed
         if _wants_finalizer_only(decision):
             await self._applications.add_finalizer(current.resource)
             raise _Outdated
-        return await self._act(current, decision)
+        return await self._act(current, observed, decision)
 
     def _observe(self, current: _Pass) -> Observed:
         return observe(current.application, self._caches.pods.belonging_to(key_of(current.resource)))
@@ -165,8 +166,7 @@ class Reconciler:
     def _decide(self, current: _Pass, observed: Observed) -> Decision:
         return decide(current.application, observed, self.settings, self._now())
 
-    async def _act(self, current: _Pass, decision: Decision) -> timedelta | None:
-        observed = self._observe(current)
+    async def _act(self, current: _Pass, observed: Observed, decision: Decision) -> timedelta | None:
         for _ in range(_MOST_DECISIONS):
             known = observed
             for action in decision.actions:
