@@ -100,9 +100,6 @@ def test_the_pod_keeps_to_the_standard_restricted_and_to_a_root_that_is_read_onl
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    # One of them at a time: nobody else keeps two from driving the same applications.
-    assert deployment["spec"]["replicas"] <= 1
-    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
 
 
 @needs_helm
@@ -124,6 +121,49 @@ def test_the_command_line_is_one_that_the_controller_takes(values: Json) -> None
     assert ports == {name: port for name, port in served.items() if port is not None}
     configurations = [each["metadata"]["name"] for each in of_kind(documents, "ValidatingWebhookConfiguration")]
     assert configurations == ([options.webhook] if options.webhook else [])
+
+
+@needs_helm
+@pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
+def test_replicas_share_a_lease_on_which_alone_they_have_rights(values: Json) -> None:
+    documents = rendered(values)
+    (deployment,) = of_kind(documents, "Deployment")
+    options = parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
+    (lease,) = of_kind(documents, "Lease")
+    assert options.lease == lease["metadata"]["name"]
+    assert lease["metadata"]["namespace"] == deployment["metadata"]["namespace"]  # that of the pod
+    rules = [rule for role in of_kind(documents, "Role") for rule in role["rules"] if rule["resources"] == ["leases"]]
+    own = [rule for rule in rules if rule["resourceNames"] == [options.lease]]
+    assert [rule["verbs"] for rule in own] == ([["get", "patch"]] if of_kind(documents, "RoleBinding") else [])
+    others = [rule for rule in rules if rule not in own]
+    assert [rule["resourceNames"] for rule in others] == [
+        [other["name"]] for other in values.get("rbac", {}).get("otherLeases", [])
+    ]
+    assert all(rule["verbs"] == ["get"] for rule in others)
+
+
+@needs_helm
+def test_an_upgrade_has_the_new_pod_ready_before_the_old_one_goes() -> None:
+    (deployment,) = of_kind(rendered({}), "Deployment")
+    assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+
+
+@needs_helm
+def test_a_change_of_the_settings_replaces_no_pod() -> None:
+    (before,) = of_kind(rendered({"config": {"workers": 5}}), "Deployment")
+    (after,) = of_kind(rendered({"config": {"workers": 6}}), "Deployment")
+    assert before["spec"]["template"] == after["spec"]["template"]
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("values", "kinds"),
+    [({"replicas": 1}, []), ({"replicas": 2}, ["podAntiAffinity"]), (VARIANTS["everywhere"], ["nodeAffinity"])],
+    ids=["one", "two", "told otherwise"],
+)
+def test_replicas_prefer_nodes_of_their_own(values: Json, kinds: list[str]) -> None:
+    (deployment,) = of_kind(rendered(values), "Deployment")
+    assert list(deployment["spec"]["template"]["spec"].get("affinity", {})) == kinds
 
 
 @needs_helm
@@ -191,7 +231,8 @@ def test_no_role_has_a_wildcard_or_is_for_more_than_what_is_watched(values: Json
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"replicas": 2}, "replicas"),
+        ({"replicas": -1}, "replicas"),
+        ({"rbac": {"otherLeases": [{"name": "x"}]}}, "namespace"),
         ({"watch": {"allNamespaces": True, "namespaces": ["jobs"]}}, "namespaces"),
         ({"watch": {"namespaceSelector": {"matchLabels": {"a": "b"}}, "namespaces": ["jobs"]}}, "namespaces"),
         ({"watch": {"namespaces": ["Jobs"]}}, "namespaces"),

@@ -23,6 +23,8 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.kube.transport import Call
+from airflow_provider_spark_operator.reconcile.election import Elector, electing
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, collection
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, helm, needs_helm, of_kind, rendered
@@ -175,12 +177,18 @@ async def test_the_rights_suffice_and_none_is_left_over(cluster: Cluster, client
     used: set[tuple[str, str, str]] = set()
     stage = Stage(client, "jobs")
     await until_served(client)
-    async with controller_of_the_chart(cluster, used) as limited, controlling(limited, "jobs"):
+    lease = LeaseReference(NAMESPACE, RELEASE)
+    async with (
+        controller_of_the_chart(cluster, used) as limited,
+        electing(Elector(limited, lease, "pod-1", LeaseTerms())) as leadership,
+        controlling(limited, "jobs", leadership=leadership),
+    ):
         async with playing(stage, "succeeded", "failed", "run"):
             await lives_of_applications(stage)
         await life_of_a_cluster(stage)
         await stage.until_no_child_is_left()
-    assert used == rules_of(rendered(installed), RELEASE)
+    documents = rendered(installed)
+    assert used == rules_of(documents, RELEASE) | rules_of(documents, f"{RELEASE}-lease")
 
 
 async def lives_of_applications(stage: Stage) -> None:
