@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     failure,
 )
+from airflow_provider_spark_operator.follow.await_end import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.links.spark_application import LinkTarget, own_ui
 from airflow_provider_spark_operator.operators import kubeflow
@@ -19,6 +20,8 @@ from airflow_provider_spark_operator.triggers.event import ApplicationEvent, Eve
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from airflow_provider_spark_operator.follow.submit import Submission
 
 
 def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> AirflowException | None:
@@ -47,6 +50,14 @@ def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> AirflowE
         retry_delay=retry_delay,
         out_of_memory=event.out_of_memory,
     )
+
+
+def has_ended(submission: "Submission") -> bool:
+    """Whether the application that was taken over has ended: its task then need not defer.
+
+    Nor should it: Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral.
+    """
+    return submission.adopted and judge(submission.resource) is not None
 
 
 def reference_of(event: ApplicationEvent) -> ApplicationReference:

@@ -246,7 +246,7 @@ class SparkApplicationOperator(BaseOperator):
                     requests.acknowledge(loop, engagement, reference)
                     return reference.name
                 trigger = self._trigger(submission, engagement, deadline)
-                if self.deferrable:
+                if self.deferrable and not results.has_ended(submission):
                     timeout = self.execution_timeout + _DEFERRAL_SLACK if self.execution_timeout else None
                     self.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 event = loop.run(trigger.wait(engagement.access))
