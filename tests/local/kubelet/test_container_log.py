@@ -119,3 +119,10 @@ async def test_no_more_bytes_than_wanted_are_read(log: ContainerLog) -> None:
     log.write("stdout", b"0123456789\n" * 3)
 
     assert await read(log, limit_bytes=15) == b"0123456789\n0123"
+
+
+async def test_a_return_before_the_end_of_a_line_is_no_part_of_it(log: ContainerLog) -> None:
+    log.write("stdout", b"one\r\ntwo\r")
+    log.write("stdout", b"\n50 %\rdone\n")
+
+    assert await read(log) == b"one\ntwo\n50 %\rdone\n"

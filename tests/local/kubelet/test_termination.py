@@ -22,12 +22,14 @@ async def test_a_deleted_pod_may_end_in_its_own_way(node: RunningNode) -> None:
 
 
 async def test_a_deleted_pod_that_does_not_end_is_killed_after_its_grace_period(node: RunningNode) -> None:
-    node.create(pod(shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
-    await node.logged("up")
+    node.create(pod(shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
+    await node.logged("\n")
+    pid = int(await node.output())
 
     node.store.delete(PODS, "default", "it")
 
     await eventually(lambda: not node.exists())
+    assert not is_alive(pid)
 
 
 async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: RunningNode) -> None:
