@@ -18,7 +18,7 @@ import aiohttp
 from kubernetes.aio import config as kubernetes_config
 from kubernetes.aio.client import Configuration
 
-from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt, owned_by_driver
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.reconcile.events import WRITERS
@@ -31,6 +31,7 @@ PLURALS = {"Pod": "pods", "Service": "services", "ConfigMap": "configmaps", "Net
 MERGE_PATCH = "application/merge-patch+json"
 NAME = "name-of-the-application"
 UID = "uid-of-the-application"
+DRIVER_UID = "uid-of-the-driver"
 SELECTOR = "spark.operator/name=spark-kubernetes-operator"
 _READ_BUFFER = 2 * 1024 * 1024
 
@@ -88,7 +89,7 @@ class Loop:
         self._application_id = built.application_id
         self._documents = [
             (f"{PATHS[one['kind']]}/namespaces/{namespace}/{PLURALS[one['kind']]}", json.dumps(one))
-            for one in (*built.pre_resources, built.pod, *built.post_resources)
+            for one in (built.pod, *owned_by_driver(built.post_resources, built.pod["metadata"]["name"], DRIVER_UID))
         ]
 
     async def run(self) -> None:
@@ -142,13 +143,16 @@ class Loop:
             pass
 
     async def _create(self, name: str, uid: str) -> str:
-        """Create what belongs to the driver; the name of its pod."""
-        pod = ""
+        """Create the driver and what belongs to it; the name of its pod."""
+        names = {self._application_id: f"spark-{name}", NAME: name, UID: uid}
+        driver: JsonObject = {}
         for path, text in self._documents:
-            body = text.replace(self._application_id, f"spark-{name}").replace(NAME, name).replace(UID, uid)
-            answer = await self._api.send("POST", path, body)
-            pod = answer["metadata"]["name"] if path.endswith("/pods") else pod
-        return pod
+            for placeholder, value in names.items():
+                text = text.replace(placeholder, value)
+            answer = await self._api.send("POST", path, text)
+            driver = driver or answer["metadata"]
+            names[DRIVER_UID] = driver["uid"]
+        return str(driver["name"])
 
     async def _tell(self, name: str, uid: str, state: str, entries: dict[str, str]) -> None:
         """Write a state into the status, and have an event written."""
