@@ -73,6 +73,8 @@ TIME_TO_LIVE_OVER: Final = "TimeToLiveOver"
 """The ended application is older than it may become and is deleted."""
 APPLICATION_DELETED: Final = "ApplicationDeleted"
 """Somebody deleted the application."""
+CONTROLLER_FAILED: Final = "ControllerFailed"
+"""The controller has a defect that the resource brings to light; it tries again from time to time."""
 NOTHING_DUE: Final = "NothingDue"
 """All is as it should be."""
 

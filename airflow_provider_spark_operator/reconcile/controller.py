@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.reconcile.arbitration import LOOK_AGAIN, Ar
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
 from airflow_provider_spark_operator.reconcile.cluster_reconciler import ClusterReconciler
+from airflow_provider_spark_operator.reconcile.defects import DefectTeller
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
@@ -21,6 +22,7 @@ from airflow_provider_spark_operator.reconcile.limits import LookLimiter
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
+from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
@@ -49,6 +51,7 @@ class _Line:
         queue: the keys to look at.
         limiter: holds back the keys that are looked at too often.
         reconcile: the look; returns when to look again.
+        defects: tells why nothing happens to a resource at which the look itself fails.
         metrics: counts and times the looks.
     """
 
@@ -58,6 +61,7 @@ class _Line:
     queue: WorkQueue[ObjectKey]
     limiter: LookLimiter
     reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]]
+    defects: DefectTeller
     metrics: Metrics
 
     async def look_at(self, key: ObjectKey) -> None:
@@ -81,10 +85,11 @@ class _Line:
             wish = (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
             seconds = self.queue.retry(key, at_least=wish)
             logger.warning("again in %.1f s: %s", seconds, error, extra=context)
-        except Exception:
+        except Exception as defect:
             # A defect that one resource brings to light must not stop the others.
             seconds = self.queue.retry(key)
             logger.exception("failed, again in %.1f s", seconds, extra=context)
+            await self.defects.tell(key, defect)
         else:
             self.queue.forget_failures(key)
             if again is not None:
@@ -130,16 +135,13 @@ class Controller:
         mine, mine_too = self._claims.get(SPARK_APPLICATIONS.kind), self._claims.get(SPARK_CLUSTERS.kind)
         self._reconciler = Reconciler(client, caches, settings.decisions, self._recorder, metrics, now, mine)
         clusters = ClusterReconciler(client, caches.clusters, name, self._recorder, metrics, now, mine_too)
+        resources = Resources(client, SPARK_APPLICATIONS, caches.applications, APPLICATION_FINALIZER, mine)
+        defects = DefectTeller(resources, "application", self._recorder, now)
+        resources = Resources(client, SPARK_CLUSTERS, caches.clusters, CLUSTER_FINALIZER, mine_too)
+        defects_too = DefectTeller(resources, "cluster", self._recorder, now)
         self._lines = (
-            _line(
-                SPARK_APPLICATIONS.kind,
-                "application",
-                caches.applications,
-                self._reconciler.reconcile,
-                settings,
-                metrics,
-            ),
-            _line(SPARK_CLUSTERS.kind, "cluster", caches.clusters, clusters.reconcile, settings, metrics),
+            _line(caches.applications, self._reconciler.reconcile, defects, settings, metrics),
+            _line(caches.clusters, clusters.reconcile, defects_too, settings, metrics),
         )
         applications, others = self._lines
         self._workers = Workers(applications.queue, applications.look_at, settings.workers)
@@ -235,16 +237,15 @@ def _claims(
 
 
 def _line(
-    kind: str,
-    noun: str,
     cache: ObjectCache,
     reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]],
+    defects: DefectTeller,
     settings: ControllerSettings,
     metrics: Metrics,
 ) -> _Line:
-    queue = WorkQueue[ObjectKey](first_retry=settings.first_retry)
+    queue, kind = WorkQueue[ObjectKey](first_retry=settings.first_retry), defects.resources.kind.kind
     metrics.watch_queue(kind, queue)
-    return _Line(kind, noun, cache, queue, LookLimiter(settings.looks), reconcile, metrics)
+    return _Line(kind, defects.noun, cache, queue, LookLimiter(settings.looks), reconcile, defects, metrics)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -11,6 +11,9 @@ from airflow_provider_spark_operator.reconcile.status import finalizers_patch
 class Resources:
     """Reads and writes resources of one kind; what the API answers is taken into the cache.
 
+    Attributes:
+        kind: as below.
+
     Args:
         client: the way to the API.
         kind: SPARK_APPLICATIONS or SPARK_CLUSTERS.
@@ -28,7 +31,7 @@ class Resources:
         claims: Claims | None = None,
     ) -> None:
         self._client = client
-        self._kind = kind
+        self.kind = kind
         self._cache = cache
         self._finalizer = finalizer
         self._claims = claims
@@ -58,7 +61,7 @@ class Resources:
     async def read_again(self, key: ObjectKey) -> JsonObject | None:
         """Read a resource live, with its managed fields; None if it is gone."""
         try:
-            live = await self._client.get(self._kind, key.name, key.namespace)
+            live = await self._client.get(self.kind, key.name, key.namespace)
         except NotFound:
             self._cache.forget(key)
             return None
@@ -75,7 +78,7 @@ class Resources:
         """
         key = key_of(resource)
         try:
-            answer = await self._client.patch(self._kind, key.name, key.namespace, patch, subresource=subresource)
+            answer = await self._client.patch(self.kind, key.name, key.namespace, patch, subresource=subresource)
         except NotFound:
             self._cache.forget(key)
         else:

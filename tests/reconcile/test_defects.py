@@ -1,0 +1,70 @@
+"""Defects of the controller itself: who waits for the resource that brings them to light is told."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.reconcile import reconciler
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.defects import message_patch
+from tests.reconcile.stage import Stage, application, controlling, history_of, playing, state_of
+
+State = ApplicationState
+
+
+class Defect:
+    """A decision that fails for one application, in one of its states."""
+
+    def __init__(self, state: ApplicationState | None) -> None:
+        self.state = state
+        self.is_mended = False
+
+    def decide(self, application: Any, *others: Any) -> Any:
+        status = application.status
+        state = status.current_state.current_state_summary if status else None
+        # What is told of one that had no status gives it one.
+        if application.name == "poison" and state in (self.state, self.state or State.SUBMITTED) and not self.is_mended:
+            raise RuntimeError("a defect of a test")
+        return decide(application, *others)
+
+
+def says(document: JsonObject | None, words: str) -> bool:
+    state = ((document or {}).get("status") or {}).get("currentState") or {}
+    return words in (state.get("message") or "")
+
+
+@pytest.mark.parametrize("state", [None, State.RUNNING_HEALTHY])
+async def test_a_defect_is_told_in_the_status_and_stops_nobody_else(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, state: ApplicationState | None
+) -> None:
+    defect = Defect(state)
+    monkeypatch.setattr(reconciler, "decide", defect.decide)
+    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
+        await stage.submit(application("poison"))
+        told = await stage.until(lambda seen: says(seen, "fails at this application"), "poison")
+        assert told is not None
+        assert state_of(told) == (state or State.SUBMITTED)
+        assert says(told, "RuntimeError: a defect of a test")
+        await stage.submit(application())
+        await stage.until_state(State.RESOURCE_RELEASED)
+
+        async def is_told() -> bool:
+            return "ControllerFailed" in await stage.event_reasons()
+
+        await stage.until_true(is_told)
+        defect.is_mended = True
+        await stage.patch({"metadata": {"annotations": {"look": "again"}}}, "poison")  # its turn would come, but late
+        gone_on = await stage.until(lambda seen: not says(seen, "fails at this application"), "poison")
+    assert gone_on is not None
+    assert len(history_of(gone_on)) > len(history_of(told))
+
+
+def test_what_is_said_already_is_not_written_again() -> None:
+    resource = {"metadata": {"uid": "u"}, "status": {"currentState": {"message": "It fails."}}}
+    assert message_patch(resource, "It fails.") is None
+    assert message_patch(resource, "It fails otherwise.") == {
+        "metadata": {"uid": "u"},
+        "status": {"currentState": {"message": "It fails otherwise."}},
+    }
