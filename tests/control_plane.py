@@ -19,7 +19,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-START_SECONDS = 90
+START_SECONDS = 180
 # Those that take part in what a client sees of its own objects; others would only write statuses in between.
 FEW_CONTROLLERS = "garbage-collector-controller,namespace-controller,serviceaccount-controller"
 

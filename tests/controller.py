@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START_SECONDS = 90
+START_SECONDS = 180
 
 
 @dataclass
@@ -35,6 +35,11 @@ class ControllerProcess:
         """Of the run that is under way."""
         assert self._process is not None, "it does not run"
         return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._process is not None and self._process.returncode is None
 
     async def start(self) -> dict[str, str]:
         """Start it, and wait until it is ready; what its line says of itself, by name.

@@ -20,10 +20,12 @@ class Killing:
     Events do not count: they are written beside the work, which does not know of them.
 
     Attributes:
+        strikes: whether that write has come.
         has_struck: set when the process is gone.
     """
 
     def __init__(self, scene: Scene, name: str, number: int) -> None:
+        self.strikes = False
         self.has_struck = asyncio.Event()
         self._scene = scene
         self._name = name
@@ -33,6 +35,7 @@ class Killing:
         if asked.is_write and not asked.is_event and asked.is_about(self._name):
             self._left -= 1
             if self._left == 0:
+                self.strikes = True
                 return Fault(self._strike, after=True)
         return None
 
@@ -56,10 +59,11 @@ async def test_a_controller_that_is_killed_after_any_write_loses_nothing(scene: 
         over = asyncio.create_task(scene.until_over(await scene.submit([name])))
         struck = asyncio.create_task(killing.has_struck.wait())
         await asyncio.wait({over, struck}, return_when=asyncio.FIRST_COMPLETED)
-        struck.cancel()
-        if killing.has_struck.is_set():
+        if killing.strikes:
+            await struck
             await scene.controller.start()
+        struck.cancel()
         await over
-        if not killing.has_struck.is_set():
+        if not killing.strikes:
             break
     assert number > _FEWEST_WRITES

@@ -1,0 +1,56 @@
+"""A clock that is set while applications run."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
+from tests.reconcile.stage import QUICK, running, state_of
+from tests.reliability.lives import Lived, life_of
+from tests.reliability.scene import DEADLINE, Scene
+from tests.reliability.test_streams import names_of
+
+
+class Clock:
+    """The time, and by how much it is wrong."""
+
+    def __init__(self) -> None:
+        self.error = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.error
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
+async def test_a_clock_that_is_set_holds_nothing_up_and_makes_no_second_driver(scene: Scene, step: timedelta) -> None:
+    """The controller runs in this process, which can give it a clock of its own."""
+    clock = Clock()
+    controller = Controller(scene.client, NamedNamespaces((scene.namespace,)), QUICK, now=clock)
+    async with running(controller):
+        lives = await scene.submit(["deletion-90", "deletion-91"])
+        waiting = await submit_with_backoff(scene, "restart-90", timedelta(seconds=30))
+        async with asyncio.timeout(DEADLINE):
+            for each in lives:
+                await scene.node.until(each.key, lambda seen: is_in(seen, ApplicationState.RUNNING_HEALTHY))
+            await scene.node.until(waiting.key, lambda seen: is_in(seen, ApplicationState.SCHEDULED_TO_RESTART))
+        clock.error = step
+        lives += await scene.submit(names_of(2))
+        await scene.until_over([*lives, waiting])
+
+
+def is_in(document: dict[str, object] | None, state: ApplicationState) -> bool:
+    return document is not None and state_of(document) == state
+
+
+async def submit_with_backoff(scene: Scene, name: str, backoff: timedelta) -> Lived:
+    """An application that waits before it is tried again."""
+    document = life_of(name).document(name)
+    restarts = document["spec"]["applicationTolerations"]["restartConfig"]
+    restarts["restartBackoffMillis"] = int(backoff.total_seconds() * 1000)
+    await scene.client.create(SPARK_APPLICATIONS, document, scene.namespace)
+    return scene.lived(name)

@@ -1,0 +1,85 @@
+"""Resources that cannot be driven, beside others: only they stop, and their status says why."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.cache import ObjectKey
+from tests.reconcile.stage import IMAGE, application, history_of, state_of
+from tests.reliability.proxy import Asked, Fault
+from tests.reliability.scene import DEADLINE, Scene
+
+pytestmark = pytest.mark.timeout(600)
+
+# By name: what is wrong with the application, and what its status says of it.
+POISONS: dict[str, tuple[dict[str, Any], str]] = {
+    "poison-template": (
+        {"driverSpec": {"podTemplateSpec": {"spec": {"containers": "none"}}}},
+        "spec.driverSpec.podTemplateSpec",
+    ),
+    "poison-size": ({"conf": {**IMAGE, "spark.text": "x" * 1_100_000}}, "ConfigMap"),
+    "poison-volume": (
+        {"conf": {**IMAGE, "spark.kubernetes.executor.volumes.floppy.a.mount.path": "/a"}},
+        "spark.kubernetes.executor.volumes.floppy.a",
+    ),
+    "9.poison": ({}, "metadata.name"),
+    "poison-route": (
+        {
+            "driverServiceIngressList": [
+                {"serviceMetadata": {"name": 7}, "serviceSpec": {"ports": "none"}, "ingressMetadata": {"name": "web"}}
+            ]
+        },
+        "spec.driverServiceIngressList[0]",
+    ),
+}
+UNREADABLE = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}}
+_MOST_REQUESTS = 60
+
+
+async def test_a_resource_that_cannot_be_driven_stops_nobody_else(scene: Scene) -> None:
+    names = [*POISONS, "poison-status"]
+    requests: Counter[str] = Counter()
+
+    def count(asked: Asked) -> Fault | None:
+        requests.update(name for name in names if asked.is_about(name))
+        return None
+
+    scene.proxy.plan = count
+    for name, (modifiers, _) in POISONS.items():
+        await scene.client.create(SPARK_APPLICATIONS, application(name, **modifiers), scene.namespace)
+    await scene.client.create(SPARK_APPLICATIONS, application("poison-status"), scene.namespace)
+    patch = {"status": UNREADABLE}
+    await scene.client.patch(SPARK_APPLICATIONS, "poison-status", scene.namespace, patch, subresource="status")
+    await scene.controller.start()
+    await scene.until_over(await scene.submit(["success-00", "failure-00", "restart-00", "deletion-00"]))
+    async with asyncio.timeout(DEADLINE):
+        for name, (_, words) in POISONS.items():
+            await until_refused(scene, name, words)
+        await until_told(scene, "poison-status", "status.currentState")
+    assert max(requests.values()) < _MOST_REQUESTS, requests
+
+
+async def until_refused(scene: Scene, name: str, words: str) -> None:
+    """Wait until an application has ended without a driver, and its status says why."""
+    key = ObjectKey(scene.namespace, name)
+    ended = await scene.node.until(
+        key, lambda seen: seen is not None and state_of(seen) == ApplicationState.RESOURCE_RELEASED
+    )
+    assert ended is not None
+    assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert words in ended["status"]["stateTransitionHistory"]["1"]["message"]
+    assert scene.node.drivers[key] == {}
+
+
+async def until_told(scene: Scene, name: str, words: str) -> None:
+    """Wait until an Event of an application, whose status is somebody else's, says what is wrong with it."""
+    selector = f"involvedObject.name={name}"
+    while True:
+        events = (await scene.client.list(EVENTS, scene.namespace, field_selector=selector)).items
+        if any(words in event["message"] for event in events):
+            return
+        await asyncio.sleep(0.1)
