@@ -105,7 +105,7 @@ def test_a_command_is_one_that_there_is(text):
         elif program == "helm":
             _check_chart(arguments)
         else:
-            assert program in ("docker", "kubectl", "pip", "export")
+            assert program in ("airflow", "docker", "kubectl", "pip", "export")
     assert tried
 
 

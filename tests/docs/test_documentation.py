@@ -23,8 +23,9 @@ def _blocks(language: str) -> list[tuple[str, str]]:
     return found
 
 
-# The tests on the page about testing are run in test_code_blocks.
-PYTHON = [(name, code) for name, code in _blocks("python") if not name.startswith("testing.md")]
+# The tests on the page about testing are run in test_code_blocks, the tutorial's files in test_tutorial.
+ELSEWHERE = ("testing.md", "tutorial.md")
+PYTHON = [(name, code) for name, code in _blocks("python") if not name.startswith(ELSEWHERE)]
 
 
 def test_the_pages_have_python_to_try():

@@ -1,0 +1,43 @@
+"""The tutorial's files, run as it says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.testing.applications import fail
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tutorial.md").read_text()
+SCRIPT, DAG_FILE = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
+]
+
+
+@pytest.fixture
+def dag_file(tmp_path):
+    """The two files in a folder of DAGs."""
+    (tmp_path / "words.py").write_text(SCRIPT)
+    (tmp_path / "tutorial.py").write_text(DAG_FILE)
+    return tmp_path / "tutorial.py"
+
+
+def test_the_script_travels_to_the_driver_as_the_page_says(spark_cluster, run_spark_dag, dag_file):
+    dag_run = run_spark_dag(dag_file)
+    assert dag_run.state == "success"
+    spec = spark_cluster.application()["spec"]
+    assert spec["configMapSpecs"][0]["data"] == {"words.py": SCRIPT}
+    assert spec["driverArgs"] == ["to be or not to be", dag_run.run_id]
+
+
+def test_a_script_that_fails_is_not_tried_again(spark_cluster, run_spark_dag, dag_file):
+    spark_cluster.script = fail
+    dag_run = run_spark_dag(dag_file)
+    assert [(task.state, task.try_number) for task in dag_run.get_task_instances()] == [("failed", 1)]
+
+
+def test_the_script_is_python():
+    compile(SCRIPT, "words.py", "exec")
+    assert "different words:" in SCRIPT
