@@ -1,0 +1,113 @@
+"""A SparkCluster on a real node, and an application whose executors are on its workers."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.pods import is_ready
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import AlreadyExists
+from airflow_provider_spark_operator.kube.resources import (
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    PODS,
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+    ResourceType,
+)
+from airflow_provider_spark_operator.operators.parameters import Parameters
+from tests.e2e.node import IMAGE, NEEDED, application, ended, pod_when, reconciling
+from tests.e2e.test_lifecycle import eventually
+
+pytestmark = NEEDED
+
+# Spark's images have these; what PyPI calls Spark has not. They do what Spark's do, where nothing is configured.
+DAEMON = """\
+#!/bin/bash
+. /opt/spark/sbin/spark-config.sh
+. /opt/spark/bin/load-spark-env.sh
+/opt/spark/sbin/spark-daemon.sh start org.apache.spark.deploy."""
+SCRIPTS = {
+    "start-master.sh": f'{DAEMON}master.Master 1 --host "$(hostname -f)" --port 7077\n',
+    "start-worker.sh": f'{DAEMON}worker.Worker 1 --webui-port 8081 "$@"\n',
+}
+
+
+def role(name: str) -> dict[str, Any]:
+    """What a master or worker is built upon: little, and the script that starts it."""
+    script = f"start-{name}.sh"
+    container = {
+        "name": name,
+        "resources": {"requests": {"cpu": "0.1"}},
+        "env": [{"name": "SPARK_DAEMON_MEMORY", "value": "256m"}, {"name": "SPARK_WORKER_CORES", "value": "1"}],
+        "volumeMounts": [{"name": "scripts", "mountPath": f"/opt/spark/sbin/{script}", "subPath": script}],
+    }
+    volume = {"name": "scripts", "configMap": {"name": "scripts", "defaultMode": 0o755}}
+    return {"statefulSetSpec": {"template": {"spec": {"containers": [container], "volumes": [volume]}}}}
+
+
+DRIVER = "pi-0-driver"
+CLUSTER = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkCluster",
+    "metadata": {"name": "shared"},
+    "spec": {
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": {"spark.kubernetes.container.image": IMAGE},
+        "clusterTolerations": {"instanceConfig": {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}},
+        "masterSpec": role("master"),
+        "workerSpec": role("worker"),
+    },
+}
+
+
+async def test_a_cluster_with_one_worker_runs_an_application_submitted_to_it(
+    client: KubeClient, namespace: str, tmp_path: Path
+) -> None:
+    for definition in custom_resource_definitions():
+        try:
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
+        except AlreadyExists:
+            continue
+    scripts = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": SCRIPTS}
+    await client.create(CONFIG_MAPS, scripts, namespace)
+    document = Parameters(cluster="shared", arguments=["2"]).over(
+        application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py")
+    )
+    assert validate_document(document) == []
+    document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
+    with reconciling(namespace, tmp_path):
+        await client.create(SPARK_CLUSTERS, CLUSTER, namespace)
+        for name in ("shared-master-0", "shared-worker-0"):
+            await eventually(partial(has_pod, client, namespace, name))
+            await pod_when(client, namespace, name, is_ready)
+        await client.create(SPARK_APPLICATIONS, document, namespace)
+        await eventually(partial(has_pod, client, namespace, DRIVER))
+        await ended(client, namespace, DRIVER)
+        log = [line async for line in client.logs(namespace, DRIVER)]
+        pods = await pod_names(client, namespace)
+        for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):  # the controller has finalizers on them
+            await delete_all(client, namespace, kind)
+    assert any(line.startswith("Pi is roughly 3.") for line in log), log[-20:]
+    assert not any("-exec-" in name for name in pods)
+
+
+async def pod_names(client: KubeClient, namespace: str) -> list[str]:
+    return [pod["metadata"]["name"] for pod in (await client.list(PODS, namespace)).items]
+
+
+async def has_pod(client: KubeClient, namespace: str, name: str) -> bool:
+    return name in await pod_names(client, namespace)
+
+
+async def delete_all(client: KubeClient, namespace: str, kind: ResourceType) -> None:
+    """Delete everything of that kind, and return once it is gone."""
+    for item in (await client.list(kind, namespace)).items:
+        await client.delete(kind, item["metadata"]["name"], namespace)
+
+    async def none_is_left() -> bool:
+        return not (await client.list(kind, namespace)).items
+
+    await eventually(none_is_left)
