@@ -1,0 +1,114 @@
+"""Takes the pictures in docs/pictures/: `python docs/take_screenshots.py` (needs Chromium, and a minute or two).
+
+Airflow's own processes run a DAG against an embedded cluster, whose applications act by a script; then
+a headless Chromium visits the pages.
+"""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from demo.airflow_environment import airflow_environment
+from demo.dag_run import RUN_ID
+from demo.processes import Components
+from demo.run import AIRFLOW_COMMANDS, task_states
+
+PICTURES = Path(__file__).parent / "pictures"
+PAGES = {
+    "task": "tasks/daily_report",
+    "xcoms": "tasks/daily_report/xcom",
+    "details": "tasks/daily_report/details",
+}
+DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("sales", schedule=None):
+    SparkApplicationOperator(
+        task_id="daily_report", py_file="local:///opt/jobs/report.py", image="apache/spark:4.3.0", deferrable=True,
+        executor_instances=2, arguments=["{{ run_id }}"],
+    )
+"""
+_LINKS = {
+    "UI_URL": "https://spark.example.com/{namespace}/{application_id}/",
+    "HISTORY_SERVER_URL": "https://history.example.com/history/{application_id}/",
+    "DRIVER_LOG_URL": "https://logs.example.com/search?pod={driver_pod}",
+}
+_LINES = (
+    "INFO SparkContext: Running Spark version 4.3.0",
+    "INFO KubernetesClusterSchedulerBackend: 2 executors are registered",
+    "INFO Report: reading s3a://orders",
+    "INFO Report: 31 regions written to s3a://reports/daily",
+)
+_CHROMIUM = ("--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,900", "--virtual-time-budget=30000")
+
+
+async def main() -> None:
+    """Run the DAG, then take a picture of each page.
+
+    Raises:
+        FileNotFoundError: There is no Chromium.
+        RuntimeError: It could not take a picture.
+    """
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise FileNotFoundError("no chromium was found; install it, or leave the pictures as they are")
+    deferred, cluster = asyncio.Event(), ScriptedCluster()
+
+    async def act(application: Application) -> None:
+        await deferred.wait()
+        await _act(application)
+
+    cluster.script = act
+    with tempfile.TemporaryDirectory() as name, cluster.running():
+        folder = Path(name)
+        (folder / "dags").mkdir()
+        (folder / "dags" / "sales.py").write_text(DAG_FILE)
+        (folder / "kubeconfig").write_text(yaml.safe_dump(cluster.kubeconfig))
+        environment = airflow_environment(folder / "airflow", folder / "dags", folder / "kubeconfig")
+        environment |= {f"AIRFLOW__SPARK_OPERATOR__{key}": url for key, url in _LINKS.items()}
+        environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS"] = "True"
+        async with Components(environment, folder / "logs") as components:
+            await _run(components, lambda: cluster.do(deferred.set))
+            address = f"http://127.0.0.1:{environment['AIRFLOW__API__PORT']}/dags/sales/runs/{RUN_ID}"
+            for picture, page in PAGES.items():
+                await _take(browser, f"{address}/{page}", PICTURES / f"{picture}.png", folder / "browser")
+
+
+async def _run(components: Components, release: Callable[[], None]) -> None:
+    command = (sys.executable, "-m", "demo.dag_run", "sales")
+    reports = task_states(await components.start("dag run", command, pipe_output=True))
+    await anext(reports)
+    commands = AIRFLOW_COMMANDS | {"api-server": ("api-server",)}
+    for name, arguments in commands.items():
+        await components.start(name, (sys.executable, "-m", "airflow", *arguments))
+    async for states in reports:
+        if set(states.values()) == {"deferred"}:
+            release()
+
+
+async def _act(application: Application) -> None:
+    application.start(executors=2)
+    for line in _LINES:
+        await asyncio.sleep(0.5)
+        application.log.write(line)
+    application.succeed()
+
+
+async def _take(browser: str, address: str, picture: Path, profile: Path) -> None:
+    arguments = (*_CHROMIUM, f"--user-data-dir={profile}", f"--screenshot={picture}", address)
+    taking = await asyncio.create_subprocess_exec(browser, *arguments, stderr=asyncio.subprocess.PIPE)
+    _, said = await taking.communicate()
+    if taking.returncode != 0 or b"written to file" not in said:
+        raise RuntimeError(f"no picture of {address}: {said.decode(errors='replace')[-500:]}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
