@@ -40,7 +40,8 @@ def release(seen: Situation) -> Decision | None:
     grace = policy.duration(config.force_termination_grace_period_millis)
     left = seen.remaining(grace, began)
     if left > timedelta(0):
-        return seen.wait(reasons.RELEASING, "The driver is terminating.", min(period, left))
+        # Its end is an event. Asking meanwhile would tell nothing, and thousands may take their time to go at once.
+        return seen.wait(reasons.RELEASING, "The driver is terminating.", left)
     message = f"The driver did not finish terminating within {in_seconds(grace)}; it is deleted without grace."
     return seen.wait(reasons.RELEASE_FORCED, message, period, DeleteDriver(seen.attempt_id, force=True))
 

@@ -239,6 +239,13 @@ def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after, actio
     assert decided(resource, driver, after=after).actions == actions
 
 
+def test_a_terminating_driver_is_looked_at_when_its_grace_period_is_over():
+    # That it is gone is an event; nothing else about it changes with time.
+    driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
+    resource = at(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
+    assert decided(resource, driver, after=100).requeue_after == seconds(230)
+
+
 def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace():
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
     decision = decided(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
@@ -246,6 +253,6 @@ def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace():
 
 
 @pytest.mark.parametrize(("millis", "again"), [(-1, 1), (0, 1), (999, 1), (1_001, 1.001), (5_000, 5)])
-def test_a_terminating_driver_is_looked_at_each_period_but_not_without_pause(millis, again):
+def test_a_driver_that_is_told_to_go_is_looked_at_each_period_but_not_without_pause(millis, again):
     resource = at(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
     assert decided(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)
