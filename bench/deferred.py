@@ -235,7 +235,8 @@ def main() -> None:
     logging.getLogger("airflow_provider_spark_operator").setLevel(logging.WARNING)
     numbers = [int(argument) for argument in sys.argv[1:]] or list(NUMBERS)
     print(
-        f"{os.cpu_count()} processors, Python {sys.version.split()[0]}\n\nimport beside airflow.sdk, in ms of a processor"
+        f"{os.cpu_count()} processors, Python {sys.version.split()[0]}\n\n"
+        "import beside airflow.sdk, in ms of a processor"
     )
     for name, module in _OPERATORS.items():
         print(f"  {name:<45}{1000 * import_seconds(module):>8.0f}")
