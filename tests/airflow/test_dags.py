@@ -89,6 +89,28 @@ def test_a_mapped_task_has_an_application_for_each_element(cluster, run_dag):
     assert sorted(one["metadata"]["namespace"] for one in cluster.applications()) == ["default", "jobs"]
 
 
+@pytest.fixture
+def stored_connection(cluster):
+    """A connection that only Airflow's database has, and no variable of the environment."""
+    from airflow.models import Connection
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        session.add(Connection(conn_id="stored", conn_type="kubernetes", extra={"kube_config": cluster.kubeconfig}))
+    yield "stored"
+    with create_session() as session:
+        session.query(Connection).filter_by(conn_id="stored").delete()
+
+
+def test_a_deferred_task_finds_a_connection_of_the_database(cluster, run_dag, stored_connection):
+    body = (
+        f"SparkApplicationOperator(task_id='pi', application='pi.yaml', kubernetes_conn_id='{stored_connection}',"
+        " deferrable=True)"
+    )
+    dag_run = run_dag(DAG_FILE.format(dag_id="stored", body=body), "stored", pi__yaml=APPLICATION)
+    assert states(dag_run) == {"pi": "success"}
+
+
 def test_a_missing_file_fails_the_task(cluster, run_dag):
     body = "SparkApplicationOperator(task_id='pi', application='gone.yaml', kubernetes_conn_id='spark')"
     dag_run = run_dag(DAG_FILE.format(dag_id="gone", body=body), "gone")
