@@ -4,10 +4,10 @@ import pytest
 import yaml
 
 from demo.task_log import failure_of, log_of
-from tests.airflow.test_real_triggerer import _final_states
+from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
 from tests.cluster import fail, succeed
 
-pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(260)]
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
 DAG_FILE = """
 from datetime import timedelta

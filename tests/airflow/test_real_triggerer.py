@@ -14,9 +14,9 @@ from demo.run import AIRFLOW_COMMANDS, task_states
 from demo.task_log import failure_of, log_of
 from tests.cluster import fail, succeed
 
-DEADLINE_SECONDS = 220
+DEADLINE_SECONDS = 400
 
-pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(260)]
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
 DAG_FILE = """
 from datetime import timedelta
@@ -64,9 +64,13 @@ async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster, t
 
 
 async def _final_states(
-    folder: Path, dags: Path, kubeconfig: Path, on_report: Callable[[dict[str, str | None]], None]
+    folder: Path,
+    dags: Path,
+    kubeconfig: Path,
+    on_report: Callable[[dict[str, str | None]], None],
+    **settings: str,
 ) -> dict[str, str | None]:
-    environment = airflow_environment(folder / "airflow", dags, kubeconfig)
+    environment = airflow_environment(folder / "airflow", dags, kubeconfig) | settings
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, folder / "logs") as components:
         command = (sys.executable, "-m", "demo.dag_run", "deferred")
         reports = task_states(await components.start("dag run", command, pipe_output=True))

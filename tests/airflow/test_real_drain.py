@@ -1,0 +1,79 @@
+"""A worker process of a real Airflow that is drained, as a node that is emptied drains it."""
+
+import asyncio
+import signal
+
+import psutil
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.core.names import ANNOTATION_TRY_NUMBER
+from demo.task_log import log_of
+from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
+
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
+
+# How soon Airflow finds out that the worker is dead.
+IMPATIENCE = {
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "40",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+}
+# What the operator says to the signal: that the task goes on, or that Airflow does not say what becomes of it.
+HEARD = ("its next try takes the application over", "could not be cancelled and may still run")
+
+DAG_FILE = """
+from datetime import timedelta
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+with DAG("deferred", schedule=None):
+    SparkApplicationOperator(
+        task_id="run", name="pi", py_file="local:///opt/job.py", spark_version="4.3.0", deferrable=False,
+        retries=1, retry_delay=timedelta(seconds=1),
+    )
+"""
+
+
+async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster, tmp_path):
+    goes_on = asyncio.Event()
+
+    def first_log():
+        return log_of(tmp_path / "airflow", "deferred", "run").with_name("attempt=1.log")
+
+    async def run_until_told(application):
+        application.start(executors=2)
+        await goes_on.wait()
+        application.succeed()
+
+    async def drain():
+        await asyncio.to_thread(cluster.wait_for_state, "RunningHealthy")
+        titles = {one: " ".join(one.cmdline()) for one in psutil.Process().children(recursive=True)}
+        (worker,) = [one for one, title in titles.items() if "LocalExecutor: " in title and "<idle>" not in title]
+        told = [worker, *worker.children(recursive=True)]
+        worker.send_signal(signal.SIGTERM)
+        # Airflow tells the operator, and leaves the task running until somebody loses patience.
+        while not any(word in first_log().read_text() for word in HEARD):  # noqa: ASYNC110 - a file of another process
+            await asyncio.sleep(0.2)
+        for process in told:
+            process.kill()
+
+    seen, draining = [], []
+
+    def act(states):
+        seen.append(states.get("run"))
+        if seen.count("running") == 1 and not draining:
+            draining.append(asyncio.create_task(drain()))
+        if seen.count("running") == 2:
+            cluster.do(goes_on.set)
+
+    cluster.script = run_until_told
+    (tmp_path / "dags").mkdir()
+    (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
+    states = await _final_states(tmp_path, tmp_path / "dags", kubeconfig, act, **IMPATIENCE)
+    await asyncio.gather(*draining)
+
+    assert states == {"run": "success"}
+    (application,) = cluster.applications()
+    assert application["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] == "2"
