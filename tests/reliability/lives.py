@@ -60,6 +60,12 @@ def life_of(name: str) -> Life:
     return LIVES[name.partition("-")[0]]
 
 
+def endings_of(name: str) -> tuple[str, ...]:
+    """How the drivers of an application end; empty where it has none of these lives."""
+    life = LIVES.get(name.partition("-")[0])
+    return life.endings if life else ()
+
+
 @dataclass
 class Lived:
     """One application from its submission to its end.

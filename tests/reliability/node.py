@@ -31,7 +31,8 @@ class ScriptedNode:
 
     Args:
         client: the way to the API, past any fault.
-        ending: of an application's drivers, the first, the second, …: `succeeded`, `failed`, or `run`, which goes on.
+        ending: of an application's drivers, the first, the second, …: `succeeded`, `failed`, or `run`, which
+            goes on. Where there are none, no node takes them.
     """
 
     client: KubeClient
@@ -107,8 +108,8 @@ class ScriptedNode:
         if metadata["uid"] not in uids:
             uids.append(metadata["uid"])
             number = sum(map(len, self.drivers[key].values())) - 1
-            endings = self.ending(key.name)
-            self._tasks.create_task(self._play(key, pod, endings[min(number, len(endings) - 1)]))
+            if endings := self.ending(key.name):
+                self._tasks.create_task(self._play(key, pod, endings[min(number, len(endings) - 1)]))
 
     async def _play(self, key: ObjectKey, pod: JsonObject, ending: str) -> None:
         """What scheduler, kubelet and driver do with a new driver."""

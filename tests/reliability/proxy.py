@@ -1,6 +1,7 @@
 """A way to an API server that goes wrong when it is told to."""
 
 import asyncio
+import io
 import json
 import socket
 import struct
@@ -200,6 +201,6 @@ class Proxy:
         return self._session.request(
             request.method,
             URL(self._server.url + request.path_qs, encoded=True),
-            data=body or None,
+            data=io.BytesIO(body) if body else None,
             headers={name: request.headers[name] for name in _PASSED_ON if name in request.headers},
         )

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 from tests.control_plane import ControlPlane, Server, kubeconfig_of
 from tests.controller import ControllerProcess
-from tests.reliability.lives import Lived, life_of
+from tests.reliability.lives import Lived, endings_of
 from tests.reliability.node import ScriptedNode
 from tests.reliability.proxy import Proxy
 
@@ -83,7 +83,7 @@ async def scene_on(plane: ControlPlane, folder: Path, *words: str, others: int =
             await client.create(NAMESPACES, {"metadata": {"name": name}}, None)
             stack.push_async_callback(_drop_namespace, client, name)
         proxy = await stack.enter_async_context(Proxy(plane.server).running())
-        node = ScriptedNode(client, lambda name: life_of(name).endings)
+        node = ScriptedNode(client, endings_of)
         await stack.enter_async_context(node.running())
         controller = controller_in(folder, proxy.url, plane.token, "--namespaces", ",".join(names), *words)
         stack.push_async_callback(controller.kill)
