@@ -9,7 +9,7 @@ from datetime import datetime
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
-from airflow_provider_spark_operator.kube.resources import EVENTS
+from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 
 logger = logging.getLogger(__name__)
@@ -150,4 +150,5 @@ def _shortened(message: str) -> str:
 
 def _key(document: JsonObject) -> dict[str, str]:
     involved = document["involvedObject"]
-    return {"application": str(ObjectKey(involved["namespace"], involved["name"]))}
+    noun = "cluster" if involved["kind"] == SPARK_CLUSTERS.kind else "application"
+    return {noun: str(ObjectKey(involved["namespace"], involved["name"]))}

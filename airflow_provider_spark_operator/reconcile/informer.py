@@ -269,6 +269,7 @@ def _names_after(change: Change, known: set[str]) -> set[str]:
 def _reporter(resource: ResourceType, namespace: str | None) -> Callable[[KubeError], None]:
     def report(error: KubeError) -> None:
         place = namespace or "all namespaces"
-        logger.warning("watch of %s in %s interrupted: %s", resource.qualified_name, place, error)
+        what = resource.qualified_name
+        logger.warning("watch of %s in %s interrupted: %s", what, place, error, extra={"namespace": namespace})
 
     return report

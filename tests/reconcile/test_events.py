@@ -33,9 +33,9 @@ class SlowApi:
         self.written.append(told)
 
 
-def happening(name: str, reason: str) -> Happening:
+def happening(name: str, reason: str, kind: str = "SparkApplication") -> Happening:
     metadata = {"name": name, "namespace": "jobs", "uid": name, "resourceVersion": "1"}
-    return Happening({"kind": "SparkApplication", "metadata": metadata}, NORMAL, reason, "It is so.", reason, NOW)
+    return Happening({"kind": kind, "metadata": metadata}, NORMAL, reason, "It is so.", reason, NOW)
 
 
 @asynccontextmanager
@@ -97,3 +97,17 @@ async def test_more_than_can_wait_are_dropped_with_a_word(
     recorder.record(happening("app", "Second"))
     assert [record.getMessage() for record in caplog.records] == ["event dropped, too many wait: Second"]
     assert caplog.records[0].application == "jobs/app"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("kind", "noun"), [("SparkApplication", "application"), ("SparkCluster", "cluster")])
+async def test_what_cannot_be_written_is_logged_with_the_key_of_its_resource(
+    caplog: pytest.LogCaptureFixture, kind: str, noun: str
+) -> None:
+    api = SlowApi()
+    api.errors = [ServerError(500, "InternalError", "out of order")]
+    recorder = EventRecorder(api, "operator")  # type: ignore[arg-type]
+    async with running(recorder):
+        recorder.record(happening("pi", "First", kind))
+        await recorder.drain()
+    (warning,) = caplog.records
+    assert getattr(warning, noun) == "jobs/pi"
