@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, electing, own_identity
 from airflow_provider_spark_operator.reconcile.health import serve_health
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, in_turn
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, following, mark_of
@@ -31,7 +32,12 @@ from airflow_provider_spark_operator.reconcile.scope import (
     SelectedNamespaces,
     describe,
 )
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, SettingsError, lease_of
+from airflow_provider_spark_operator.reconcile.settings import (
+    ControllerSettings,
+    ElectionSettings,
+    SettingsError,
+    lease_of,
+)
 
 _WEBHOOK_PORT = 9443
 
@@ -65,21 +71,14 @@ async def _reconcile(
         await require_version(client, SPARK_APPLICATIONS)
         scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
         words = ["ready", f"namespaces={describe(scopes.of(settings))}", f"server={client.server}"]
-        lease = lease_of(settings.election, client.default_namespace) if settings.election.is_wanted else None
-        leadership = Leadership.undisputed()
+        leadership, lease = await _leadership(stack, client, settings.election)
         if lease is not None:
-            elector = Elector(client, lease, own_identity(), settings.election.terms)
-            leadership = await stack.enter_async_context(electing(elector))
             words.append(f"lease={lease}")
         identity = Identity(settings.decisions.operator_name, lease)
         limiter = RequestLimiter(settings.requests)
         # What is driven goes through a client of its own, which nobody who may not write gets past.
-        driving = await open_client(
-            access,
-            observer=metrics.count_call,
-            gate=in_turn(limiter.gate, leadership.gate),
-            field_manager=identity.field_manager,
-        )
+        gate, name = in_turn(limiter.gate, leadership.gate), identity.field_manager
+        driving = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
         await stack.enter_async_context(driving)
         controller = Controller(
             driving, scopes.of(settings), settings, metrics=metrics, leadership=leadership, identity=identity
@@ -95,6 +94,17 @@ async def _reconcile(
         words += await _serve(options, stack, client, controller, metrics)
         await controller.run(lambda: print(*words, flush=True))
     return ExitCode.SUCCESS
+
+
+async def _leadership(
+    stack: AsyncExitStack, client: KubeClient, election: ElectionSettings
+) -> tuple[Leadership, LeaseReference | None]:
+    """What tells whether this process leads, and the Lease by which it is elected, if it has to be."""
+    if not election.is_wanted:
+        return Leadership.undisputed(), None
+    lease = lease_of(election, client.default_namespace)
+    elector = Elector(client, lease, own_identity(), election.terms)
+    return await stack.enter_async_context(electing(elector)), lease
 
 
 @dataclass(frozen=True)
