@@ -132,8 +132,8 @@ class Fleet:
 
     def kill_a_worker(self) -> bool:
         """Kill one of the processes that run a task, and the task's own; whether there was one."""
-        scheduler = psutil.Process(self._present["scheduler"].process.pid)
-        running = [one for one in scheduler.children() if _BUSY in _title(one) and _IDLE not in _title(one)]
+        guarded = psutil.Process(self._present["scheduler"].process.pid).children(recursive=True)
+        running = [one for one in guarded if _BUSY in _title(one) and _IDLE not in _title(one)]
         if running:
             worker = random.choice(running)
             for process in (worker, *worker.children(recursive=True)):
