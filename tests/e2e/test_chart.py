@@ -4,7 +4,6 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,10 +12,12 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Invalid
 from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
+    LEASES,
     NAMESPACES,
     PODS,
     SPARK_APPLICATIONS,
 )
+from airflow_provider_spark_operator.reconcile.lease import tenure_of
 from tests.charts.helm import CHART, RELEASE, helm, needs_helm
 from tests.e2e.conftest import gone
 from tests.e2e.node import KUBECONFIG, NEEDED
@@ -49,8 +50,10 @@ async def release(client: KubeClient) -> AsyncIterator[tuple[str, str]]:
     repository, _, tag = CONTROLLER.rpartition(":")
     values = {
         "image": {"repository": repository, "tag": tag, "pullPolicy": "Never"},
+        "replicas": 2,
         "watch": {"namespaces": [jobs]},
         "config": {"workers": 5},
+        "podDisruptionBudget": {"enabled": True},
         "webhook": {"enabled": True},
         "networkPolicy": {"enabled": True},
         "crds": {"install": False},
@@ -73,36 +76,44 @@ async def release(client: KubeClient) -> AsyncIterator[tuple[str, str]]:
             await gone(client, namespace)
 
 
-async def controllers(client: KubeClient, namespace: str) -> list[dict[str, Any]]:
-    return (await client.list(PODS, namespace, label_selector="app.kubernetes.io/name=spark-operator")).items
+async def leader(client: KubeClient, namespace: str) -> str:
+    """The name of the pod that leads, empty while none does."""
+    lease = await client.get(LEASES, RELEASE, namespace)
+    return tenure_of(lease).holder.rpartition("_")[0]
 
 
-async def delete_the_pod(client: KubeClient, namespace: str) -> None:
-    for pod in await controllers(client, namespace):
-        await client.delete(PODS, pod["metadata"]["name"], namespace)
+async def delete_the_leader(client: KubeClient, namespace: str) -> None:
+    await client.delete(PODS, await leader(client, namespace), namespace)
+
+
+async def kill_the_leader(client: KubeClient, namespace: str) -> None:
+    # Without a grace period nobody is told to let the lease go.
+    await client.delete(PODS, await leader(client, namespace), namespace, grace_seconds=0)
 
 
 async def upgrade(client: KubeClient, namespace: str) -> None:
     words = ("upgrade", RELEASE, str(CHART), "--namespace", namespace, "--reset-then-reuse-values")
-    helm(*words, kubeconfig=Path(str(KUBECONFIG)), values={"config": {"workers": 6}})
+    helm(*words, kubeconfig=Path(str(KUBECONFIG)), values={"podAnnotations": {"release": "next"}})
 
 
-@pytest.mark.parametrize("disturb", [delete_the_pod, upgrade])
-async def test_the_controller_is_replaced_in_the_middle_of_a_run(
+@pytest.mark.parametrize("disturb", [delete_the_leader, kill_the_leader, upgrade])
+async def test_another_replica_goes_on_in_the_middle_of_a_run(
     client: KubeClient, release: tuple[str, str], disturb: Callable[[KubeClient, str], Awaitable[None]]
 ) -> None:
     operators, jobs = release
     await client.create(SPARK_APPLICATIONS, script("pi", WORK), jobs)
     await application_when(client, jobs, "pi", "RunningHealthy")
-    (first,) = await controllers(client, operators)
+    first = await leader(client, operators)
 
     await disturb(client, operators)
 
+    async def another_leads() -> bool:
+        return await leader(client, operators) not in ("", first)
+
+    await eventually(another_leads)
     seen = await application_when(client, jobs, "pi", *TERMINATED)
     assert "Succeeded" in dict(seen), seen
     assert [state for state, _ in seen].count("DriverRequested") == 1
-    (second,) = await controllers(client, operators)
-    assert second["metadata"]["uid"] != first["metadata"]["uid"]
 
 
 async def test_the_api_server_reaches_the_webhook(client: KubeClient, release: tuple[str, str]) -> None:
