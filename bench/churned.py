@@ -14,20 +14,30 @@ from airflow_provider_spark_operator.cli import main
 _PAGE_KIB = 4
 
 
-def _look(seconds: float, ended: threading.Event) -> None:
+class _Remembering(asyncio.DefaultEventLoopPolicy):
+    """Knows the event loop that it has made last."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        self.loop = super().new_event_loop()
+        return self.loop
+
+
+def _look(seconds: float, ended: threading.Event, loops: _Remembering) -> None:
     while not ended.wait(seconds):
         gc.collect()  # what only waits to be collected is not held
-        objects = gc.get_objects()
-        tasks = sum(isinstance(each, asyncio.Task) and not each.done() for each in objects)
+        tasks = len(asyncio.all_tasks(loops.loop)) if loops.loop else 0
         files = sum(1 for _ in Path("/proc/self/fd").iterdir())
         rss = int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_KIB
-        print(f"held rss={rss} files={files} tasks={tasks} objects={len(objects)}", file=sys.stderr, flush=True)
-        del objects
+        blocks = sys.getallocatedblocks()
+        print(f"held rss={rss} files={files} tasks={tasks} objects={blocks}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    ended = threading.Event()
-    looking = threading.Thread(target=_look, args=(float(sys.argv[1]), ended))
+    ended, loops = threading.Event(), _Remembering()
+    asyncio.set_event_loop_policy(loops)
+    looking = threading.Thread(target=_look, args=(float(sys.argv[1]), ended, loops))
     looking.start()
     try:
         code = main(["reconcile", *sys.argv[2:]])
