@@ -242,6 +242,8 @@ class SparkApplicationOperator(BaseOperator):
                 reference = submission.reference
                 self.link_target = results.link_target(document, reference.namespace, reference.name, reference.uid)
                 self._push(context, namespace=reference.namespace, uid=reference.uid)
+                if engagement.stop_requested:  # amid the push, when Airflow could not be asked what it meant
+                    self.on_kill()
                 if not self.wait_for_completion:
                     requests.acknowledge(loop, engagement, reference)
                     return reference.name

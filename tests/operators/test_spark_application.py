@@ -296,3 +296,23 @@ def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(cluster
     monkeypatch.setattr(submission, "submit", submit_late)
     defer(task, TaskInstance())
     assert cluster.applications() == []
+
+
+def test_a_kill_that_comes_while_the_worker_talks_to_airflow_is_dealt_with_after_it(cluster, monkeypatch):
+    cluster.script = run_on
+    answers = [TimeoutError("the interrupted thread holds the line")]
+
+    def fate(stamp):
+        if answers:
+            raise answers.pop()
+        return Fate.KILLED
+
+    class Interrupted(TaskInstance):
+        def xcom_push(self, key, value):
+            if answers:
+                task.on_kill()
+
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", fate)
+    task = operator()
+    defer(task, Interrupted())
+    assert cluster.applications() == []
