@@ -5,19 +5,25 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_spark_operator.local.api import data_rules, definitions, pod_rules, pods, schema, service_rules
+from airflow_provider_spark_operator.local.api import (
+    data_rules,
+    defaults,
+    definitions,
+    kind_rules,
+    pod_rules,
+    pods,
+    schema,
+)
 from airflow_provider_spark_operator.local.api.addresses import allocate_address
-from airflow_provider_spark_operator.local.api.documents import JsonObject, text_at
+from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, text_at
 from airflow_provider_spark_operator.local.api.events import GROUP as NEW_EVENTS
 from airflow_provider_spark_operator.local.api.kinds import (
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
     EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
-    INGRESSES,
     LEASES,
     NAMESPACES,
-    NETWORK_POLICIES,
     PERSISTENT_VOLUME_CLAIMS,
     POD_DISRUPTION_BUDGETS,
     PODS,
@@ -30,6 +36,7 @@ from airflow_provider_spark_operator.local.api.kinds import (
 )
 from airflow_provider_spark_operator.local.api.pod_warnings import pod_warnings
 from airflow_provider_spark_operator.local.api.registry import ServedKind
+from airflow_provider_spark_operator.local.api.rules import natural_causes
 from airflow_provider_spark_operator.local.api.status import Cause, forbidden, invalid
 from airflow_provider_spark_operator.local.api.store import Store
 
@@ -42,6 +49,16 @@ _STATEFUL_SET_CHANGES = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
+_FIRST_STATUSES: Mapping[tuple[str, str], JsonObject] = {
+    HORIZONTAL_POD_AUTOSCALERS.key: {"currentMetrics": None, "desiredReplicas": 0},
+    POD_DISRUPTION_BUDGETS.key: {
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "disruptionsAllowed": 0,
+        "expectedPods": 0,
+    },
+    STATEFUL_SETS.key: {"replicas": 0, "availableReplicas": 0},
+}
 _SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _GO_TYPES = {str: "string", float: "float64", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
 
@@ -62,6 +79,9 @@ def admit(served: ServedKind, document: JsonObject) -> None:
         if document.get("spec", ...) is None:
             del document["spec"]
         fill(document)
+    causes = kind_rules.kind_causes(served.kind, document)
+    if causes:
+        raise invalid(served.kind, text_at(document, ("metadata", "name")), causes)
 
 
 def admit_new(store: Store, served: ServedKind, namespace: str | None, document: JsonObject) -> None:
@@ -86,11 +106,8 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
         document["spec"] = {"finalizers": ["kubernetes"]}
     elif kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
         document["status"] = definitions.established(document, datetime.now(UTC))
-    elif kind.key == POD_DISRUPTION_BUDGETS.key:
-        counts = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
-        document["status"] = dict.fromkeys(counts, 0)
-    elif kind.key == STATEFUL_SETS.key:
-        document["status"] = {"replicas": 0, "availableReplicas": 0}
+    elif kind.key in _FIRST_STATUSES:
+        document["status"] = copy_json(_FIRST_STATUSES[kind.key])
     elif kind.status and not kind.custom:
         document["status"] = {"phase": "Pending"} if kind.key == PERSISTENT_VOLUME_CLAIMS.key else {}
 
@@ -278,9 +295,8 @@ def _fill_stateful_set(document: JsonObject) -> None:
         shown = json.dumps(labels, separators=(",", ":"), sort_keys=True)
         message = f"Invalid value: {shown}: `selector` does not match template `labels`"
         causes.append(Cause("spec.template.metadata.labels", message))
-    if spec.get("replicas", 0) < 0:
-        message = f"Invalid value: {spec['replicas']}: must be greater than or equal to 0"
-        causes.append(Cause("spec.replicas", message))
+    causes += natural_causes(spec.get("replicas", 0), "spec.replicas")
+    causes += kind_rules.stateful_set_causes(spec)
     if causes:
         raise invalid(STATEFUL_SETS, text_at(document, ("metadata", "name")), causes)
     pods.fill_pod_spec(template["spec"])
@@ -290,30 +306,13 @@ def _fill_stateful_set(document: JsonObject) -> None:
     spec.setdefault("revisionHistoryLimit", 10)
     retention = {"whenDeleted": "Retain", "whenScaled": "Retain"}
     spec.setdefault("persistentVolumeClaimRetentionPolicy", retention)
-    spec.setdefault("updateStrategy", {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})
-
-
-def _fill_service(document: JsonObject) -> None:
-    spec = document.setdefault("spec", {})
-    spec.setdefault("type", "ClusterIP")
-    spec.setdefault("sessionAffinity", "None")
-    for port in spec.get("ports") or []:
-        port.setdefault("protocol", "TCP")
-        if not port.get("targetPort"):
-            port["targetPort"] = port.get("port") or 0
-    causes = list(service_rules.causes(spec))
-    if causes:
-        raise invalid(SERVICES, text_at(document, ("metadata", "name")), causes)
-    if spec["type"] != "ExternalName":
-        spec.setdefault("internalTrafficPolicy", "Cluster")
-
-
-def _fill_event(document: JsonObject) -> None:
-    for key in ("eventTime", "firstTimestamp", "lastTimestamp"):
-        document.setdefault(key, None)
-    document.setdefault("source", {})
-    for key in ("reportingComponent", "reportingInstance"):
-        document.setdefault(key, "")
+    for claim in spec.get("volumeClaimTemplates") or []:
+        claim |= {"apiVersion": PERSISTENT_VOLUME_CLAIMS.api_version, "kind": PERSISTENT_VOLUME_CLAIMS.kind}
+        claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        claim["status"] = {"phase": "Pending"}
+    strategy = spec.setdefault("updateStrategy", {})
+    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
+        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
 
 
 def _check_event(served: ServedKind, namespace: str | None, document: JsonObject) -> None:
@@ -335,50 +334,13 @@ def _check_event(served: ServedKind, namespace: str | None, document: JsonObject
         raise invalid(EVENTS, text_at(document, ("metadata", "name")), [cause])
 
 
-def _fill_namespace(document: JsonObject) -> None:
-    name = text_at(document, ("metadata", "name"))
-    if name:
-        metadata = document["metadata"]
-        metadata["labels"] = (metadata.get("labels") or {}) | {"kubernetes.io/metadata.name": name}
-
-
-def _fill_priority_class(document: JsonObject) -> None:
-    document.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
-def _fill_network_policy(document: JsonObject) -> None:
-    spec = document.setdefault("spec", {})
-    spec.setdefault("podSelector", {})
-    if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
-
-
-def _fill_claim(document: JsonObject) -> None:
-    document.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
-
-
-def _fill_autoscaler(document: JsonObject) -> None:
-    document.setdefault("spec", {}).setdefault("minReplicas", 1)
-
-
-def _fill_ingress(document: JsonObject) -> None:
-    document.setdefault("spec", {})
-
-
 _FILLERS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
+    **defaults.FILLERS,
     CONFIG_MAPS.key: data_rules.fill_config_map,
     CUSTOM_RESOURCE_DEFINITIONS.key: definitions.complete,
-    EVENTS.key: _fill_event,
-    HORIZONTAL_POD_AUTOSCALERS.key: _fill_autoscaler,
-    INGRESSES.key: _fill_ingress,
     LEASES.key: data_rules.fill_lease,
-    NAMESPACES.key: _fill_namespace,
-    NETWORK_POLICIES.key: _fill_network_policy,
-    PERSISTENT_VOLUME_CLAIMS.key: _fill_claim,
     PODS.key: _fill_pod,
-    PRIORITY_CLASSES.key: _fill_priority_class,
     SECRETS.key: data_rules.fill_secret,
-    SERVICES.key: _fill_service,
     STATEFUL_SETS.key: _fill_stateful_set,
 }
 

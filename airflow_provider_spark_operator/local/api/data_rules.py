@@ -21,7 +21,6 @@ def fill_secret(document: JsonObject) -> None:
         document["data"] = (document.get("data") or {}) | encoded
     for key, value in (document.get("data") or {}).items():
         _require_base64("Secret", f"data.{key}", value)
-
     _check_size(SECRETS, document, "data")
 
 

@@ -55,7 +55,10 @@ DOCUMENTS: dict[tuple[str, str, str], Document] = {
     ("", "v1", "configmaps"): {"data": {"a": "b"}, "binaryData": {"c": "YQ=="}},
     ("", "v1", "secrets"): {"data": {"a": "YQ=="}, "stringData": {"b": "c"}, "type": "Opaque"},
     ("", "v1", "events"): {"involvedObject": {"kind": "Pod", "name": "p"}, "source": {"component": "c"}},
-    ("", "v1", "persistentvolumeclaims"): {"spec": {"accessModes": ["x"]}, "status": {"capacity": {"storage": "1"}}},
+    ("", "v1", "persistentvolumeclaims"): {
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"capacity": {"storage": "1"}},
+    },
     ("apps", "v1", "statefulsets"): {
         "spec": {
             "replicas": 1,
