@@ -71,7 +71,7 @@ def pods(mark: str, number: int) -> list[dict[str, object]]:
 
 def processes_with(mark: str) -> list[str]:
     """The processes that have a word in their command line, by the whole of it."""
-    listing = subprocess.run(["ps", "-axo", "pid=,command="], capture_output=True, check=True)
+    listing = subprocess.run(["ps", "-axwwo", "pid=,command="], capture_output=True, check=True)
     return [line for line in listing.stdout.decode(errors="replace").splitlines() if mark in line]
 
 
