@@ -22,7 +22,7 @@ $(stamp): requirements/build.txt requirements/dev.txt pyproject.toml
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@echo "==> .venv: installing the build tools"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt
-	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (202 packages, about 2 minutes)"
+	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (about 2 minutes)"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt
 	@echo "==> .venv: installing this package"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --editable .
