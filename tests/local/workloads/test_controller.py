@@ -117,7 +117,8 @@ async def test_a_changed_template_reaches_all_pods(client: KubeClient) -> None:
 
 
 async def test_a_pod_finds_what_the_one_before_it_wrote_to_its_claim(client: KubeClient) -> None:
-    template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    template = {"metadata": {"name": "data"}, "spec": storage}
     mounts = [{"name": "data", "mountPath": "/data"}]
     document = stateful_set(1, volumeClaimTemplates=[template])
     script = "echo started >> /data/starts; cat /data/starts; sleep 600"
