@@ -166,7 +166,7 @@ async def _open_kubeconfig(
         documents = read_files(source) if isinstance(source, str) else [Document(source, Path())]
         choice = choose(documents, access.context)
         if choice.asks:
-            found = await ask(source, access.context, key_files, _name_of_private_folder)
+            found = await ask(source, choice.context, key_files, _name_of_private_folder)
         else:
             found = open_choice(choice, key_files, _name_of_private_folder)
     _check_server(title, found.endpoint.server)

@@ -71,6 +71,7 @@ class Entry:
 class Choice:
     """What a context leads to."""
 
+    context: str
     cluster: Entry
     user: Entry
     namespace: str | None
@@ -94,6 +95,7 @@ def read_files(paths: str) -> list[Document]:
     for file in files:
         if file.exists():
             content = yaml.safe_load(file.read_text(encoding="utf-8"))
+            content = {} if content is None else content  # as kubectl has it: an empty file says nothing
             documents.append(Document(mapping(content, "the document"), file.absolute().parent))
     return documents
 
@@ -110,14 +112,15 @@ def mapping(value: object, title: str) -> Mapping[str, Any]:
 
 
 def choose(documents: Sequence[Document], context: str | None) -> Choice:
-    """Find the entries of `context`, or of the current one; of entries of one name the first counts.
+    """Find the entries of `context`, or of the first current one; of entries of one name the first counts.
 
     Raises:
         Unusable: one of them is missing.
         Malformed: one of them has another form.
     """
-    currents = [document.content["current-context"] for document in documents if "current-context" in document.content]
-    name = context or (currents[-1] if currents else None)
+    # The official loader has the last one; this is kubectl's rule, which the documentation of Kubernetes states.
+    currents = (document.content.get("current-context") for document in documents)
+    name = context or next(filter(None, currents), None)
     if not name:
         raise Unusable("it has no current-context, and none is named")
     chosen = _entry(documents, "context", name)
@@ -127,6 +130,7 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
         raise Unusable(f"{chosen.title} names no cluster")
     user = _find(documents, "user", user_name) if user_name else None
     return Choice(
+        context=name,
         cluster=_entry(documents, "cluster", cluster_name),
         user=user or Entry("nobody", {}, Path()),
         namespace=namespace,
@@ -180,7 +184,8 @@ def _endpoint(choice: Choice) -> Endpoint:
     return Endpoint(
         server=server.rstrip("/"),
         namespace=choice.namespace,
-        authority=authority.decode("ascii", "replace") if authority else None,
+        # Python's TLS wants ASCII; nothing else but a comment holds more.
+        authority=authority.decode("ascii", "ignore") if authority else None,
         authority_file=str(file) if file and not authority else None,
         verify_ssl=cluster.content.get("insecure-skip-tls-verify") is not True,
         tls_server_name=cluster.text("tls-server-name"),

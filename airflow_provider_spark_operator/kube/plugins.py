@@ -12,13 +12,13 @@ from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Unus
 
 
 async def ask(
-    source: str | Mapping[str, Any], context: str | None, key_files: ExitStack, new_folder: Callable[[], Path]
+    source: str | Mapping[str, Any], context: str, key_files: ExitStack, new_folder: Callable[[], Path]
 ) -> Access:
     """The access of a context whose user has a credential plugin or an identity provider.
 
     Args:
         source: the files, joined as in $KUBECONFIG, or the content of one.
-        context: None for the current one.
+        context: of those in the files.
         key_files: keys are in files as long as this is open.
         new_folder: names a folder for those.
 
@@ -67,7 +67,7 @@ def _folder(new_folder: Callable[[], Path]) -> Path | None:
         return None
 
 
-async def _load(source: str | Mapping[str, Any], context: str | None, configuration: Any, folder: Path | None) -> Any:
+async def _load(source: str | Mapping[str, Any], context: str, configuration: Any, folder: Path | None) -> Any:
     from kubernetes.aio import config as kubernetes_config
 
     files = None if folder is None else str(folder)

@@ -86,12 +86,19 @@ async def test_the_variable_may_name_several_files(tmp_path: Path, monkeypatch: 
     assert (await server_of(ClusterAccess()))[0] == "https://one"
 
 
+async def test_a_plugin_is_asked_in_the_context_of_the_first_file_that_names_one(tmp_path: Path) -> None:
+    first = kubeconfig("https://one", plugin(tmp_path / "plugin", printed_token("t")))
+    second = {"current-context": "other", "contexts": [], "clusters": [], "users": []}
+    files = (written(tmp_path / "one", first), written(tmp_path / "two", second))
+    assert (await server_of(ClusterAccess(kubeconfig=":".join(map(str, files)))))[0] == "https://one"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("a: [", "is no YAML at line"),
         ("just words", "does not have the form of a kubeconfig"),
-        ("", "does not have the form of a kubeconfig"),
+        ("", "is not usable: it has no current-context"),
         (kubeconfig("k:6443"), "the server 'k:6443' is no address"),
         ({"current-context": "x", "contexts": [], "clusters": [], "users": []}, "is not usable"),
         ({**kubeconfig("https://k"), "clusters": []}, "is not usable"),

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Unusable
+from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, tls_context
 from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_files
 from airflow_provider_spark_operator.kube.service_account import open_service_account
+from tests.kube.certificates import self_signed
 from tests.kube.scripted import kubeconfig
 
 
@@ -122,6 +123,35 @@ def test_of_several_files_the_first_with_a_name_counts(tmp_path: Path) -> None:
     choice = choose(documents, None)
     assert choice.cluster.text("server") == "https://one"
     assert choice.user.path("tokenFile") == tmp_path / "one" / "token"
+
+
+def written(folder: Path, **documents: Any) -> list[Document]:
+    """The documents, each in a file, read in their order; None is an empty file."""
+    files = [folder / name for name in documents]
+    for file, content in zip(files, documents.values(), strict=True):
+        file.write_text("" if content is None else yaml.safe_dump(content))
+    return read_files(os.pathsep.join(map(str, files)))
+
+
+@pytest.mark.parametrize("second", ["other", "", None])
+def test_of_several_files_the_first_that_names_a_context_has_it(tmp_path: Path, second: str | None) -> None:
+    one, two = kubeconfig("https://one"), {"current-context": second}
+    for documents in (written(tmp_path, one=one, two=two), written(tmp_path, one={"current-context": ""}, two=one)):
+        assert choose(documents, None).context == "main"
+
+
+@pytest.mark.parametrize("order", [("full", "empty"), ("empty", "full")])
+def test_an_empty_file_among_several_says_nothing(tmp_path: Path, order: tuple[str, str]) -> None:
+    contents = {"full": kubeconfig("https://one"), "empty": None}
+    choice = choose(written(tmp_path, **{name: contents[name] for name in order}), None)
+    assert choice.cluster.text("server") == "https://one"
+
+
+def test_an_authority_may_have_comments_in_any_language(tmp_path: Path) -> None:
+    self_signed(tmp_path)
+    data = "# Zertifizierungsstelle Zürich\n".encode() + (tmp_path / "certificate.pem").read_bytes()
+    cluster = {"certificate-authority-data": b64encode(data).decode()}
+    assert tls_context(opened(kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"] == 1
 
 
 @pytest.mark.parametrize("user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc"}}])
