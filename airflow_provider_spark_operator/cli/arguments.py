@@ -52,7 +52,10 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--leader-elect", action="store_true", help="stand by while another controller holds the lease"
     )
     reconcile.add_argument(
-        "--lease", metavar="NAME", help="the lease, in the current namespace (default: spark-operator-lease)"
+        "--lease",
+        type=_lease,
+        metavar="[NAMESPACE/]NAME",
+        help="the lease (default: that of the settings, or spark-operator-lease in the current namespace)",
     )
     reconcile.add_argument(
         "--take-over", action="store_true", help="drive also what another controller has driven, though it may live"
@@ -189,6 +192,13 @@ def _attempt(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no number of an attempt: give 0 or more")
     return int(text)
+
+
+def _lease(text: str) -> str:
+    *namespace, name = text.split("/")
+    if not name or len(namespace) > 1 or "" in namespace:
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME or NAMESPACE/NAME of a lease")
+    return text
 
 
 def _positive(text: str) -> int:

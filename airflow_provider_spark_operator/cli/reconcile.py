@@ -159,10 +159,16 @@ def _settings(options: argparse.Namespace) -> ControllerSettings:
     if options.leader_elect:
         settings = replace(settings, election=replace(settings.election, is_wanted=True))
     if options.lease:
-        settings = replace(settings, election=replace(settings.election, is_wanted=True, lease_name=options.lease))
+        settings = replace(settings, election=_with_lease(settings.election, options.lease))
     if options.take_over:
         settings = replace(settings, rivals=replace(settings.rivals, take_over=True))
     return settings
+
+
+def _with_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
+    """Election by the Lease that a flag names, as NAME or NAMESPACE/NAME."""
+    namespace, _, name = lease.rpartition("/")
+    return replace(election, is_wanted=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
 
 
 def _settings_again(options: argparse.Namespace) -> ControllerSettings:

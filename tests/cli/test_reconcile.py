@@ -7,6 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from airflow_provider_spark_operator.cli.arguments import parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -103,6 +104,28 @@ async def test_one_of_two_drives_and_the_other_goes_on_when_it_ends(tmp_path: Pa
                 second.send_signal(signal.SIGTERM)
                 assert (await ended(second))[0] == 0
         assert tenure_of(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
+
+
+async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_settings(tmp_path: Path) -> None:
+    async with (
+        serving() as kubeconfig,
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client,
+    ):
+        await furnish(client)
+        path, config = tmp_path / "kubeconfig", tmp_path / "apache.properties"
+        path.write_text(json.dumps(kubeconfig))
+        config.write_text("spark.kubernetes.operator.namespace=elsewhere\n")
+        for given, lease in ((f"{NAMESPACE}/ours", f"{NAMESPACE}/ours"), ("ours", "elsewhere/ours")):
+            words = ("--kubeconfig", str(path), "--config", str(config), "--lease", given)
+            async with running("reconcile", *words, home=tmp_path) as process:
+                assert f" lease={lease}" in await line_of(process, "ready ")
+
+
+@pytest.mark.parametrize("lease", ["/ours", "jobs/", "jobs/ours/x", ""])
+def test_a_lease_that_is_named_otherwise_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser("0").parse_args(["reconcile", "--lease", lease])
+    assert "is no NAME or NAMESPACE/NAME" in capsys.readouterr().err
 
 
 async def test_a_settings_file_that_changes_needs_no_restart(tmp_path: Path) -> None:
