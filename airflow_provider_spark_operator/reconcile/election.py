@@ -156,6 +156,9 @@ class Elector:
     def _lead(self, deadline: float) -> None:
         if deadline <= self._clock():
             return
+        if self.leadership.has_lapsed:
+            # A write that was turned away in between is not tried again by who goes on, only by who begins anew.
+            self._step_down(f"lease {self._lease} was renewed too late")
         self._tell(f"leads: holds lease {self._lease} as {self._identity}")
         self.leadership.extend(deadline)
 

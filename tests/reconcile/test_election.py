@@ -16,6 +16,7 @@ from airflow_provider_spark_operator.reconcile.leadership import Leadership, Not
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, tenure_of
 from tests.reconcile.stage import DEADLINE, Stage, fault
 
+HOURS = LeaseTerms(duration=7200, renew_deadline=3600, retry=0.05)
 QUICK = LeaseTerms(duration=1, renew_deadline=0.6, retry=0.05)
 
 
@@ -53,6 +54,33 @@ class Cut:
             return await real(*arguments, **options)
 
         return call
+
+
+class Clock:
+    """Seconds that only go on when they are told to; `step` is what a write takes."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.step = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Slow:
+    """A client for whose writes a clock goes on."""
+
+    def __init__(self, client: KubeClient, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def patch(self, *arguments: Any, **options: Any) -> Any:
+        answer = await self._client.patch(*arguments, **options)
+        self._clock.seconds += self._clock.step
+        return answer
 
 
 async def test_one_of_two_leads_and_the_other_stands_by(stage: Stage) -> None:
@@ -107,6 +135,21 @@ async def test_who_loses_the_lease_to_another_knows_it_at_the_next_renewal(stage
         await stage.client.patch(LEASES, "lease", stage.namespace, {"spec": spec})
         async with asyncio.timeout(DEADLINE):
             await first.lost()
+
+
+async def test_a_renewal_that_comes_through_after_the_deadline_begins_a_new_term(stage: Stage) -> None:
+    # Writes were turned away meanwhile: what they were to do is only done by who begins anew.
+    clock = Clock()
+    client: Any = Slow(stage.client, clock)
+    elector = Elector(client, LeaseReference(stage.namespace, "lease"), "one", HOURS, clock=clock)
+    async with leading(elector) as leadership:
+        end_of_the_first_term = asyncio.create_task(leadership.lost())
+        clock.seconds = HOURS.renew_deadline - 1
+        clock.step = 2
+        async with asyncio.timeout(DEADLINE):
+            await end_of_the_first_term
+            await leadership.gained()
+        clock.step = 0
 
 
 async def test_a_lease_that_somebody_has_deleted_is_made_anew(stage: Stage) -> None:
