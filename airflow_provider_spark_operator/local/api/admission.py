@@ -275,12 +275,13 @@ def _fill_pod(document: JsonObject) -> None:
 
 
 def _with_claims(pod_spec: object, spec: JsonObject) -> object:
-    """A template's specification with the volumes that a StatefulSet makes of its claims, which may be mounted."""
+    """A template's specification with the volumes that a StatefulSet makes of its claims, instead of its own."""
     names = [text_at(claim, ("metadata", "name")) for claim in spec.get("volumeClaimTemplates") or []]
     if not names or not isinstance(pod_spec, dict):
         return pod_spec
     claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
-    return pod_spec | {"volumes": [*(pod_spec.get("volumes") or []), *claimed]}
+    others = [volume for volume in pod_spec.get("volumes") or [] if volume.get("name") not in names]
+    return pod_spec | {"volumes": [*others, *claimed]}
 
 
 def _fill_stateful_set(document: JsonObject) -> None:

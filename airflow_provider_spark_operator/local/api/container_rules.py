@@ -41,13 +41,14 @@ def containers_causes(spec: Spec, place: str) -> Iterator[Cause]:
     names: list[str] = []
     for field in ("containers", "initContainers"):
         host_ports: set[str] = set()
+        initial = field == "initContainers"
         for index, container in enumerate(spec.get(field) or []):
             here, name = f"{place}.{field}[{index}]", container.get("name") or ""
             yield from name_causes(name, f"{here}.name", names)
             names.append(name)
             yield from _container_causes(spec, container, here)
-            yield from _host_port_causes(spec, container, here, host_ports)
-            yield from _phase_causes(spec, container, here, initial=field == "initContainers")
+            yield from _host_port_causes(spec, container, here, set() if initial else host_ports)
+            yield from _phase_causes(spec, container, here, initial=initial)
 
 
 def _container_causes(spec: Spec, container: Spec, place: str) -> Iterator[Cause]:

@@ -1,7 +1,6 @@
 """Config maps, secrets and leases: what they may hold."""
 
 import base64
-import binascii
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, text_at
 from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, LEASES, SECRETS, Kind
@@ -10,6 +9,7 @@ from airflow_provider_spark_operator.local.api.rules import invalid as invalid_v
 from airflow_provider_spark_operator.local.api.status import Cause, bad_request, invalid
 
 _MAX_DATA_BYTES = 1024 * 1024
+_LINE_ENDS = str.maketrans("", "", "\r\n")
 
 
 def fill_secret(document: JsonObject) -> None:
@@ -19,15 +19,13 @@ def fill_secret(document: JsonObject) -> None:
     if plain:
         encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
         document["data"] = (document.get("data") or {}) | encoded
-    for key, value in (document.get("data") or {}).items():
-        _require_base64("Secret", f"data.{key}", value)
-    _check_size(SECRETS, document, "data")
+    _check_size(SECRETS, document, _decoded_bytes("Secret", document, "data"))
 
 
 def fill_config_map(document: JsonObject) -> None:
     """Judge a config map; raises ApiStatusError 400 and 422."""
-    for key, value in (document.get("binaryData") or {}).items():
-        _require_base64("ConfigMap", f"binaryData.{key}", value)
+    size = _decoded_bytes("ConfigMap", document, "binaryData")
+    size += sum(len(value.encode()) for value in (document.get("data") or {}).values())
     causes = []
     for field, other in (("data", "binaryData"), ("binaryData", "")):
         for key in document.get(field) or {}:
@@ -36,22 +34,27 @@ def fill_config_map(document: JsonObject) -> None:
                 causes.append(Cause(f"{field}[{key}]", f'Invalid value: "{key}": duplicate of key present in {other}'))
     if causes:
         raise invalid(CONFIG_MAPS, text_at(document, ("metadata", "name")), causes)
-    _check_size(CONFIG_MAPS, document, "data", "binaryData")
+    _check_size(CONFIG_MAPS, document, size)
 
 
-def _check_size(kind: Kind, document: JsonObject, *fields: str) -> None:
-    size = sum(len(value.encode()) for field in fields for value in (document.get(field) or {}).values())
+def _check_size(kind: Kind, document: JsonObject, size: int) -> None:
     if size > _MAX_DATA_BYTES:
         told = f"Too long: may not be more than {_MAX_DATA_BYTES} bytes"
         cause = Cause("[]" if kind.key == CONFIG_MAPS.key else "data", told, "FieldValueTooLong")
         raise invalid(kind, text_at(document, ("metadata", "name")), [cause])
 
 
-def _require_base64(kind: str, field: str, value: str) -> None:
-    try:
-        base64.b64decode(value, validate=True)
-    except binascii.Error as error:
-        raise bad_request(f"{kind}: {field} is not base64") from error
+def _decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
+    """How much there is in a field of base64, which is brought into its one form, in place: without ends of lines."""
+    data, size = document.get(field) or {}, 0
+    for key, value in data.items():
+        try:
+            decoded = base64.b64decode(value.translate(_LINE_ENDS), validate=True)
+        except ValueError as error:
+            raise bad_request(f"{kind}: {field}.{key} is not base64") from error
+        data[key] = base64.b64encode(decoded).decode()
+        size += len(decoded)
+    return size
 
 
 def fill_lease(document: JsonObject) -> None:

@@ -8,10 +8,10 @@ from airflow_provider_spark_operator.local.api.documents import JsonObject, text
 
 def _service(document: JsonObject) -> None:
     spec = document.setdefault("spec", {})
-    spec.setdefault("type", "ClusterIP")
-    spec.setdefault("sessionAffinity", "None")
+    spec["type"] = spec.get("type") or "ClusterIP"
+    spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
     for port in spec.get("ports") or []:
-        port.setdefault("protocol", "TCP")
+        port["protocol"] = port.get("protocol") or "TCP"
         if not port.get("targetPort"):
             port["targetPort"] = port.get("port") or 0
     if spec["type"] != "ExternalName":

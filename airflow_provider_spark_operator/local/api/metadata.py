@@ -8,7 +8,16 @@ from typing import Any
 from uuid import uuid4
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, SERVICES, Kind
+from airflow_provider_spark_operator.local.api.kinds import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    LEASES,
+    NAMESPACES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SERVICES,
+    Kind,
+)
 from airflow_provider_spark_operator.local.api.rules import invalid as invalid_value
 from airflow_provider_spark_operator.local.api.rules import (
     label_problems,
@@ -24,6 +33,7 @@ _PATH_SEGMENT_KINDS = frozenset({"roles", "rolebindings", "clusterroles", "clust
 _MAX_GENERATED_PREFIX = 58
 _MAX_ANNOTATION_BYTES = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"foregroundDeletion", "kubernetes", "orphan"})
+_FREE_FINALIZERS = frozenset(kind.key for kind in (CUSTOM_RESOURCE_DEFINITIONS, EVENTS, LEASES, POD_DISRUPTION_BUDGETS))
 _KEPT_ON_UPDATE = (
     "uid",
     "creationTimestamp",
@@ -142,7 +152,7 @@ def validate(kind: Kind, document: Mapping[str, Any]) -> None:
         *_name_causes(kind, metadata),
         *_label_causes(metadata),
         *_owner_causes(metadata),
-        *_finalizer_causes(metadata),
+        *_finalizer_causes(kind, metadata),
     ]
     if causes:
         raise invalid(kind, str(metadata.get("name") or ""), causes)
@@ -192,12 +202,13 @@ def _label_causes(metadata: Mapping[str, Any]) -> list[Cause]:
     return causes
 
 
-def _finalizer_causes(metadata: Mapping[str, Any]) -> list[Cause]:
+def _finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     causes = []
+    free = kind.custom or kind.key in _FREE_FINALIZERS
     for index, finalizer in enumerate(metadata.get("finalizers") or []):
         problems = qualified_name_problems(finalizer)
         causes += [invalid_value("metadata.finalizers", finalizer, why) for why in problems]
-        if not problems and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if not free and not problems and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             told = "name is neither a standard finalizer name nor is it fully qualified"
             causes.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, told))
     return causes

@@ -41,7 +41,7 @@ def field_causes(reference: Reference, place: str, *, in_volume: bool = False) -
     elif version != "v1":
         yield invalid(f"{place}.fieldPath", path, f"error converting fieldPath: unsupported pod version: {version}")
     elif one is not None:
-        yield from qualified_causes(one[2], place)
+        yield from qualified_causes(one[2].lower() if one[1] == "annotations" else one[2], place)
     elif path not in _KNOWN:
         yield invalid(f"{place}.fieldPath", path, f"error converting fieldPath: field label not supported: {path}")
     else:

@@ -85,21 +85,21 @@ class KindRegistry:
 
         Raises:
             ApiStatusError: 404, a page that is not found where the group is none of Kubernetes' own; 501 for what
-                Kubernetes has and the local cluster has not.
+                Kubernetes has and the local cluster has not, unless a definition stands in for it.
         """
         absent = absent_resource(group, plural)
-        if absent is not None:
-            raise not_implemented(absent)
         built_in = self._built_in.get((group, plural))
         if built_in is not None and built_in.version == version:
             return built_in
-        if group in self._built_in_groups:
+        if absent is None and group in self._built_in_groups:
             raise resource_not_found()
         if self._store.exists(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}"):
             definition = self._store.view(CUSTOM_RESOURCE_DEFINITIONS, None, f"{plural}.{group}")
             found = self._versions(definition).get(version)
             if found is not None:
                 return found
+        if absent is not None:
+            raise not_implemented(absent)
         raise PageNotFound
 
     def __iter__(self) -> Iterator[ServedKind]:

@@ -5,11 +5,11 @@ What a CustomResourceDefinition says in `openAPIV3Schema`, as the API server rea
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.local.api.documents import copy_json
+from airflow_provider_spark_operator.local.api.patterns import compiled
 from airflow_provider_spark_operator.local.api.status import Cause
 
 Schema = Mapping[str, Any]
@@ -245,7 +245,7 @@ _KEYWORDS: dict[str, _Keyword] = {
     "multipleOf": (_is_number, lambda v, b, _: v % b == 0, "should be a multiple of {bound}"),
     "minLength": (_is_text, lambda v, b, _: len(v) >= b, "should be at least {bound} chars long"),
     "maxLength": (_is_text, lambda v, b, _: len(v) <= b, "should be at most {bound} chars long"),
-    "pattern": (_is_text, lambda v, b, _: re.search(b, v) is not None, "should match '{bound}'"),
+    "pattern": (_is_text, lambda v, b, _: compiled(b).search(v) is not None, "should match '{bound}'"),
     "minItems": (_is_list, lambda v, b, _: len(v) >= b, "should have at least {bound} items"),
     "maxItems": (_is_list, lambda v, b, _: len(v) <= b, "should have at most {bound} items"),
     "minProperties": (_is_object, lambda v, b, _: len(v) >= b, "should have at least {bound} properties"),

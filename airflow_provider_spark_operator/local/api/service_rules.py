@@ -28,7 +28,7 @@ def service_causes(spec: Mapping[str, Any]) -> Iterator[Cause]:
     if external and not spec.get("externalName"):
         yield required("spec.externalName")
     elif external:
-        yield from subdomain_causes(spec["externalName"], "spec.externalName")
+        yield from subdomain_causes(spec["externalName"].removesuffix("."), "spec.externalName")
     yield from labels_causes((spec.get("selector") or {}).items(), "spec.selector")
     yield from choice_causes(spec["sessionAffinity"], ("ClientIP", "None"), "spec.sessionAffinity")
     if not external and spec.get("clusterIP") not in (None, "", "None"):
