@@ -228,7 +228,7 @@ async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) 
     reference = ApplicationReference.of(created, resource)
     if dropped := dropped_fields(body, created):
         logger.warning("%s is without %s: this cluster's definition has no such field", reference, names(dropped))
-    kept = seconds_after_end(body)
+    kept = seconds_after_end(created)
     if kept is not None and kept < SHORTEST_SECONDS:
         logger.warning(
             "%s is deleted %g s after its end, as its specification has it: who looks later, such as a triggerer "
