@@ -168,8 +168,7 @@ class Claims:
         key = key_of(resource)
         self._held.pop(key, None)
         if self._refused.get(key) != problem:
-            message = f"left alone: {problem}; stop that one, or have this one take over (--take-over)"
-            self._tell(resource, WARNING, DRIVEN_BY_ANOTHER, message, driver)
+            self._tell(resource, WARNING, DRIVEN_BY_ANOTHER, f"left alone: {problem}", driver)
         self._refused[key] = problem
 
     def _tell(self, resource: JsonObject, kind: str, reason: str, message: str, driver: str) -> None:

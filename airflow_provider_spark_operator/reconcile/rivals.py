@@ -69,7 +69,7 @@ def lease_of(driver: str, other: LeaseReference | None) -> LeaseReference | None
 
 
 def objection(driver: str, lease: LeaseReference | None, tenure: Tenure | None, now: datetime) -> str | None:
-    """Why what `driver` has driven is not to be driven by another; None if it may be.
+    """Why what `driver` has driven is not to be driven by another, and what to do; None if it may be.
 
     Args:
         driver: the field manager of the other controller.
@@ -78,10 +78,22 @@ def objection(driver: str, lease: LeaseReference | None, tenure: Tenure | None, 
         now: UTC.
     """
     if lease is None:
-        return f"{driver} has written its status, and names no lease by which it could be seen to have ended"
+        return (
+            f"{driver} has written its status, and names no lease by which it could be seen to have ended; "
+            "stop that one, then have this one take over (--take-over)"
+        )
+    if tenure is None and lease_of(driver, None) is None:
+        # It may never have held that one: a wrong name, or no election.
+        return (
+            f"{driver} has written its status, and lease {lease}, by which it is to be known to live, does not exist; "
+            "name another (otherControllerLease), or stop that one, then have this one take over (--take-over)"
+        )
     if tenure is None or not is_held(tenure, now):
         return None
-    return f"{driver} drives it: {tenure.holder} holds its lease {lease}"
+    return (
+        f"{driver} drives it: {tenure.holder} holds its lease {lease}; "
+        "stop that one, or have this one take over (--take-over)"
+    )
 
 
 def _is_controller(entry: Mapping[str, Any]) -> bool:

@@ -104,15 +104,24 @@ async def left_running(kubeconfig: JsonObject, stage: Stage, manager: str) -> As
         yield
 
 
+@pytest.mark.parametrize(
+    ("before", "identity"),
+    [
+        pytest.param(APACHE, Identity("ours"), id="the Apache operator"),
+        pytest.param(
+            Identity("ours").field_manager, Identity("ours", LeaseReference("jobs", "ours")), id="ours without election"
+        ),
+    ],
+)
 async def test_what_a_controller_has_driven_that_names_no_lease_is_left_alone(
-    kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
+    before: str, identity: Identity, kubeconfig: JsonObject, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with left_running(kubeconfig, stage, APACHE), driving(kubeconfig, stage, Identity("ours")) as ours:
+    async with left_running(kubeconfig, stage, before), driving(kubeconfig, stage, identity) as ours:
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await until_left_alone(stage, ours)
         assert message == (
-            f"left alone: {APACHE} has written its status, and names no lease by which it could be seen to have ended; "
-            "stop that one, or have this one take over (--take-over)"
+            f"left alone: {before} has written its status, and names no lease by which it could be seen to have ended; "
+            "stop that one, then have this one take over (--take-over)"
         )
         assert (value(ours.metrics, "reconciles_total", kind=KIND, result="left_alone") or 0) >= 1
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
@@ -174,7 +183,10 @@ async def test_a_controller_that_holds_its_lease_is_named_and_left_its_resources
     ):
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await until_left_alone(stage, second)
-    assert message.startswith("left alone: spark-operator:jobs/theirs drives it: pod-1 holds its lease jobs/theirs; ")
+    assert message == (
+        "left alone: spark-operator:jobs/theirs drives it: pod-1 holds its lease jobs/theirs; "
+        "stop that one, or have this one take over (--take-over)"
+    )
 
 
 async def test_what_a_controller_leaves_that_has_released_its_lease_is_taken_up(

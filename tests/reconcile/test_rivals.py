@@ -77,11 +77,20 @@ def test_a_name_that_the_api_would_refuse_is_shortened() -> None:
     assert long != Identity("ours", LeaseReference("n" * 63, "m" * 253)).field_manager
 
 
+def test_a_controller_whose_own_lease_is_gone_has_ended() -> None:
+    assert objection(Identity("theirs", LEASE).field_manager, LEASE, None, NOW) is None
+
+
 @pytest.mark.parametrize(
     ("lease", "tenure", "sentence"),
     [
         pytest.param(None, None, f"{APACHE} has written its status, and names no lease by which", id="no lease known"),
-        pytest.param(LEASE, None, None, id="the lease is gone"),
+        pytest.param(
+            LEASE,
+            None,
+            f"{APACHE} has written its status, and lease operators/spark, by which it is to be known to live, does not",
+            id="there is no such lease",
+        ),
         pytest.param(LEASE, Tenure("", timedelta(seconds=1), NOW, NOW), None, id="released"),
         pytest.param(LEASE, Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=40)), None, id="over"),
         pytest.param(
