@@ -170,6 +170,8 @@ async def _open_kubeconfig(
         else:
             found = open_choice(choice, key_files, _name_of_private_folder)
     _check_server(title, found.endpoint.server)
+    if found.endpoint.proxy:
+        _check_proxy(title, found.endpoint.proxy)
     return found
 
 
@@ -178,19 +180,30 @@ def _name_of_private_folder() -> Path:
 
 
 def _check_server(title: str, server: str) -> None:
-    try:
-        address = urlsplit(server)
-        is_address = address.scheme in ("http", "https") and bool(address.hostname)
-    except ValueError:
-        is_address = False
+    is_address = _is_address(server)
     # What is no address may hold its password anywhere.
-    if "@" in (address.netloc if is_address else server):
+    if "@" in (urlsplit(server).netloc if is_address else server):
         raise ConfigurationError(
             f"{title}: the server's address holds a user name or password: take it out of the address, "
             "and give the credentials under users"
         )
     if not is_address:
         raise ConfigurationError(f"{title}: the server {server!r} is no address: it must begin with https://")
+
+
+def _check_proxy(title: str, proxy: str) -> None:
+    if not _is_address(proxy):  # not shown: it may hold a password
+        raise ConfigurationError(
+            f"{title}: the proxy-url of its cluster must begin with http:// or https://, and name a host"
+        )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return False
+    return address.scheme in ("http", "https") and bool(address.hostname)
 
 
 @contextmanager

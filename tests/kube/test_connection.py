@@ -126,6 +126,14 @@ async def test_a_server_that_is_no_address_is_named(server: str) -> None:
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig(server)))
 
 
+@pytest.mark.parametrize("proxy", ["me:hunter2@proxy:3128", "socks5://me:hunter2@proxy", "http://", "http://[hunter2"])
+async def test_a_proxy_that_cannot_be_used_is_refused_and_not_shown(proxy: str) -> None:
+    document = kubeconfig("https://k", **{"proxy-url": proxy})
+    with pytest.raises(ConfigurationError, match="the proxy-url of its cluster must begin with http://") as caught:
+        await open_client(ClusterAccess(kubeconfig_document=document))
+    assert "hunter2" not in str(caught.value)
+
+
 async def test_an_absent_file_is_named() -> None:
     with pytest.raises(ConfigurationError, match="kubeconfig /no/such/file does not exist"):
         await open_client(ClusterAccess(kubeconfig="/no/such/file"))
