@@ -34,6 +34,7 @@ from airflow_provider_spark_operator.local.api.kinds import (
     STATEFUL_SETS,
     Kind,
 )
+from airflow_provider_spark_operator.local.api.metadata import finalizer_warnings
 from airflow_provider_spark_operator.local.api.pod_warnings import pod_warnings
 from airflow_provider_spark_operator.local.api.registry import ServedKind
 from airflow_provider_spark_operator.local.api.rules import natural_causes
@@ -119,12 +120,14 @@ def after_creation(store: Store, served: ServedKind, document: JsonObject) -> No
         store.create(SERVICE_ACCOUNTS, document["metadata"]["name"], account)
 
 
-def warnings_of(kind: Kind, document: Mapping[str, Any]) -> list[str]:
-    """What whoever writes an object should be told of it, though it is accepted."""
+def warnings_of(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:
+    """What whoever writes an object should be told of it, though it is accepted; `current` is what it replaces."""
     if kind.key == PODS.key:
         return list(pod_warnings(document["spec"]))
     if kind.key == STATEFUL_SETS.key:
         return list(pod_warnings(document["spec"]["template"]["spec"], "spec.template.spec"))
+    if kind.custom:
+        return list(finalizer_warnings(document["metadata"], current["metadata"] if current else {}))
     return []
 
 

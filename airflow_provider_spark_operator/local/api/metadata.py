@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -208,10 +208,25 @@ def _finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     for index, finalizer in enumerate(metadata.get("finalizers") or []):
         problems = qualified_name_problems(finalizer)
         causes += [invalid_value("metadata.finalizers", finalizer, why) for why in problems]
-        if not free and not problems and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if not free and not problems and _is_bare(finalizer):
             told = "name is neither a standard finalizer name nor is it fully qualified"
             causes.append(invalid_value(f"metadata.finalizers[{index}]", finalizer, told))
     return causes
+
+
+def finalizer_warnings(metadata: Mapping[str, Any], was: Mapping[str, Any]) -> Iterator[str]:
+    """What is told of the finalizers that a custom resource did not have before."""
+    for finalizer in metadata.get("finalizers") or []:
+        if _is_bare(finalizer) and finalizer not in (was.get("finalizers") or []):
+            yield (
+                f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name to avoid accidental '
+                "conflicts with other finalizer writers"
+            )
+
+
+def _is_bare(finalizer: str) -> bool:
+    """Whether a finalizer names nobody whose it is."""
+    return "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
 
 
 def _owner_causes(metadata: Mapping[str, Any]) -> list[Cause]:

@@ -7,6 +7,7 @@ from airflow_provider_spark_operator.local.api.quantities import is_whole
 
 Spec = Mapping[str, Any]
 
+_PORT = ("containerPort", "protocol", "hostIP", "hostPort")
 _BYTES = ("memory", "ephemeral-storage")
 
 
@@ -18,12 +19,13 @@ def pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
     for volume in spec.get("volumes") or []:
         if {} in ((volume.get("projected") or {}).get("sources") or []):
             yield f'volume "{volume["name"]}" (Projected) has no sources provided'
+    ports: dict[tuple[Any, ...], list[str]] = {}
     for field in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(field) or []):
             here = f"{place}.{field}[{index}]"
             yield from _amount_warnings(container.get("resources") or {}, here)
             yield from _variable_warnings(container.get("env") or [], here)
-            yield from _port_warnings(container.get("ports") or [], here)
+            yield from _port_warnings(container.get("ports") or [], here, ports)
 
 
 def _amount_warnings(resources: Spec, place: str) -> Iterator[str]:
@@ -44,10 +46,10 @@ def _variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
         names.append(name)
 
 
-def _port_warnings(ports: list[Spec], place: str) -> Iterator[str]:
-    seen: dict[tuple[Any, ...], int] = {}
+def _port_warnings(ports: list[Spec], place: str, seen: dict[tuple[Any, ...], list[str]]) -> Iterator[str]:
+    """What is told of ports that other containers of the pod, or the same, have; `seen` has those before."""
     for index, port in enumerate(ports):
-        key = tuple(port.get(field) for field in ("containerPort", "protocol", "hostIP", "hostPort"))
-        if key in seen:
-            yield f"{place}.ports[{index}]: duplicate port definition with {place}.ports[{seen[key]}]"
-        seen.setdefault(key, index)
+        here = f"{place}.ports[{index}]"
+        others = seen.setdefault(tuple(port.get(field) for field in _PORT), [])
+        yield from (f"{here}: duplicate port definition with {other}" for other in others)
+        others.append(here)

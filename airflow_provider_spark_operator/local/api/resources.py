@@ -158,7 +158,7 @@ def change(
         if subresource != "status" or served.schema is not None:
             admission.admit(served, document)
         if subresource != "status":
-            options.warnings.extend(admission.warnings_of(served.kind, document))
+            options.warnings.extend(admission.warnings_of(served.kind, document, current))
             admission.check_update(served.kind, current, document)
         if tracked:
             apply.record_update(served, current, document, options.manager, subresource)

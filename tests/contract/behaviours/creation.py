@@ -1,5 +1,6 @@
 """Creating objects: what the server writes into them, and what it refuses."""
 
+import base64
 from typing import Any
 
 from tests.contract.behaviour import behaviour, behaviours_of, in_own_words
@@ -159,6 +160,32 @@ async def the_name_of_a_role_is_a_path_segment(api: Conversation) -> None:
 @in_own_words
 async def metadata_that_is_not_valid(api: Conversation, metadata: dict[str, Any]) -> None:
     await api.post(api.path("configmaps"), config_map("a", **metadata))
+
+
+@behaviours_of(
+    [
+        ("lease", "leases", "coordination.k8s.io/v1", {}),
+        ("disruption budget", "poddisruptionbudgets", "policy/v1", {"spec": {}}),
+        ("custom resource", "things", EXAMPLE, {"apiVersion": EXAMPLE, "kind": "Thing", "spec": {"name": "abc"}}),
+        ("secret", "secrets", "v1", {}),
+    ]
+)
+@in_own_words
+async def a_finalizer_of_one_word(api: Conversation, resource: str, group: str, document: dict[str, Any]) -> None:
+    metadata = {"name": "a", "finalizers": ["nonsense"]}
+    await api.post(
+        api.path(resource, group) + "?dryRun=All",
+        document | {"metadata": metadata},
+        show=lambda body: body["metadata"]["finalizers"],
+    )
+
+
+@behaviours_of([("as much as fits", 1024 * 1024), ("too much", 1024 * 1024 + 1)])
+async def what_data_is_measured_by(api: Conversation, size: int) -> None:
+    encoded = base64.b64encode(bytes(size)).decode()
+    for resource, document in (("secrets", {"data": {"a": encoded}}), ("configmaps", {"binaryData": {"a": encoded}})):
+        named = document | {"metadata": {"name": "a"}}
+        await api.post(api.path(resource) + "?dryRun=All", named, show=lambda body: body["kind"])
 
 
 @behaviours_of(

@@ -23,6 +23,13 @@ def service(**spec: Any) -> Document:
     return {"selector": {"a": "b"}, "ports": [{"port": 80}], **spec}
 
 
+def claimed(**template_spec: Any) -> Document:
+    """What makes a stateful set's pods claim the volume `v`."""
+    template = stateful_set("a")["spec"]["template"]
+    claims = [{"metadata": {"name": "v"}, "spec": CLAIM}]
+    return {"volumeClaimTemplates": claims, "template": template | {"spec": template["spec"] | template_spec}}
+
+
 def sets(specs: Documents, template_specs: Documents) -> Documents:
     """Stateful sets that differ from a good one in their specification, or in that of their pods."""
     found = {}
@@ -67,6 +74,8 @@ KINDS: list[tuple[str, str, Documents]] = [
                 "no address outside": service(externalIPs=["x"]),
                 "no ports": service(ports=[]),
                 "headless": service(clusterIP="None", ports=[], publishNotReadyAddresses=True),
+                "empty texts": service(type="", sessionAffinity="", ports=[{"port": 80, "protocol": ""}]),
+                "a whole name elsewhere": service(type="ExternalName", externalName="a.example.com."),
             }
         ),
     ),
@@ -88,6 +97,7 @@ KINDS: list[tuple[str, str, Documents]] = [
                 "no template": {"template": None},
                 "no selector": {"selector": None},
                 "claims": {"volumeClaimTemplates": [{"metadata": {"name": "v"}, "spec": CLAIM}]},
+                "claims instead of volumes": claimed(volumes=[{"name": "v", "emptyDir": {}}]),
             },
             {
                 "pods that end": {"restartPolicy": "Never"},
@@ -103,6 +113,9 @@ KINDS: list[tuple[str, str, Documents]] = [
             "a bad key": {"data": {"a b": "YQ=="}},
             "a key that leads out": {"data": {"..": "YQ==", "../x": "YQ=="}},
             "no base64": {"data": {"a": "!"}},
+            "other letters": {"data": {"a": "ä"}},
+            "lines": {"data": {"a": "YWFh\nYWFh\r\nYQ==\n"}},
+            "needless bits": {"data": {"a": "YR=="}},
             "null": {"data": {"a": None}},
             "a certificate": {"type": "kubernetes.io/tls"},
             "a registry": {"type": "kubernetes.io/dockerconfigjson"},

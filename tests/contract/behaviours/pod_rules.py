@@ -147,6 +147,12 @@ def security(**fields: Any) -> Document:
                     "hostNetwork": True,
                     **container(ports=[{"containerPort": 80, "hostPort": 81}]),
                 },
+                "hostPort of one after the other": {
+                    "initContainers": [
+                        {"name": name, "image": "i:1", "ports": [{"containerPort": 80, "hostPort": 80}]}
+                        for name in ("first", "second")
+                    ]
+                },
                 "protocol lower": port(protocol="tcp"),
             },
         ),
@@ -171,6 +177,9 @@ def security(**fields: Any) -> Document:
                     name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.name", "apiVersion": "v2"}}
                 ),
                 "field labels": variable(name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.labels"}}),
+                "field annotation": variable(
+                    name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.annotations['Example.com/A']"}}
+                ),
                 "field label bad": variable(name="A", valueFrom={"fieldRef": {"fieldPath": "metadata.labels['a b']"}}),
                 "field none": variable(name="A", valueFrom={"fieldRef": {}}),
                 "resource bad": variable(name="A", valueFrom={"resourceFieldRef": {"resource": "limits.wat"}}),
