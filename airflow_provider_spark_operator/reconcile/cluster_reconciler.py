@@ -104,7 +104,7 @@ class ClusterReconciler:
             await self._set_aside(resource, problems)
             return None
         decision = decide(cluster, None, self._now())
-        if not is_claimed and (decision.actions or decision.status is not None):
+        if not is_claimed and (decision.actions or decision.status is not None or _is_told(decision)):
             raise _Unclaimed
         return await self._act(resource, cluster, decision)
 
@@ -122,7 +122,7 @@ class ClusterReconciler:
                     return await self._act(resource, cluster, decide(cluster, outcome, self._now()))
         if decision.status is not None:
             await self._write_status(resource, decision.status, decision)
-        elif decision.reason == reasons.SPEC_CHANGE_IGNORED:
+        elif _is_told(decision):
             self._tell(resource, WARNING, decision, f"generation {cluster.generation}")
         return decision.requeue_after
 
@@ -181,6 +181,11 @@ class ClusterReconciler:
         except NotFound:
             return False
         return resource["metadata"]["uid"] in owner_uids(master)
+
+
+def _is_told(decision: ClusterDecision) -> bool:
+    """Whether the user has to know, though nothing changes."""
+    return decision.reason == reasons.SPEC_CHANGE_IGNORED
 
 
 def _version_of(resource: JsonObject) -> tuple[object, object]:

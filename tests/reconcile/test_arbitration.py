@@ -286,6 +286,19 @@ async def test_clusters_are_left_alone_as_well(kubeconfig: JsonObject, stage: St
         await until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
 
 
+async def test_nothing_is_told_of_an_edit_of_a_cluster_that_another_drives(
+    kubeconfig: JsonObject, stage: Stage
+) -> None:
+    async with driving(kubeconfig, stage, None, manager=APACHE):
+        await stage.client.create(SPARK_CLUSTERS, cluster(), stage.namespace)
+        await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
+    patch = {"spec": {"sparkConf": {"spark.executor.cores": "2"}}}
+    await stage.client.patch(SPARK_CLUSTERS, "cl", stage.namespace, patch)
+    async with driving(kubeconfig, stage, Identity("ours")) as ours:
+        await until_left_alone(stage, ours, SPARK_CLUSTERS.kind)
+        assert await events(stage, "SpecChangeIgnored") == []
+
+
 async def test_a_lease_that_may_not_be_read_is_told_with_the_right_that_is_missing(stage: Stage) -> None:
     said = 'leases.coordination.k8s.io "theirs" is forbidden: User "we" cannot get resource "leases"'
     refused = Forbidden(403, "Forbidden", said, "get", "leases.coordination.k8s.io", "team", "theirs")
