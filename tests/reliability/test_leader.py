@@ -57,6 +57,7 @@ async def pair_amid(scene: Scene, applications: int) -> AsyncIterator[Pair]:
         await second.kill()
 
 
+@pytest.mark.slow
 async def test_the_leader_is_killed_with_two_hundred_applications_in_flight(scene: Scene) -> None:
     async with pair_amid(scene, 200) as pair:
         await pair.first.kill()
