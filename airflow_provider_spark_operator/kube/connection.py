@@ -152,7 +152,7 @@ def _kubeconfig_paths(access: ClusterAccess) -> str | None:
     if not named:
         usual = Path.home() / ".kube" / "config"
         return str(usual) if usual.is_file() else None
-    files = [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+    files = [Path(os.path.expanduser(part)) for part in named.split(os.pathsep) if part]  # noqa: PTH111 - Path raises without a home
     if not any(file.is_file() for file in files):
         source = "" if access.kubeconfig else " ($KUBECONFIG)"
         raise ConfigurationError(f"kubeconfig {named}{source} does not exist")

@@ -6,7 +6,6 @@ need 50 MiB in all.
 """
 
 import base64
-import binascii
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -63,7 +62,7 @@ class Entry:
         text = self.text(key)
         try:
             return base64.b64decode(text) if text else None
-        except binascii.Error:
+        except ValueError:
             raise Unusable(f"{key} of {self.title} is not in base64") from None
 
 
@@ -90,9 +89,8 @@ def read_files(paths: str) -> list[Document]:
         YAMLError: one is no YAML.
         Malformed: one is no object.
     """
-    files = [Path(part).expanduser() for part in paths.split(os.pathsep) if part]
     documents = []
-    for file in files:
+    for file in map(Path, filter(None, paths.split(os.pathsep))):
         if file.exists():
             content = yaml.safe_load(file.read_text(encoding="utf-8"))
             content = {} if content is None else content  # as kubectl has it: an empty file says nothing
@@ -217,6 +215,8 @@ def _with_certificate(
 def _authentication(user: Entry) -> dict[str, str]:
     token = user.text("token") or _token_of_file(user)
     if token:
+        if not token.isprintable():
+            raise Unusable(f"the token of {user.title} has a line break, or another character that no header may have")
         return {"Authorization": f"Bearer {token}"}
     name, password = user.text("username"), user.text("password")
     if name and password:

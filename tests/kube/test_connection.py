@@ -111,6 +111,11 @@ async def test_a_broken_file_is_named(tmp_path: Path, content: Any, message: str
     assert str(file) in str(caught.value)
 
 
+async def test_the_home_of_a_user_that_is_not_there_holds_no_kubeconfig() -> None:
+    with pytest.raises(ConfigurationError, match=r"kubeconfig ~nobody-of-that-name/config does not exist"):
+        await open_client(ClusterAccess(kubeconfig="~nobody-of-that-name/config"))
+
+
 @pytest.mark.parametrize(
     "server", ["https://me:hunter2@k:6443", "https://hunter2@k", "me:hunter2@k", "https://[me:hunter2@k", "//hunter2@k"]
 )

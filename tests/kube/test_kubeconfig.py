@@ -74,7 +74,13 @@ def test_an_authority_in_the_document_wins_over_a_file(tmp_path: Path) -> None:
         ({"certificate-authority": "absent"}, {}, "the file /folder/absent of cluster 'c' does not exist"),
         ({}, {"client-certificate": "absent"}, "the file /folder/absent of user 'u' does not exist"),
         ({"certificate-authority-data": "x"}, {}, "certificate-authority-data of cluster 'c' is not in base64"),
+        ({"certificate-authority-data": "ü"}, {}, "certificate-authority-data of cluster 'c' is not in base64"),
         ({"server": ""}, {}, "cluster 'c' has no server"),
+        (
+            {},
+            {"token": "a\nb"},
+            "the token of user 'u' has a line break, or another character that no header may have",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(cluster: dict[str, Any], user: dict[str, Any], message: str) -> None:
