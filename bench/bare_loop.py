@@ -118,24 +118,21 @@ class Loop:
         name, uid = document["metadata"]["name"], document["metadata"]["uid"]
         path = self._path("sparkapplications", name)
         pods = f"/api/v1/namespaces/{self._namespace}/pods"
-        selector = f"{SELECTOR},spark.operator/spark-app-name={name},spark-role=driver"
         async with self._workers:
             finalizers = json.dumps({"metadata": {"uid": uid, "finalizers": [APPLICATION_FINALIZER]}})
             await self._api.send("PATCH", path, finalizers, MERGE_PATCH)
-            await self._api.send("GET", f"{pods}?labelSelector={selector}")
             driver = await self._create(name, uid)
             await self._tell(name, uid, "DriverRequested", {"0": "Submitted", "1": "DriverRequested"})
         await self._until(name, "Running")
         async with self._workers:
-            await self._tell(name, uid, "DriverReady", {"2": "DriverStarted", "3": "DriverReady"})
-            await self._tell(name, uid, "RunningHealthy", {"4": "RunningHealthy"})
+            started = {"2": "DriverStarted", "3": "DriverReady", "4": "RunningHealthy"}
+            await self._tell(name, uid, "RunningHealthy", started)
         await self._until(name, "Succeeded")
         async with self._workers:
             await self._tell(name, uid, "Succeeded", {"5": "Succeeded"})
-            await self._api.send("DELETE", f"{pods}/{driver}", json.dumps({"propagationPolicy": "Foreground"}))
+            await self._api.send("DELETE", f"{pods}/{driver}", json.dumps({"propagationPolicy": "Background"}))
         await self._until(name, "Gone")
         async with self._workers:
-            await self._api.send("GET", f"{pods}?labelSelector={selector}")
             await self._tell(name, uid, "ResourceReleased", {"6": "ResourceReleased"})
 
     async def _until(self, name: str, phase: str) -> None:

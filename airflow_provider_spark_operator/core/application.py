@@ -5,6 +5,7 @@ nothing: what is to be done are actions in the decision, carried out by whoever 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
@@ -214,6 +215,9 @@ def _started(seen: Situation) -> Decision | None:
     if pods.is_ready(pod):
         reason, message = reasons.DRIVER_READY, "The driver is ready."
         status = move(status, _State.DRIVER_READY, seen.now, message, reason=reason)
+        # Nobody could do anything in that state: one write tells of both.
+        if decision := _executors(replace(seen, status=status)):
+            return decision
     return Decision(reason, message, (), status, AT_ONCE) if status is not seen.status else None
 
 

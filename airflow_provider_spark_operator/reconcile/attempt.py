@@ -142,7 +142,7 @@ async def _carry_out(family: "_Family", outdated: JsonObject | None) -> Creation
 
 async def _replace(client: KubeClient, outdated: JsonObject) -> Never:
     if "deletionTimestamp" not in outdated["metadata"]:
-        await _delete(client, outdated, propagation="Foreground")
+        await _delete(client, outdated, propagation="Background")
     raise NotYet(f"{_named(outdated)} is of an earlier attempt or version of the application, and is not gone yet")
 
 

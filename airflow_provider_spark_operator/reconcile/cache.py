@@ -22,6 +22,10 @@ def key_of(document: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(metadata.get("namespace", ""), metadata["name"])
 
 
+# As many as may go at once; who asks for an earlier one has to ask the API.
+_MOST_DEPARTED = 2000
+
+
 class ObjectCache:
     """The objects of one kind in all watched namespaces.
 
@@ -31,12 +35,19 @@ class ObjectCache:
 
     Args:
         owner: from an object to the key of what it belongs to, for `belonging_to`; None belongs to nothing.
+        memorable: which objects `departed_from` tells of.
     """
 
-    def __init__(self, owner: Callable[[JsonObject], ObjectKey | None] | None = None) -> None:
+    def __init__(
+        self,
+        owner: Callable[[JsonObject], ObjectKey | None] = lambda _: None,
+        memorable: Callable[[JsonObject], bool] = lambda _: False,
+    ) -> None:
         self._objects: dict[ObjectKey, JsonObject] = {}
         self._owner = owner
+        self._memorable = memorable
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
+        self._departed: dict[ObjectKey, JsonObject] = {}
         # How far the watch has come in each namespace: an answer older than this whose object is not here
         # was overtaken by the object's deletion.
         self._seen: dict[str, int] = {}
@@ -58,6 +69,14 @@ class ObjectCache:
     def belonging_to(self, key: ObjectKey) -> list[JsonObject]:
         """The objects whose owner is `key`."""
         return [self._objects[owned] for owned in sorted(self._owned.get(key, ()))]
+
+    def departed_from(self, key: ObjectKey) -> list[JsonObject]:
+        """The last memorable object, with its metadata only, whose owner is `key` and whose end the watch has shown.
+
+        Of those whose end is long ago nothing is known.
+        """
+        departed = self._departed.get(key)
+        return [] if departed is None else [departed]
 
     def put(self, document: JsonObject) -> bool:
         """Take what the watch shows; whether it was news."""
@@ -93,6 +112,7 @@ class ObjectCache:
         if known is None or (_is_older(document, known) and not _is_same(document, known)):
             return False
         self._drop(key)
+        self._remember(document)
         return True
 
     def forget(self, key: ObjectKey) -> None:
@@ -115,13 +135,22 @@ class ObjectCache:
             self._drop(key)
         document["metadata"].pop("managedFields", None)
         self._objects[key] = document
-        if self._owner and (owner := self._owner(document)):
+        if owner := self._owner(document):
             self._owned.setdefault(owner, set()).add(key)
         return True
 
+    def _remember(self, document: JsonObject) -> None:
+        owner = self._owner(document)
+        if owner is None or not self._memorable(document):
+            return
+        self._departed.pop(owner, None)
+        self._departed[owner] = {"kind": document.get("kind", ""), "metadata": document["metadata"]}
+        if len(self._departed) > _MOST_DEPARTED:
+            del self._departed[next(iter(self._departed))]
+
     def _drop(self, key: ObjectKey) -> None:
         document = self._objects.pop(key)
-        owner = self._owner(document) if self._owner else None
+        owner = self._owner(document)
         if owner in self._owned:
             self._owned[owner].discard(key)
             if not self._owned[owner]:

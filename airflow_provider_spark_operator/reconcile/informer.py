@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.observe import application_of, pod_selector
+from airflow_provider_spark_operator.reconcile.observe import application_of, is_driver, pod_selector
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -42,7 +42,7 @@ class Caches:
     @classmethod
     def empty(cls) -> "Caches":
         """Caches before the first list."""
-        return cls(ObjectCache(), ObjectCache(application_of), ObjectCache())
+        return cls(ObjectCache(), ObjectCache(application_of, memorable=is_driver), ObjectCache())
 
 
 class Informer:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.core.decision import Observed, Present, Unconfirmed
+from airflow_provider_spark_operator.core.decision import Absent, Observed, Present, Unconfirmed
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_NAME,
@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.names import (
     application_id,
 )
 from airflow_provider_spark_operator.core.policy import attempt_began
-from airflow_provider_spark_operator.core.states import INITIALIZING
+from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 
@@ -54,13 +54,18 @@ def current_attempt(application: SparkApplication) -> int:
     return application.status.current_attempt_summary.attempt_info.id if application.status else 0
 
 
+def is_driver(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod is a driver, of whatever application."""
+    return _role(pod) == ROLE_DRIVER
+
+
 def drivers_of(application: SparkApplication, pods: Iterable[JsonObject]) -> list[JsonObject]:
     """The driver pods among `pods` that are the application's, whatever their attempt.
 
     A pod is the application's by its owner's uid, not by its name: the pod of a former application of the same
     name is none.
     """
-    return [pod for pod in pods if _role(pod) == ROLE_DRIVER and application.uid in owner_uids(pod)]
+    return [pod for pod in pods if is_driver(pod) and application.uid in owner_uids(pod)]
 
 
 def driver_of(application: SparkApplication, attempt_id: int, pods: Iterable[JsonObject]) -> JsonObject | None:
@@ -102,19 +107,34 @@ def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: J
     return began is None or created is None or created < began.replace(microsecond=0)  # pods' times are whole seconds
 
 
-def observe(application: SparkApplication, pods: Iterable[JsonObject]) -> Observed:
-    """What the cache shows: a driver that it does not hold is only Unconfirmed."""
+def observe(application: SparkApplication, pods: Iterable[JsonObject], departed: Iterable[JsonObject] = ()) -> Observed:
+    """What the cache shows: a driver that it does not hold is only Unconfirmed.
+
+    Args:
+        application: as it is known.
+        pods: those that carry its name.
+        departed: those whose end the watch has shown. They tell that an attempt which is over has no driver any
+            more: nobody creates another one for it.
+    """
     known = list(pods)
-    driver = driver_of(application, current_attempt(application), known)
-    if driver is None:
-        return Observed(driver=Unconfirmed())
-    return Observed(driver=Present(driver), executors=executors_of(driver, known))
+    attempt = current_attempt(application)
+    driver = driver_of(application, attempt, known)
+    if driver is not None:
+        return Observed(driver=Present(driver), executors=executors_of(driver, known))
+    if _is_over(application) and driver_of(application, attempt, departed) is not None:
+        return Observed(driver=Absent())
+    return Observed(driver=Unconfirmed())
 
 
 def executors_of(driver: Mapping[str, Any], pods: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
     """The executors that this very driver has asked for."""
     selector = _selector_label(driver)
     return tuple(pod for pod in pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+
+
+def _is_over(application: SparkApplication) -> bool:
+    status = application.status
+    return status is not None and status.current_state.current_state_summary in STOPPING
 
 
 def _is_requested(application: SparkApplication) -> bool:

@@ -161,7 +161,8 @@ class Reconciler:
         return await self._act(current, observed, decision)
 
     def _observe(self, current: _Pass) -> Observed:
-        return observe(current.application, self._caches.pods.belonging_to(key_of(current.resource)))
+        key, pods = key_of(current.resource), self._caches.pods
+        return observe(current.application, pods.belonging_to(key), pods.departed_from(key))
 
     def _decide(self, current: _Pass, observed: Observed) -> Decision:
         return decide(current.application, observed, self.settings, self._now())
@@ -220,7 +221,7 @@ class Reconciler:
             live = await self._applications.read_again(key_of(current.resource))
             if live is None or _state_of(live) != _state_of(current.resource):
                 raise _Outdated
-        drivers = await self._list_drivers(current.application)
+        drivers = [] if _is_untouched(current) else await self._list_drivers(current.application)
         creation = await create_attempt(
             self._client, current.application, attempt_id, self.settings.operator_name, drivers
         )
@@ -240,7 +241,9 @@ class Reconciler:
                 PODS,
                 driver["metadata"]["name"],
                 key.namespace,
-                propagation="Background" if force else "Foreground",
+                # In the foreground the driver would wait for its services and config maps, and all of them for one
+                # collector of garbage, which the API server allows 20 requests a second.
+                propagation="Background",
                 grace_seconds=0 if force else None,
                 uid=driver["metadata"]["uid"],
             )
@@ -324,6 +327,11 @@ class Reconciler:
         drivers = await self._client.list(PODS, key.namespace, label_selector=selector)
         if not any(uid in owner_uids(driver) for driver in drivers.items):
             await self._applications.patch(resource, patch, subresource="status")
+
+
+def _is_untouched(current: _Pass) -> bool:
+    """Whether nothing but the spec as it is now can have led to a driver: that one's name is taken, or free."""
+    return current.application.status is None and current.resource["metadata"].get("generation") == 1
 
 
 def _changes_something(current: _Pass, decision: Decision) -> bool:

@@ -134,6 +134,7 @@ def test_a_driver_that_is_ready_at_once_passes_through_started():
         S.DRIVER_REQUESTED,
         S.DRIVER_STARTED,
         S.DRIVER_READY,
+        S.RUNNING_HEALTHY,
     ]
 
 
@@ -144,7 +145,7 @@ def test_a_driver_that_is_ready_at_once_passes_through_started():
         (S.DRIVER_REQUESTED, "unready", None),
         (S.DRIVER_REQUESTED, "started", S.DRIVER_STARTED),
         (S.DRIVER_STARTED, "started", None),
-        (S.DRIVER_STARTED, "ready", S.DRIVER_READY),
+        (S.DRIVER_STARTED, "ready", S.RUNNING_HEALTHY),
         (S.DRIVER_READY, "ready", S.RUNNING_HEALTHY),
         (S.RUNNING_HEALTHY, "unready", None),
         (S.RUNNING_HEALTHY, "ready", None),

@@ -135,3 +135,30 @@ def test_what_a_live_read_did_not_find_is_forgotten(cache: ObjectCache) -> None:
     cache.forget(A)
     cache.forget(A)
     assert cache.get(A) is None
+
+
+def test_the_last_memorable_object_whose_end_was_seen_is_remembered() -> None:
+    cache = ObjectCache(owner, memorable=lambda document: "driver" in document["metadata"]["name"])
+    for name, version in (("driver-1", "1"), ("driver-2", "2"), ("executor", "3")):
+        cache.put(document(name, version, labels={"app": "x"}))
+        cache.remove(document(name, version, labels={"app": "x"}))
+    (departed,) = cache.departed_from(ObjectKey("ns", "x"))
+    assert departed["metadata"]["name"] == "driver-2"
+    assert cache.departed_from(ObjectKey("ns", "y")) == []
+
+
+def test_what_was_not_seen_to_end_is_not_remembered() -> None:
+    cache = ObjectCache(owner, memorable=lambda _: True)
+    cache.put(document("x-1", "1", labels={"app": "x"}))
+    cache.replace("ns", [])
+    assert cache.departed_from(ObjectKey("ns", "x")) == []
+
+
+def test_no_more_is_remembered_than_may_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airflow_provider_spark_operator.reconcile.cache._MOST_DEPARTED", 2)
+    cache = ObjectCache(owner, memorable=lambda _: True)
+    for number in range(3):
+        cache.put(document(f"{number}-1", str(number + 1), labels={"app": str(number)}))
+        cache.remove(document(f"{number}-1", str(number + 1), labels={"app": str(number)}))
+    remembered = [number for number in range(3) if cache.departed_from(ObjectKey("ns", str(number)))]
+    assert remembered == [1, 2]

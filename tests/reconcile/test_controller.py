@@ -8,6 +8,7 @@ from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import verdict
 from airflow_provider_spark_operator.kube.client import PatchType
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden, Invalid
 from airflow_provider_spark_operator.kube.resources import (
     CONFIG_MAPS,
@@ -19,6 +20,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICES,
     SPARK_APPLICATIONS,
 )
+from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, SelectedNamespaces
@@ -188,7 +190,7 @@ async def test_transitions_are_told_as_events(stage: Stage) -> None:
     async with controlling(stage.client, stage.namespace), playing(stage, "failed"):
         submitted = await stage.submit(application())
         await stage.until_state(State.RESOURCE_RELEASED)
-        expected = ["DriverFailed", "DriverReady", "DriverRequested", "ExecutorsReady", "ResourcesReleased"]
+        expected = ["DriverFailed", "DriverRequested", "ExecutorsReady", "ResourcesReleased"]
 
         async def all_told() -> bool:
             return await stage.event_reasons() == expected
@@ -196,8 +198,38 @@ async def test_transitions_are_told_as_events(stage: Stage) -> None:
         await stage.until_true(all_told)
     events = {event["reason"]: event for event in await stage.objects(EVENTS)}
     assert events["DriverFailed"]["type"] == "Warning"
-    assert events["DriverReady"]["type"] == "Normal"
+    assert events["ExecutorsReady"]["type"] == "Normal"
     assert events["DriverFailed"]["involvedObject"]["uid"] == submitted["metadata"]["uid"]
+
+
+async def test_no_request_asks_for_what_the_watches_have_shown(kubeconfig: JsonObject, stage: Stage) -> None:
+    requests = []
+
+    def note(call: Call, status: int | None, seconds: float) -> None:
+        if call.resource != EVENTS:
+            requests.append((call.verb, call.rbac_resource))
+
+    async with (
+        await open_client(ClusterAccess(kubeconfig_document=kubeconfig), observer=note) as client,
+        controlling(client, stage.namespace),
+        playing(stage, "succeeded"),
+    ):
+        requests.clear()
+        await stage.submit(application())
+        await stage.until_state(State.RESOURCE_RELEASED)
+    told = ("patch", "sparkapplications/status.spark.apache.org")
+    assert requests == [
+        ("patch", "sparkapplications.spark.apache.org"),  # the finalizer
+        ("create", "pods"),
+        ("create", "services"),
+        ("create", "networkpolicies.networking.k8s.io"),
+        ("create", "configmaps"),
+        told,  # DriverRequested
+        told,  # RunningHealthy
+        told,  # Succeeded
+        ("delete", "pods"),
+        told,  # ResourceReleased
+    ]
 
 
 async def test_a_resource_that_cannot_be_read_does_not_stop_the_others(

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.decision import Present, Unconfirmed
+from airflow_provider_spark_operator.core.decision import Absent, Present, Unconfirmed
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -80,6 +80,22 @@ def test_the_driver_of_the_attempt_is_found(attempt: int, pods: list[JsonObject]
 
 def test_a_driver_that_the_cache_lacks_is_unconfirmed() -> None:
     assert observe(APPLICATION, []).driver == Unconfirmed()
+
+
+@pytest.mark.parametrize(
+    ("state", "selector", "expected"),
+    [
+        pytest.param(ApplicationState.SUCCEEDED, "pi-0", Absent(), id="after the attempt"),
+        pytest.param(ApplicationState.SUCCEEDED, "pi-1", Unconfirmed(), id="of another attempt"),
+        pytest.param(ApplicationState.RUNNING_HEALTHY, "pi-0", Unconfirmed(), id="during the attempt"),
+    ],
+)
+def test_a_driver_that_was_seen_to_go_is_looked_for_only_where_another_could_be(
+    state: ApplicationState, selector: str, expected: object
+) -> None:
+    application = builders.application(status=builders.status_at(state, attempt=AttemptInfo(id=int(selector[-1]))))
+    departed = pod("pi-0-driver", created="2026-01-01T11:00:00Z")
+    assert observe(application, [], [departed]).driver == expected
 
 
 def test_the_driver_comes_with_its_own_executors() -> None:

@@ -74,11 +74,13 @@ class Lived:
         client: the way to the API, past any fault.
         node: where its drivers run.
         key: where it is; its name begins with that of its life.
+        is_over: whether `until_over` has come to its end.
     """
 
     client: KubeClient
     node: ScriptedNode
     key: ObjectKey
+    is_over: bool = False
 
     async def submit(self) -> None:
         """Hand it in."""
@@ -95,6 +97,15 @@ class Lived:
             await self.node.until(self.key, lambda seen: seen is None)
         while await self.children():  # noqa: ASYNC110 - the state of an API is no Event
             await asyncio.sleep(0.1)
+        self.is_over = True
+
+    def told(self) -> str:
+        """How far it has come, for whoever has to find out why it went no further."""
+        document = self.node.applications.get(self.key)
+        way = "is gone"
+        if document is not None:
+            way = " > ".join(history_of(document)) if document.get("status") else "has no status"
+        return f"{self.key.name} {way}, drivers {sorted(self.node.drivers[self.key])}"
 
     async def children(self) -> list[str]:
         """What there is of it beside itself."""

@@ -146,8 +146,13 @@ async def _persistently(call: Callable[[], Awaitable[object]]) -> None:
     while True:
         try:
             await call()
-        except (NotFound, Conflict):
+        except NotFound:
             return
+        except Conflict as error:
+            # Of another pod by that name, or one that is bound or being deleted; but for who wrote at the same time.
+            if "has been modified" not in str(error):
+                return
+            await asyncio.sleep(0.2)
         except KubeError:
             await asyncio.sleep(0.2)
         else:

@@ -20,7 +20,7 @@ from tests.reliability.lives import Lived, endings_of
 from tests.reliability.node import ScriptedNode
 from tests.reliability.proxy import Proxy
 
-DEADLINE = 240
+DEADLINE = 600
 _QUICK = {
     "reconcileIntervalSeconds": 2,
     "missingDriverGracePeriodSeconds": 2,
@@ -66,8 +66,12 @@ class Scene:
     async def until_over(self, lives: Iterable[Lived]) -> None:
         """Wait for the end of all; then each must have gone as it should have."""
         lives = list(lives)
-        async with asyncio.timeout(DEADLINE):
-            await asyncio.gather(*(each.until_over() for each in lives))
+        try:
+            async with asyncio.timeout(DEADLINE):
+                await asyncio.gather(*(each.until_over() for each in lives))
+        except TimeoutError:
+            unfinished = [each.told() for each in lives if not each.is_over]
+            raise AssertionError(f"not over after {DEADLINE} s: {'; '.join(unfinished)}") from None
         for each in lives:
             each.check()
 

@@ -25,7 +25,7 @@ class Clock:
         return datetime.now(UTC) + self.error
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
 async def test_a_clock_that_is_set_holds_nothing_up_and_makes_no_second_driver(scene: Scene, step: timedelta) -> None:
     """The controller runs in this process, which can give it a clock of its own."""

@@ -22,7 +22,7 @@ FAULTS: Mapping[str, Callable[[web.Request], Awaitable[web.StreamResponse]]] = {
 # A minute goes by until the controller gives up a request that nobody answers: each of them keeps one worker.
 _WORKERS = 200
 # What a life takes at the least, reading and writing.
-_FEWEST_REQUESTS = 10
+_FEWEST_REQUESTS = 8
 
 
 class Striking:
@@ -47,25 +47,26 @@ class Striking:
         return Fault(FAULTS[kind], after=when == "after") if self.requests[name] == int(number) else None
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 @each_life(quick="success")
 async def test_any_request_may_go_wrong(
     plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory, life: str
 ) -> None:
     async with scene_on(plane, tmp_path_factory.mktemp(life), "--workers", str(_WORKERS)) as scene:
         await scene.controller.start()
-        most = await _requests_of(scene, f"{life}-error-after-99")
+        most = await _requests_of(scene, [f"{life}-error-after-{number}" for number in range(90, 95)])
         assert most >= _FEWEST_REQUESTS
         parts = itertools.product(FAULTS, ("before", "after"), range(1, most + 1))
         names = [f"{life}-{kind}-{when}-{number:02}" for kind, when, number in parts]
         striking = scene.proxy.plan = Striking(names)
         await scene.until_over(await scene.submit(names))
     # What goes wrong takes more requests, never fewer, so that every one of them has come to it.
-    assert all(striking.requests[name] >= int(name.rpartition("-")[2]) for name in names)
+    spared = {name: number for name, number in striking.requests.items() if number < int(name.rpartition("-")[2])}
+    assert not spared
 
 
-async def _requests_of(scene: Scene, name: str) -> int:
-    """How many a life takes in which nothing goes wrong."""
-    striking = scene.proxy.plan = Striking([name])
-    await scene.until_over(await scene.submit([name]))
-    return striking.requests[name]
+async def _requests_of(scene: Scene, names: list[str]) -> int:
+    """How many a life takes in which nothing goes wrong; one that is looked at late may take more."""
+    striking = scene.proxy.plan = Striking(names)
+    await scene.until_over(await scene.submit(names))
+    return min(striking.requests.values())

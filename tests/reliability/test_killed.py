@@ -49,7 +49,7 @@ class Killing:
         self.has_struck.set()
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 @each_life(quick="restart")
 async def test_a_controller_that_is_killed_after_any_write_loses_nothing(scene: Scene, life: str) -> None:
     await scene.controller.start()

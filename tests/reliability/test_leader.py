@@ -17,7 +17,7 @@ from tests.reliability.scene import DEADLINE, Scene, controller_in
 from tests.reliability.test_streams import names_of
 
 NAMESPACE = "default"
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1200)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from tests.reconcile.stage import IMAGE, application, history_of, state_of
 from tests.reliability.proxy import Asked, Fault
 from tests.reliability.scene import DEADLINE, Scene
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 # By name: what is wrong with the application, and what its status says of it.
 POISONS: dict[str, tuple[dict[str, Any], str]] = {

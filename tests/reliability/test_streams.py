@@ -10,7 +10,7 @@ from tests.control_plane import ControlPlane
 from tests.reconcile.stage import state_of
 from tests.reliability.scene import DEADLINE, Scene
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 _ALL_LIVES = ("success", "failure", "restart", "deletion")
 

@@ -15,7 +15,7 @@ from tests.reconcile.stage import state_of
 from tests.reliability.lives import Lived
 from tests.reliability.scene import DEADLINE, Scene, controller_in, scene_on
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 MANIFEST = Path(__file__).parents[2] / "docs" / "manifests" / "controller.yaml"
 ROLES = ResourceType("rbac.authorization.k8s.io", "v1", "roles", "Role")
