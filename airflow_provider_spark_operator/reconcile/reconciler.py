@@ -22,7 +22,6 @@ from airflow_provider_spark_operator.core.decision import (
     Settings,
 )
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -52,6 +51,7 @@ from airflow_provider_spark_operator.reconcile.observe import (
     observe,
     owner_uids,
 )
+from airflow_provider_spark_operator.reconcile.reading import ApplicationReader
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
 
@@ -118,6 +118,7 @@ class Reconciler:
         self._recorder = recorder
         self._metrics = metrics
         self._now = now
+        self._reader = ApplicationReader()
         self._applications = Resources(client, SPARK_APPLICATIONS, caches.applications, APPLICATION_FINALIZER, claims)
 
     async def reconcile(self, key: ObjectKey) -> timedelta | None:
@@ -145,7 +146,7 @@ class Reconciler:
     async def _look_at(self, resource: JsonObject, fresh: bool) -> timedelta | None:
         is_claimed = self._applications.is_claimed(resource)
         try:
-            current = _Pass(resource, parse_application(resource), fresh)
+            current = _Pass(resource, self._reader.read(resource), fresh)
         except InvalidResource as problems:
             if not is_claimed:
                 raise _Unclaimed from None
