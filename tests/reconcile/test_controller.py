@@ -71,6 +71,19 @@ async def test_the_driver_brings_its_children_and_owns_them(stage: Stage) -> Non
     assert [owners(child) for child in children] == [[("Pod", "pi-0-driver", uid)]] * 4
 
 
+async def test_a_driver_does_not_wait_for_what_it_owns(stage: Stage) -> None:
+    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
+        await stage.submit(application())
+        await stage.until_state(State.RUNNING_HEALTHY)
+        (service,) = await stage.names(SERVICES)
+        await stage.client.patch(SERVICES, service, stage.namespace, {"metadata": {"finalizers": ["test/held"]}})
+        await stage.set_pod("pi-0-driver", "succeeded")
+        await stage.until_state(State.RESOURCE_RELEASED)
+        assert await stage.names(PODS) == []
+        await stage.client.patch(SERVICES, service, stage.namespace, {"metadata": {"finalizers": None}})
+        await stage.until_no_child_is_left()
+
+
 async def test_a_failed_application_keeps_what_the_driver_said(stage: Stage) -> None:
     async with controlling(stage.client, stage.namespace), playing(stage, "killed"):
         await stage.submit(application())
