@@ -52,7 +52,8 @@ def test_a_document_is_valid(text):
     for document in yaml.safe_load_all(text):
         if {"apiVersion", "kind"} <= document.keys():
             _check_resource(document)
-        elif document.keys() <= {field.alias for field in SparkApplicationSpec.model_fields.values()}:
+        else:
+            assert document.keys() <= {field.alias for field in SparkApplicationSpec.model_fields.values()}
             spec = {"pyFiles": "local:///a.py", "runtimeVersions": {"sparkVersion": "4.3.0"}, **document}
             _check_resource({"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": spec})
 
