@@ -5,6 +5,10 @@ rights, and holds 4 KiB. Where there is a store, the value is there as well, and
 """
 
 import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import libcst
 
 SCRIPT = "airflow_task.py"
 ARGUMENTS = "airflow_task_arguments.json"
@@ -59,7 +63,7 @@ if __name__ == "__main__":
 
 def script(source: str) -> str:
     """The program of a driver that runs the function in `source` and reports what it returns."""
-    return f"{source.rstrip()}\n\n{_HARNESS}"
+    return f"{_without_annotations(source).rstrip()}\n\n{_HARNESS}"
 
 
 def arguments(function: str, positional: list[object], keywords: dict[str, object], *, wants_spark: bool) -> str:
@@ -81,3 +85,29 @@ def reported(message: str | None) -> dict[str, object] | None:
         return None
     result = told.get(_MARK) if isinstance(told, dict) else None
     return result if isinstance(result, dict) else None
+
+
+def _without_annotations(source: str) -> str:
+    """`source` without the types of its function's parameters and result.
+
+    Python evaluates them where the function is defined, and their names are the module's, which is not shipped. What
+    is annotated inside the function stays: a pandas UDF is told by its types what it is.
+    """
+    import libcst  # Airflow's own decorators cut functions out with it
+
+    module = libcst.parse_module(source)
+    body = [_bare(one) if isinstance(one, libcst.FunctionDef) else one for one in module.body]
+    return module.with_changes(body=body).code
+
+
+def _bare(function: "libcst.FunctionDef") -> "libcst.FunctionDef":
+    import libcst
+
+    def bare(given: object) -> object:
+        return given.with_changes(annotation=None) if isinstance(given, libcst.Param) else given
+
+    given = function.params
+    lists = ("posonly_params", "params", "kwonly_params")
+    changed: dict[str, object] = {name: [bare(one) for one in getattr(given, name)] for name in lists}
+    changed |= {name: bare(getattr(given, name)) for name in ("star_arg", "star_kwarg")}
+    return function.with_changes(params=given.with_changes(**changed), returns=None)

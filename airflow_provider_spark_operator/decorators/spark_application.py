@@ -29,9 +29,10 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
     """Run a function as a driver; its arguments and its return value are JSON values.
 
     The function's source is shipped, not the module around it: what it needs it imports itself. A parameter named
-    `spark` gets the session. A return value that is too large to come back with the application (4 KiB) is stored
-    under `upload_to`, and the task returns its path, an `ObjectStoragePath`; given to another such function, that
-    path stands for the value.
+    `spark` gets the session; one that is named as a part of Airflow's context (`ds`, `run_id`, `params`) and is not
+    given gets that, where it is a JSON value. A return value that is too large to come back with the application
+    (4 KiB) is stored under `upload_to`, and the task returns its path, an `ObjectStoragePath`; given to another such
+    function, that path stands for the value.
 
     Args:
         python_callable: The function.
@@ -81,16 +82,14 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
 
     def _generated(self, engagement: "Engagement") -> tuple[LocalFile, ...]:
         source = driver_script.script(str(self.get_python_source()))  # type: ignore[no-untyped-call]
+        name = self.python_callable.__name__
         keywords = {key: value for key, value in self.op_kwargs.items() if key != "spark" or not self._wants_spark}
-        try:
-            arguments = driver_script.arguments(
-                self.python_callable.__name__,
-                [_plain(value) for value in self.op_args],
-                {key: _plain(value) for key, value in keywords.items()},
-                wants_spark=self._wants_spark,
-            )
-        except TypeError as error:
-            raise AirflowFailException(f"an argument of {self.python_callable.__name__} is no JSON: {error}") from error
+        arguments = driver_script.arguments(
+            name,
+            [_plain(value, f"argument {number} of {name}") for number, value in enumerate(self.op_args, 1)],
+            {key: _plain(value, f"argument {key} of {name}") for key, value in keywords.items()},
+            wants_spark=self._wants_spark,
+        )
         # Known only here; parameters are read after the files are made.
         self.arguments = [driver_script.MESSAGE_FILE, self._result_url(engagement)]
         return (
@@ -103,6 +102,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         return f"{folder.rstrip('/')}/{_result_name(engagement)}" if folder else ""
 
     def _submitted(self, document: "JsonObject", engagement: "Engagement", context: "Context") -> "JsonObject":
+        self.op_kwargs = _with_context(self.python_callable, self.op_args, self.op_kwargs, context)
         return _retained(super()._submitted(document, engagement, context))
 
     def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> Any:
@@ -157,11 +157,36 @@ def _result_name(engagement: "Engagement") -> str:
     return f"results/{stamp.identity}/{stamp.try_number}.json"
 
 
-def _plain(value: object) -> object:
-    """`value` as JSON: a path of a stored result stands for what it holds."""
+def _with_context(
+    function: Callable[..., Any], positional: Collection[Any], keywords: Mapping[str, Any], context: "Context"
+) -> dict[str, Any]:
+    """`keywords`, and what of the context the function has a parameter for that is not given."""
+    known: Mapping[str, Any] = dict(context)
+    signature = inspect.signature(function)
+    given = signature.bind_partial(*positional, **keywords).arguments
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    wanted = [one.name for one in signature.parameters.values() if one.kind in kinds and one.name not in given]
+    return {**keywords, **{name: known[name] for name in wanted if name in known}}
+
+
+def _plain(value: object, noun: str) -> object:
+    """`value` as JSON: a path of a stored result stands for what it holds.
+
+    Args:
+        value: An argument.
+        noun: What it is, for the message.
+
+    Raises:
+        AirflowFailException: It is no JSON value.
+    """
     from airflow.sdk import ObjectStoragePath
 
-    return _stored(value) if isinstance(value, ObjectStoragePath) else value
+    plain = _stored(value) if isinstance(value, ObjectStoragePath) else value
+    try:
+        json.dumps(plain)
+    except (TypeError, ValueError) as error:
+        raise AirflowFailException(f"{noun} is no JSON value ({error}): give one, such as its text") from error
+    return plain
 
 
 def _stored(path: "ObjectStoragePath") -> object:

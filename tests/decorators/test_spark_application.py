@@ -1,17 +1,25 @@
 """`@task.spark_application`: what is shipped, what the driver runs, and what comes back."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from airflow.sdk import DAG, ObjectStoragePath, task
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
 from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from tests.cluster import succeed
-from tests.task import TaskInstance, run
+from tests.task import TaskInstance, fire, run, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
 
 # As much of PySpark as the script around the function uses; what it stores, it stores beside itself.
 PYSPARK = """
@@ -104,6 +112,26 @@ def squares(spark, number):
     return [each * each for each in spark.range(number)]
 
 
+def typed(
+    numbers: Sequence[int],
+    spark: SparkSession,
+    *rest: Sequence[int],
+    **more: Sequence[int],
+) -> Mapping[str, object]:
+    def plus(one: int, other: int):
+        return one + other
+
+    return {"total": plus(*numbers), "hint": plus.__annotations__["one"].__name__}
+
+
+def dated(ds, *, run_id, spark=None, other=None):
+    return [ds, run_id, other]
+
+
+def ask(ti):
+    return ti.task_id
+
+
 def refuse():
     raise ValueError("not today")
 
@@ -169,9 +197,29 @@ def test_the_driver_stays_until_its_message_is_read(driver):
 
 
 def test_an_argument_that_is_no_json_is_named(cluster):
-    with pytest.raises(AirflowFailException, match=r"an argument of count is no JSON: .*set"):
+    with pytest.raises(AirflowFailException, match=r"argument 1 of count is no JSON value \(.*set"):
         run(made(count)({1}), TaskInstance())
+    with pytest.raises(AirflowFailException, match="argument ti of ask is no JSON value"):
+        run(made(ask)(), TaskInstance())
     assert cluster.applications() == []
+
+
+def test_types_of_the_module_around_a_function_need_not_be_there(driver):
+    assert run(made(typed)(numbers=[1, 2]), TaskInstance()) == {"total": 3, "hint": "int"}
+
+
+def test_what_a_function_wants_of_the_context_it_gets(driver):
+    operator = made(dated)()
+    context = {"ti": TaskInstance(), "ds": "2026-01-01", "run_id": "manual"}
+    with pytest.raises(TaskDeferred) as deferred:
+        operator.execute(context)
+    event = fire(stored(deferred.value.trigger))
+    assert operator.resume_execution("execute_complete", {"event": event}, context) == ["2026-01-01", "manual", None]
+
+
+def test_what_is_given_goes_before_the_context(driver):
+    operator = made(dated, deferrable=False)(ds="1999-12-31", run_id="mine")
+    assert operator.execute({"ti": TaskInstance(), "ds": "2026-01-01"}) == ["1999-12-31", "mine", None]
 
 
 @pytest.mark.parametrize("given", [{"py_file": "job.py"}, {"main_class": "A"}, {"arguments": []}])
