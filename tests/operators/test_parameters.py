@@ -11,6 +11,8 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from tests.task import TaskInstance
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+
 DOCUMENT = {
     "apiVersion": "spark.apache.org/v1",
     "kind": "SparkApplication",
@@ -49,6 +51,16 @@ def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag):
         "label": "{{APP_ID}}-{{EXECUTOR_ID}}-2026-01-02",
     }
     assert operator.image == image
+
+
+def test_what_kubeflows_operator_fills_in_is_left_to_it_where_the_document_says_so(dag):
+    written = "{% raw %}{{$appName}}{% endraw %}.{{ ds }}.example.com"
+    assert written.partition(".")[0] in (REPOSITORY / "docs" / "kubeflow.md").read_text()
+    options = [{"ingressURLFormat": written}]
+    operator = render(SparkApplicationOperator(task_id="a", application={"spec": {"driverIngressOptions": options}}))
+    assert operator.application["spec"]["driverIngressOptions"] == [
+        {"ingressURLFormat": "{{$appName}}.2026-01-02.example.com"}
+    ]
 
 
 def test_a_macro_of_the_dag_may_have_the_name_of_what_spark_fills_in():
