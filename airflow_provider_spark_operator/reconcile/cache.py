@@ -23,7 +23,7 @@ def key_of(document: Mapping[str, Any]) -> ObjectKey:
 
 
 # As many as may go at once; who asks for an earlier one has to ask the API.
-_MOST_DEPARTED = 2000
+_MOST_DEPARTED = 500
 
 
 class ObjectCache:
