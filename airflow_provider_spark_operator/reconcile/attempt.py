@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Never
 
@@ -19,13 +20,16 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import PODS, resource_type_of
+from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.files import read_templates
 from airflow_provider_spark_operator.reconcile.observe import is_of_earlier_attempt, owner_uids
 from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 
 logger = logging.getLogger(__name__)
+
+# Of what comes after a driver, which mounts it by name.
+_MOUNTED = frozenset({CONFIG_MAPS.kind, SECRETS.kind})
 
 
 class NotYet(Exception):
@@ -88,7 +92,7 @@ async def create_attempt(
     outdated = (
         pod for pod in drivers if pod["metadata"]["name"] != name or is_of_earlier_attempt(application, attempt_id, pod)
     )
-    return await _carry_out(family, next(outdated, None))
+    return await _carry_out(family, attempt_id, next(outdated, None))
 
 
 async def delete_attempt(
@@ -103,33 +107,75 @@ async def delete_attempt(
     Raises:
         KubeError: the API did not answer, or not now; repeating is harmless.
     """
+    family = _present_family(client, application, attempt_id, operator_name)
+    if family is None:
+        return
+    resources = family.resources
+    for document in (*reversed(resources.post_resources), resources.pod, *reversed(resources.pre_resources)):
+        with _tolerating_refusals(application, document):
+            existing = await family.find(document)
+            if existing is not None and await family.has(existing):
+                await _delete(client, existing)
+
+
+async def clear_mounts(client: KubeClient, application: SparkApplication, operator_name: str) -> None:
+    """Delete what the first driver of an application, which has gone, has mounted and the collector has left so far.
+
+    The next application of that name is a new one, and would take its driver's configuration from there. Every
+    later attempt looks itself.
+
+    Raises:
+        NotYet: something of it is still going.
+        KubeError: the API did not answer, or not now; repeating is harmless.
+    """
+    family = _present_family(client, application, 0, operator_name)
+    if family is None:
+        return
+    for document in _mounted(family.resources):
+        with _tolerating_refusals(application, document):
+            existing = await family.find(document)
+            if existing is None or not family.is_labelled(existing):
+                continue
+            if not _is_going(existing):
+                await _delete(client, existing)
+            if _is_going(existing) or existing["metadata"].get("finalizers"):
+                raise NotYet(f"{_named(existing)} of the application is not gone yet")
+
+
+def _present_family(
+    client: KubeClient, application: SparkApplication, attempt_id: int, operator_name: str
+) -> "_Family | None":
+    """What the present resource leads to, without a look at any file; None where it cannot be built."""
     try:
         templates = unread_templates(application_template_files(application))
         resources = build_attempt(application, attempt_id, operator_name, templates=templates)
     except DriverBuildError:
-        return
-    family = _Family(client, application, operator_name, resources)
-    for document in (*reversed(resources.post_resources), resources.pod, *reversed(resources.pre_resources)):
-        try:
-            existing = await family.find(document)
-            if existing is not None and await family.has(existing):
-                await _delete(client, existing)
-        except KubeError as error:
-            if not is_refusal(error):
-                raise
-            logger.warning(
-                "attempt %d: whether %s is left over is not known: %s",
-                attempt_id,
-                _named(document),
-                error,
-                extra={"application": f"{application.namespace}/{application.name}"},
-            )
+        return None
+    return _Family(client, application, operator_name, resources)
 
 
-async def _carry_out(family: "_Family", outdated: JsonObject | None) -> Creation:
+@contextmanager
+def _tolerating_refusals(application: SparkApplication, document: JsonObject) -> Iterator[None]:
+    try:
+        yield
+    except KubeError as error:
+        if not is_refusal(error):
+            raise
+        logger.warning(
+            "whether %s is left over is not known: %s",
+            _named(document),
+            error,
+            extra={"application": f"{application.namespace}/{application.name}"},
+        )
+
+
+async def _carry_out(family: "_Family", attempt_id: int, outdated: JsonObject | None) -> Creation:
     try:
         if outdated is not None:
             await _replace(family.client, outdated)
+        if attempt_id > 0:
+            # The names of the first one were cleared when the last application of that name went.
+            await _see_mounts_free(family)
         await _create(family.client, family, family.resources)
     except _NameTaken as error:
         return Creation(Refused(str(error)), family.driver)
@@ -141,9 +187,22 @@ async def _carry_out(family: "_Family", outdated: JsonObject | None) -> Creation
 
 
 async def _replace(client: KubeClient, outdated: JsonObject) -> Never:
-    if "deletionTimestamp" not in outdated["metadata"]:
-        await _delete(client, outdated, propagation="Background")
+    if not _is_going(outdated):
+        # Its successor may have the same names for what it mounts.
+        await _delete(client, outdated, propagation="Foreground")
     raise NotYet(f"{_named(outdated)} is of an earlier attempt or version of the application, and is not gone yet")
+
+
+async def _see_mounts_free(family: "_Family") -> None:
+    """See that a driver cannot start with what an earlier one has left: its own comes after it."""
+    for document in _mounted(family.resources):
+        existing = await family.find(document)
+        if existing is not None:
+            await family.check(existing)
+
+
+def _mounted(resources: AttemptResources) -> Iterator[JsonObject]:
+    return (document for document in resources.post_resources if document["kind"] in _MOUNTED)
 
 
 async def _create(client: KubeClient, family: "_Family", resources: AttemptResources) -> None:
@@ -176,7 +235,7 @@ class _Family:
             existing = await self.find(document)
         if existing is None:
             raise NotYet(f"{_named(document)} went away while it was looked at")
-        await self._check(existing)
+        await self.check(existing)
         return existing
 
     async def find(self, document: JsonObject) -> JsonObject | None:
@@ -190,7 +249,7 @@ class _Family:
     async def has(self, existing: JsonObject) -> bool:
         """Whether an object is this application's: owned by it, by its driver, or by nobody but labelled so."""
         owners = owner_uids(existing)
-        if self.application.uid in owners or (not owners and self._is_labelled(existing)):
+        if self.application.uid in owners or (not owners and self.is_labelled(existing)):
             return True
         if self.driver is None and existing["kind"] != PODS.kind:
             found = await self.find(self.resources.pod)
@@ -198,17 +257,24 @@ class _Family:
                 self.driver = found
         return self.driver is not None and self.driver["metadata"]["uid"] in owners
 
-    async def _check(self, existing: JsonObject) -> None:
+    async def check(self, existing: JsonObject) -> None:
+        """See that what has a name which is needed may stay.
+
+        Raises:
+            NotYet: it is of an earlier attempt, or going.
+            _NameTaken: it is not the application's.
+        """
         ours = await self.has(existing)
-        if ours and "deletionTimestamp" not in existing["metadata"]:
+        if ours and not _is_going(existing):
             return
-        if ours or self._is_labelled(existing):
+        if ours or self.is_labelled(existing):
             raise NotYet(f"{_named(existing)} of an earlier attempt is not gone yet")
         raise _NameTaken(
             f"{_named(existing)} exists and does not belong to this application: delete or rename one of the two"
         )
 
-    def _is_labelled(self, existing: JsonObject) -> bool:
+    def is_labelled(self, existing: JsonObject) -> bool:
+        """Whether an object's labels say that it is of an application of that name, be it an earlier one."""
         # The Apache operator creates config maps without an owner, and gives them one when the driver exists.
         labels = existing["metadata"].get("labels") or {}
         mine = {LABEL_OPERATOR_NAME: self.operator_name, LABEL_APPLICATION_NAME: self.application.name}
@@ -243,6 +309,10 @@ def _owned_by_application(document: JsonObject, application: SparkApplication) -
         "uid": application.uid,
     }
     return {**document, "metadata": {**document["metadata"], "ownerReferences": [reference]}}
+
+
+def _is_going(existing: JsonObject) -> bool:
+    return "deletionTimestamp" in existing["metadata"]
 
 
 def _named(document: JsonObject) -> str:

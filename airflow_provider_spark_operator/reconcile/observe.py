@@ -121,7 +121,7 @@ def observe(application: SparkApplication, pods: Iterable[JsonObject], departed:
     driver = driver_of(application, attempt, known)
     if driver is not None:
         return Observed(driver=Present(driver), executors=executors_of(driver, known))
-    if _is_over(application) and driver_of(application, attempt, departed) is not None:
+    if _is_over(application) and any(_is_of(application, attempt, pod) for pod in departed):
         return Observed(driver=Absent())
     return Observed(driver=Unconfirmed())
 
@@ -130,6 +130,20 @@ def executors_of(driver: Mapping[str, Any], pods: Iterable[JsonObject]) -> tuple
     """The executors that this very driver has asked for."""
     selector = _selector_label(driver)
     return tuple(pod for pod in pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+
+
+def names_children(application: SparkApplication) -> bool:
+    """Whether the user has chosen names of what drivers own: the next attempt, or another application, may use them."""
+    spec = application.spec
+    routes = (spec.driver_service_ingress_list, spec.driver_http_route_list, spec.driver_grpc_route_list)
+    return _APPLICATION_ID_KEY in spec.spark_conf or bool(spec.config_map_specs) or any(routes)
+
+
+def _is_of(application: SparkApplication, attempt_id: int, driver: JsonObject) -> bool:
+    """Whether a driver is certain to be an attempt's: by the id that no other attempt has."""
+    if _APPLICATION_ID_KEY in application.spec.spark_conf or application.uid not in owner_uids(driver):
+        return False
+    return _selector_label(driver) == application_id(application.namespace, application.name, attempt_id)
 
 
 def _is_over(application: SparkApplication) -> bool:

@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.arbitration import Claims
-from airflow_provider_spark_operator.reconcile.attempt import NotYet, create_attempt, delete_attempt
+from airflow_provider_spark_operator.reconcile.attempt import NotYet, clear_mounts, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import (
     NORMAL,
@@ -48,6 +48,7 @@ from airflow_provider_spark_operator.reconcile.observe import (
     driver_selector,
     drivers_of,
     executors_of,
+    names_children,
     observe,
     owner_uids,
 )
@@ -196,6 +197,7 @@ class Reconciler:
             case AddFinalizer():
                 await self._applications.add_finalizer(current.resource)
             case RemoveFinalizer():
+                await clear_mounts(self._client, current.application, self.settings.operator_name)
                 await self._applications.remove_finalizer(current.resource)
         return observed
 
@@ -242,9 +244,9 @@ class Reconciler:
                 PODS,
                 driver["metadata"]["name"],
                 key.namespace,
-                # In the foreground the driver would wait for its services and config maps, and all of them for one
-                # collector of garbage, which the API server allows 20 requests a second.
-                propagation="Background",
+                # In the foreground the driver waits for its services and config maps, and all of them for one collector
+                # of garbage, which the API server allows 20 requests a second.
+                propagation="Background" if force or not names_children(current.application) else "Foreground",
                 grace_seconds=0 if force else None,
                 uid=driver["metadata"]["uid"],
             )

@@ -84,6 +84,36 @@ async def test_a_driver_does_not_wait_for_what_it_owns(stage: Stage) -> None:
         await stage.until_no_child_is_left()
 
 
+@pytest.mark.parametrize(
+    "modifiers",
+    [
+        pytest.param({"conf": {**IMAGE, "spark.app.id": "mine"}}, id="by the id"),
+        pytest.param({"configMapSpecs": [{"name": "extra", "data": {"a": "b"}}]}, id="of a config map"),
+    ],
+)
+async def test_names_that_the_user_has_chosen_are_free_before_anything_follows(
+    stage: Stage, modifiers: dict[str, object]
+) -> None:
+    """Of the next attempt, or of the next application, which may be another one."""
+    held, free = {"metadata": {"finalizers": ["test/held"]}}, {"metadata": {"finalizers": None}}
+    async with controlling(stage.client, stage.namespace), playing(stage, "run"):
+        await stage.submit(application(**modifiers))
+        await stage.until_state(State.RUNNING_HEALTHY)
+        (driver,) = await stage.names(PODS)
+        name = (await stage.names(CONFIG_MAPS))[0]
+        await stage.client.patch(CONFIG_MAPS, name, stage.namespace, held)
+        await stage.set_pod(driver, "succeeded")
+
+        async def going_or_gone() -> bool:
+            return all("deletionTimestamp" in pod["metadata"] for pod in await stage.objects(PODS))
+
+        await stage.until_true(going_or_gone)
+        assert await stage.names(PODS) == [driver]
+        await stage.client.patch(CONFIG_MAPS, name, stage.namespace, free)
+        await stage.until_state(State.RESOURCE_RELEASED)
+        assert await stage.names(CONFIG_MAPS) == []
+
+
 async def test_a_failed_application_keeps_what_the_driver_said(stage: Stage) -> None:
     async with controlling(stage.client, stage.namespace), playing(stage, "killed"):
         await stage.submit(application())

@@ -98,6 +98,14 @@ def test_a_driver_that_was_seen_to_go_is_looked_for_only_where_another_could_be(
     assert observe(application, [], [departed]).driver == expected
 
 
+@pytest.mark.parametrize("key", ["spark.app.id", "spark.kubernetes.driver.pod.name"])
+def test_of_names_that_the_user_has_fixed_the_one_that_was_seen_to_go_may_be_an_earlier_attempts(key: str) -> None:
+    status = builders.status_at(ApplicationState.FAILED, attempt=AttemptInfo(id=1))
+    application = builders.application(status=status, conf={key: "mine"})
+    departed = pod("mine", selector="mine" if key == "spark.app.id" else "pi-0", created="2026-01-01T11:00:00Z")
+    assert observe(application, [], [departed]).driver == Unconfirmed()
+
+
 def test_the_driver_comes_with_its_own_executors() -> None:
     driver = pod("pi-0-driver")
     pods = [driver, pod("mine", role="executor"), pod("other", role="executor", selector="pi-1")]
