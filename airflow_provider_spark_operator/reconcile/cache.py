@@ -51,6 +51,8 @@ class ObjectCache:
         # How far the watch has come in each namespace: an answer older than this whose object is not here
         # was overtaken by the object's deletion.
         self._seen: dict[str, int] = {}
+        # Those that are not watched any more: what is in the middle of being done there must not come back to stay.
+        self._left: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -86,12 +88,15 @@ class ObjectCache:
     def put_answer(self, document: JsonObject) -> bool:
         """Take the API's answer to a read or write of ours; whether it was news."""
         key, version = key_of(document), _version(document)
+        if key.namespace in self._left:
+            return False
         if key not in self._objects and version is not None and version <= self._seen.get(key.namespace, 0):
             return False
         return self._store(document)
 
     def replace(self, namespace: str | None, documents: Iterable[JsonObject]) -> set[ObjectKey]:
         """Take a complete list of a namespace (None: of all); return what was new, changed or has gone."""
+        self._left = self._left - {namespace} if namespace is not None else set()
         changed: set[ObjectKey] = set()
         listed: set[ObjectKey] = set()
         for document in documents:
@@ -121,7 +126,8 @@ class ObjectCache:
             self._drop(key)
 
     def forget_namespace(self, namespace: str) -> None:
-        """Drop everything of a namespace that is no longer watched."""
+        """Drop everything of a namespace that is no longer watched, and keep nothing of it until it is listed again."""
+        self._left.add(namespace)
         for key in [key for key in self._objects if key.namespace == namespace]:
             self._drop(key)
         self._seen.pop(namespace, None)

@@ -137,6 +137,20 @@ def test_what_a_live_read_did_not_find_is_forgotten(cache: ObjectCache) -> None:
     assert cache.get(A) is None
 
 
+@pytest.mark.parametrize("listed", ["ns", None], ids=["by its name", "with all others"])
+def test_what_is_done_in_a_namespace_that_was_left_does_not_bring_it_back(
+    cache: ObjectCache, listed: str | None
+) -> None:
+    cache.put(document())
+    cache.forget_namespace("ns")
+    assert not cache.put_answer(document(version="6"))
+    assert cache.get(A) is None
+    cache.replace("elsewhere", [])
+    assert not cache.put_answer(document(version="7"))
+    cache.replace(listed, [])
+    assert cache.put_answer(document(version="8"))
+
+
 def test_the_last_memorable_object_whose_end_was_seen_is_remembered() -> None:
     cache = ObjectCache(owner, memorable=lambda document: "driver" in document["metadata"]["name"])
     for name, version in (("driver-1", "1"), ("driver-2", "2"), ("executor", "3")):

@@ -1,13 +1,17 @@
 """Settings that change while the controller works."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.limits import LookLimit
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
@@ -56,6 +60,54 @@ async def test_a_namespace_that_is_taken_out_is_left_alone(stage: Stage, elsewhe
         await elsewhere.set_pod("pi-0-driver", "succeeded")
         await stage.submit(application("later"))
         await stage.until_state(State.DRIVER_REQUESTED, name="later")
+        left = await elsewhere.until(lambda seen: seen is not None)
+    assert left is not None
+    assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
+
+
+class HeldClient:
+    """A client whose writes of a status take their time; all else is the real one's.
+
+    Attributes:
+        is_asked: set when one is on its way.
+        may_go: lets it come back.
+    """
+
+    def __init__(self, client: KubeClient) -> None:
+        self.is_asked = asyncio.Event()
+        self.may_go = asyncio.Event()
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def patch(self, *arguments: Any, subresource: str | None = None, **options: Any) -> JsonObject:
+        answer = await self._client.patch(*arguments, subresource=subresource, **options)
+        if subresource == "status":
+            self.is_asked.set()
+            await self.may_go.wait()
+        return answer
+
+
+async def test_what_was_being_done_in_a_namespace_when_it_was_taken_out_does_not_go_on(
+    stage: Stage, elsewhere: Stage
+) -> None:
+    metrics, held = Metrics(), HeldClient(stage.client)
+    impatient = replace(QUICK, decisions=Settings(missing_driver_grace_period=timedelta(0)))
+    controller = Controller(held, EveryNamespace(), impatient, metrics=metrics)  # type: ignore[arg-type]
+    async with running(controller):
+        await elsewhere.submit(application(timeouts={"driverStartTimeoutMillis": 100}))
+        await held.is_asked.wait()
+        controller.apply(impatient, NamedNamespaces(("jobs",)))
+
+        async def is_forgotten() -> bool:
+            states = ("Submitted", "DriverRequested")
+            return not any(value(metrics, "applications", state=state) for state in states)
+
+        await stage.until_true(is_forgotten)
+        held.may_go.set()
+        await stage.submit(application(timeouts={"driverStartTimeoutMillis": 500}))
+        await stage.until_state(State.RESOURCE_RELEASED)
         left = await elsewhere.until(lambda seen: seen is not None)
     assert left is not None
     assert left["status"]["currentState"]["currentStateSummary"] == State.DRIVER_REQUESTED
