@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 STORE_KEY = "spark_memory_growth"
+_LIMIT_KEY = "spark_memory_at_limit"
 _ROLES = ("driver", "executor")
 _SIZE = re.compile(r"([1-9][0-9]*)([kmgt])b?\Z", re.IGNORECASE)
 
@@ -29,7 +30,7 @@ class SparkRetryPolicy(RetryPolicy):
         memory_growth: After a driver or executors were killed for want of memory, try again with this many times
             the memory, and so on with every such failure. It is kept in the task state store, so that a task
             that is cleared begins with what was enough. None tries no such failure again.
-        memory_limit: The largest memory to come to, such as `32g`.
+        memory_limit: The largest memory to come to, such as `32g`. A lack of memory beyond it counts as any failure.
 
     Raises:
         ValueError: `memory_growth` is not over 1, or `memory_limit` no size.
@@ -44,7 +45,7 @@ class SparkRetryPolicy(RetryPolicy):
     ) -> None:
         if memory_growth is not None and not memory_growth > 1:
             raise ValueError(f"memory_growth must be over 1, not {memory_growth!r}")
-        if memory_limit is not None and _mebibytes(memory_limit) is None:
+        if memory_limit is not None and not _SIZE.match(memory_limit.strip()):
             raise ValueError(f"memory_limit must be a size with its unit, such as 32g, not {memory_limit!r}")
         self.application_failures = application_failures
         self.memory_growth = memory_growth
@@ -61,6 +62,8 @@ class SparkRetryPolicy(RetryPolicy):
         if not isinstance(exception, SparkApplicationError):
             return RetryDecision.default()
         starved = [role for role in _ROLES if role in exception.out_of_memory]
+        if self.memory_growth is not None and context is not None:
+            starved = [role for role in starved if role not in _stored(context, _LIMIT_KEY)]
         if starved and self.memory_growth is not None and context is not None:
             self._grow(context, starved)
             reason = f"{' and '.join(starved)} ran out of memory; tried again with {self.memory_growth:g} times of it"
@@ -83,8 +86,9 @@ class SparkRetryPolicy(RetryPolicy):
         if self.memory_growth is None:
             return {}
         found: dict[str, str] = {}
+        limit = _mebibytes(self.memory_limit) if self.memory_limit else None
+        full: dict[str, bool] = {}
         for role, factor in _growth(context).items():
-            limit = _mebibytes(self.memory_limit) if self.memory_limit else None
             keys = {f"spark.{role}.memory": conf.get(f"spark.{role}.memory", "1g")}
             overhead = f"spark.{role}.memoryOverhead"
             # Without it the overhead is a share of the memory, and grows with it.
@@ -92,7 +96,11 @@ class SparkRetryPolicy(RetryPolicy):
             for key, size in keys.items():
                 before = _mebibytes(size)
                 if before is not None:
-                    found[key] = f"{max(before, min(int(before * factor), limit or int(before * factor)))}m"
+                    size_now = max(before, min(int(before * factor), limit or int(before * factor)))
+                    found[key] = f"{size_now}m"
+                    full[role] = full.get(role, True) and limit is not None and size_now >= limit
+        if full:
+            context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in full.items() if reached})
         return found
 
     def _grow(self, context: "Context", roles: list[str]) -> None:
@@ -103,10 +111,14 @@ class SparkRetryPolicy(RetryPolicy):
 
 
 def _growth(context: "Context") -> dict[str, float]:
-    stored = context["task_state_store"].get(STORE_KEY) if "task_state_store" in context else None
-    known = stored if isinstance(stored, dict) else {}
+    known = _stored(context, STORE_KEY)
     factors = {role: known.get(role) for role in _ROLES}
     return {role: float(factor) for role, factor in factors.items() if isinstance(factor, (int, float))}
+
+
+def _stored(context: "Context", key: str) -> Mapping[str, object]:
+    stored = context["task_state_store"].get(key) if "task_state_store" in context else None
+    return stored if isinstance(stored, dict) else {}
 
 
 def _mebibytes(size: str) -> int | None:

@@ -106,6 +106,18 @@ def test_memory_grows_to_its_limit_and_never_shrinks(context):
     assert policy.grown({"spark.driver.memory": "8g"}, context) == {"spark.driver.memory": "8192m"}
 
 
+def test_what_lacks_memory_at_the_limit_is_not_tried_again_with_the_same(context):
+    policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
+    assert policy.evaluate(out_of_memory("driver"), 1, 5, context).action is RetryAction.RETRY
+    policy.grown({"spark.driver.memory": "1g"}, context)
+    assert policy.evaluate(out_of_memory("driver"), 2, 5, context).action is RetryAction.RETRY
+    policy.grown({"spark.driver.memory": "1g"}, context)
+    assert policy.evaluate(out_of_memory("driver"), 3, 5, context).action is RetryAction.FAIL
+    policy = SparkRetryPolicy(memory_growth=4, memory_limit="64g")
+    policy.grown({"spark.driver.memory": "1g"}, context)
+    assert policy.evaluate(out_of_memory("driver"), 4, 5, context).action is RetryAction.RETRY
+
+
 def test_an_executors_lack_of_memory_beneath_another_failure_counts(context):
     error = SparkInfrastructureFailed("lost", reason="DriverLost", out_of_memory=("executor",))
     policy = SparkRetryPolicy(memory_growth=2)
@@ -118,6 +130,7 @@ def test_an_executors_lack_of_memory_beneath_another_failure_counts(context):
     [
         ({"memory_growth": 1}, "memory_growth must be over 1, not 1"),
         ({"memory_limit": "lots"}, "memory_limit must be a size with its unit, such as 32g, not 'lots'"),
+        ({"memory_limit": "32"}, "memory_limit must be a size with its unit, such as 32g, not '32'"),
     ],
 )
 def test_a_policy_that_cannot_be_meant_is_refused(arguments, message):
