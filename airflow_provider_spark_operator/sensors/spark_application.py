@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.exceptions import (
     failure,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.sensors.place import check_place
 from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
@@ -42,11 +43,13 @@ class SparkApplicationSensor(BaseSensorOperator):
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
         delete_on_kill: Delete the application when the sensor is killed, or its `timeout` is over, if a task of
             the same DAG run has submitted it. By default only that task does so.
-        **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
+        **kwargs: Airflow's own arguments for every sensor. `timeout` bounds the wait, deferred or not; Airflow
+            stops by `execution_timeout` only what is on a worker. `poke_interval` is the time between two looks for
             an application that does not exist yet; one that exists is watched. `mode` has no effect.
 
     Raises:
-        ValueError: `expects` is empty, or holds a word that is no state; `api_version` is none that is known.
+        ValueError: `expects` is empty, or holds a word that is no state; `api_version` is none that is known; a name
+            is no Kubernetes name.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -65,6 +68,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_place(name, namespace)
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
+from airflow_provider_spark_operator.sensors.place import check_place
 from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ class SparkClusterSensor(BaseSensorOperator):
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
         **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
             a cluster that does not exist yet; one that exists is watched. `mode` has no effect.
+
+    Raises:
+        ValueError: A name is no Kubernetes name.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -49,6 +53,7 @@ class SparkClusterSensor(BaseSensorOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_place(name, namespace)
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id

@@ -145,3 +145,14 @@ def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(cluster, m
     finally:
         signal.signal(signal.SIGTERM, previous)
     assert cluster.applications() == []
+
+
+@pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
+def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place):
+    with pytest.raises(ValueError, match="is none that Kubernetes knows"):
+        SparkApplicationSensor(task_id="wait", **place)
+
+
+def test_a_place_of_somebody_elses_or_of_a_template_is_taken():
+    SparkApplicationSensor(task_id="wait", name="2026.report")
+    SparkApplicationSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")

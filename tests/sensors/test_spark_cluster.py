@@ -101,3 +101,14 @@ def test_an_api_server_that_is_down_is_named(cluster, sensor, monkeypatch, tmp_p
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     with pytest.raises(SparkApplicationError, match=r"shared cannot be followed any more: .* does not exist"):
         run(sensor(), TaskInstance())
+
+
+@pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
+def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place):
+    with pytest.raises(ValueError, match="is none that Kubernetes knows"):
+        SparkClusterSensor(task_id="wait", **place)
+
+
+def test_a_place_of_somebody_elses_or_of_a_template_is_taken():
+    SparkClusterSensor(task_id="wait", name="2026.report")
+    SparkClusterSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")
