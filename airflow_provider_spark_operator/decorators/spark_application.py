@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
+from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.operators.shipment import LocalFile, as_spark_reads
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
@@ -147,6 +148,8 @@ def spark_application_task(
 
 def _retained(document: "JsonObject") -> "JsonObject":
     """`document` with a driver that stays for a while when it has ended: its message goes with its pod."""
+    if kubeflow.is_kubeflow(document):  # whose operator leaves it until the application is deleted
+        return document
     spec = document["spec"]
     tolerations = {**_RETENTION, **(spec.get("applicationTolerations") or {})}
     return document | {"spec": spec | {"applicationTolerations": tolerations}}

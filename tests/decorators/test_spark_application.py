@@ -11,8 +11,11 @@ import pytest
 from airflow.sdk import DAG, ObjectStoragePath, task
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.testing.plugin import connect
 from tests.cluster import succeed
 from tests.task import TaskInstance, fire, run, stored
 
@@ -194,6 +197,19 @@ def test_the_driver_stays_until_its_message_is_read(driver):
     tolerations = driver.application()["spec"]["applicationTolerations"]
     assert tolerations["resourceRetainPolicy"] == "Always"
     assert tolerations["resourceRetainDurationMillis"] == 600_000
+
+
+def test_a_function_is_an_application_of_kubeflows_operator_as_well(monkeypatch, tmp_path):
+    document = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
+    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": "s3a://jobs"}
+    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+        connect(monkeypatch, "spark", cluster)
+        with pytest.raises(SparkApplicationError, match="what the function returned is lost"):
+            run(made(count, application=document, **stores)([1]), TaskInstance())
+        spec = cluster.application()["spec"]
+    assert spec["mainApplicationFile"].startswith("s3a://jobs/")
+    assert [file.rpartition("/")[2] for file in spec["deps"]["files"]] == [driver_script.ARGUMENTS]
+    assert "applicationTolerations" not in spec
 
 
 def test_an_argument_that_is_no_json_is_named(cluster):
