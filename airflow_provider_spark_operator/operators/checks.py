@@ -28,6 +28,11 @@ def checked_application(application: Any, noun: str = "application") -> Any:
     )
 
 
+def as_path(value: "str | os.PathLike[str] | None") -> str | None:
+    """`value` as text, if it is the path of a file; anything else as it is."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
 def check_unless_template(value: object, problem_of: Callable[[object], str | None]) -> None:
     """Refuse `value` if it has a problem already now.
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 JsonObject: TypeAlias = dict[str, Any]
 
 API_VERSION = "spark.apache.org/v1"
+_KINDS = {"application": "SparkApplication", "cluster": "SparkCluster"}
 FILE_EXTENSIONS = (".yaml", ".yml", ".json")
 # Services are named after the application: RFC 1035. Names with template expressions are checked once rendered.
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
@@ -31,6 +32,13 @@ class Model(Protocol):
 def is_model(value: object) -> TypeGuard[Model]:
     """Whether `value` is a resource's model."""
     return not isinstance(value, type) and callable(getattr(value, "to_document", None))
+
+
+def may_be_file(source: object) -> bool:
+    """Whether `source` may come out as the name of a file once it is rendered: one line, or another task's result."""
+    from airflow.sdk import XComArg
+
+    return isinstance(source, XComArg) or (isinstance(source, str) and "\n" not in source)
 
 
 def is_file_name(text: str) -> bool:
@@ -83,17 +91,17 @@ def parse(source: object, noun: str = "application") -> JsonObject:
         noun: What it is, for messages.
 
     Raises:
-        AirflowFailException: It is no object, or no YAML.
+        AirflowFailException: It is no object, or no YAML, or of another kind.
     """
     import copy
 
-    if is_model(source):
-        return source.to_document()
-    value = _load(source, noun) if isinstance(source, str) else source
+    value = source.to_document() if is_model(source) else _load(source, noun) if isinstance(source, str) else source
     if not isinstance(value, Mapping):
         raise AirflowFailException(
             f"{noun} must be an object with apiVersion, kind, metadata and spec, not {_named(value)}"
         )
+    if value.get("kind") not in (None, _KINDS[noun]):
+        raise AirflowFailException(f"{noun}: kind must be {_KINDS[noun]}, not {value['kind']!r}")
     return copy.deepcopy(dict(value))
 
 
@@ -156,8 +164,7 @@ def _load(text: str, noun: str) -> object:
         # The error itself shows the line, and with it what may be a secret.
         raise AirflowFailException(f"{noun} is no valid YAML{place}: {problem}") from None
     if len(documents) != 1:
-        kind = "SparkApplication" if noun == "application" else "SparkCluster"
-        raise AirflowFailException(f"{noun} holds {len(documents)} documents; give exactly one, a {kind}")
+        raise AirflowFailException(f"{noun} holds {len(documents)} documents; give exactly one, a {_KINDS[noun]}")
     return documents[0]
 
 

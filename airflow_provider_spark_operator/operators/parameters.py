@@ -13,6 +13,7 @@ _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"[1-9][0-9]*\Z")
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
 _CLUSTER = re.compile(r"([a-z0-9][-a-z0-9]{0,62}/)?[a-z][-a-z0-9]{0,44}\Z")
+_FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
 _IMAGE = "spark.kubernetes.container.image"
 
 # Each is one key of `spec.sparkConf`.
@@ -28,6 +29,7 @@ _CONF_KEYS = {
 _NUMBERS = ("driver_cores", "executor_cores", "executor_instances")
 _MEMORIES = ("driver_memory", "executor_memory")
 _LISTS = ("jars", "py_files", "files", "arguments")
+_TEXTS = ("image", "main_class", "py_file", "spark_version", "service_account")
 
 
 @dataclass(frozen=True)
@@ -60,15 +62,17 @@ class Parameters:
         Args:
             alone: There is no document to put them over.
         """
-        found = [_number_problem(name, getattr(self, name)) for name in _NUMBERS]
+        found = [_text_problem(name, getattr(self, name)) for name in _TEXTS]
+        found += [_number_problem(name, getattr(self, name)) for name in _NUMBERS]
         found += [_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
         found += [_list_problem(name, getattr(self, name)) for name in _LISTS]
         found.append(self._script_problem())
         found.append(cluster_problem(self.cluster))
+        found.append(_conf_problem(self.conf))
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append("say what to run: an application, or py_file, or main_class with jars")
-        if not _is_pending(self.conf) and not isinstance(self.conf, Mapping):
-            found.append(f"conf must be an object of Spark properties, not {self.conf!r}")
+        elif alone and not any(found):
+            found.append(self._version_problem())
         return [problem for problem in found if problem]
 
     def over(self, document: JsonObject) -> JsonObject:
@@ -103,6 +107,15 @@ class Parameters:
     def _script_problem(self) -> str | None:
         both = self.py_file is not None and self.main_class is not None
         return "py_file and main_class exclude each other: an application runs a script or a class" if both else None
+
+    def _version_problem(self) -> str | None:
+        if self.spark_version is not None or not isinstance(self.conf, Mapping | None):
+            return None
+        image = (self.conf or {}).get(_IMAGE) if self.image is None else self.image
+        if image is not None and (_is_pending(image) or _VERSION_IN_TAG.search(str(image))):
+            return None
+        told = f"the tag of {image} does not tell it" if image else "no image tells it by its tag"
+        return f"spark_version must be given: {told}, as spark:4.3.0 does"
 
     def _set_program(self, spec: JsonObject, conf: dict[str, str]) -> None:
         if self.main_class is not None:
@@ -166,6 +179,13 @@ def master_url(cluster: str) -> str:
     return f"spark://{name}-master-svc{f'.{namespace}.svc' if namespace else ''}:7077"
 
 
+def folder_problem(url: object) -> str | None:
+    """What is wrong with the URL of a folder to upload to; None where nothing is, or nothing is known yet."""
+    if _is_pending(url) or (isinstance(url, str) and _FOLDER.match(url)):
+        return None
+    return f"upload_to must be the URL of a folder, such as s3://bucket/jobs, not {url!r}"
+
+
 def cluster_problem(cluster: object) -> str | None:
     """What is wrong with the name of a SparkCluster; None where nothing is, or nothing is known yet."""
     if _is_pending(cluster) or (isinstance(cluster, str) and _CLUSTER.match(cluster.strip())):
@@ -194,6 +214,24 @@ def _memory_problem(name: str, value: object) -> str | None:
     if _is_pending(value) or (isinstance(value, str) and _MEMORY.match(value.strip())):
         return None
     return f"{name} must be a size with its unit, such as 512m or 4g, not {value!r}"
+
+
+def _text_problem(name: str, value: object) -> str | None:
+    if _is_pending(value) or isinstance(value, str):
+        return None
+    return f"{name} must be text, not {value!r}"
+
+
+def _conf_problem(conf: object) -> str | None:
+    # Its values stay out of messages: some are secret.
+    if _is_pending(conf):
+        return None
+    if not isinstance(conf, Mapping):
+        return f"conf must be an object of Spark properties, not of type {type(conf).__name__}"
+    wrong = [key for key, value in conf.items() if not (_is_pending(value) or isinstance(value, (str, int, float)))]
+    if not wrong:
+        return None
+    return f"conf: {', '.join(map(str, wrong))} must be text, a number or true or false; a list is text with commas"
 
 
 def _list_problem(name: str, value: object) -> str | None:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from airflow.sdk.exceptions import AirflowFailException
+
 from airflow_provider_spark_operator.operators import kubeflow, shipment
 from airflow_provider_spark_operator.operators.document import JsonObject
-from airflow_provider_spark_operator.operators.parameters import Parameters, listed
+from airflow_provider_spark_operator.operators.parameters import Parameters, folder_problem, listed
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> Js
         AirflowFailException: A parameter or a file is wrong, in a way that no retry mends.
         AirflowException: A file could not be uploaded.
     """
+    problem = folder_problem(sender.upload_to)
+    if problem:
+        raise AirflowFailException(problem)
     script = [parameters.py_file] if parameters.py_file else []
     beside = [*listed(parameters.py_files), *listed(parameters.files), *listed(parameters.jars)]
     made = [file.given for file in sender.generated]

@@ -122,7 +122,7 @@ def packed(files: Sequence[LocalFile], upload_to: str | None, *, by_config_map: 
         elif not mounted and texts:
             why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
         else:
-            why = "no text"
+            why = "it takes texts whose names have letters, digits, -, _ and . alone"
         names = ", ".join(file.given for file in uploaded)
         raise AirflowFailException(
             f"{names} cannot travel in a config map ({why}): set upload_to to a URL that the driver can read, "
@@ -147,15 +147,14 @@ def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
     from airflow.sdk import ObjectStoragePath
 
     place = f"{hashlib.sha256(file.content).hexdigest()[:32]}/{file.name}"
-    folder = ObjectStoragePath(upload_to.rstrip("/"))
-    target = folder / place
     try:
+        target = ObjectStoragePath(upload_to.rstrip("/")) / place
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(file.content)
             logger.info("%s is uploaded to %s", file.given, target)
     except Exception as error:  # every store has its own
-        raise AirflowException(f"{file.given} cannot be uploaded to {folder}: {error}") from error
+        raise AirflowException(f"{file.given} cannot be uploaded to {upload_to}: {error}") from error
     return f"{(download_from or as_spark_reads(upload_to)).rstrip('/')}/{place}"
 
 

@@ -6,12 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
-from airflow.sdk.exceptions import (
-    AirflowFailException,
-    AirflowTaskTimeout,
-    TaskDeferralError,
-    TaskDeferralTimeout,
-)
+from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
@@ -21,11 +16,11 @@ from airflow_provider_spark_operator.links.spark_application import (
     SparkHistoryServerLink,
     SparkUILink,
 )
+from airflow_provider_spark_operator.operators import checks
 from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import restarts as restarting
-from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application, with_restarts
 from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
-from airflow_provider_spark_operator.operators.parameters import Parameters
+from airflow_provider_spark_operator.operators.parameters import Parameters, folder_problem
 from airflow_provider_spark_operator.placeholders import kept
 
 if TYPE_CHECKING:
@@ -125,7 +120,7 @@ class SparkApplicationOperator(BaseOperator):
         self,
         *,
         application: "JsonObject | str | os.PathLike[str] | Model | XComArg | None" = None,
-        py_file: str | None = None,
+        py_file: "str | os.PathLike[str] | None" = None,
         py_files: Sequence[str] | str | None = None,
         main_class: str | None = None,
         jars: Sequence[str] | str | None = None,
@@ -156,12 +151,12 @@ class SparkApplicationOperator(BaseOperator):
         start_from_trigger: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**with_restarts(restarts, application, kwargs))
+        super().__init__(**checks.with_restarts(restarts, application, kwargs))
         self.restarts = restarts
         self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
         self.openlineage_inject_transport_info = openlineage_inject_transport_info
-        self.application = checked_application(application)
-        self.py_file = py_file
+        self.application = checks.checked_application(application)
+        self.py_file = checks.as_path(py_file)
         self.py_files = py_files
         self.main_class = main_class
         self.jars = jars
@@ -194,8 +189,9 @@ class SparkApplicationOperator(BaseOperator):
             from airflow_provider_spark_operator.operators.start import trigger_arguments
 
             self.start_trigger_args = trigger_arguments(self, self._parameters())
-        check_unless_template(name, documents.name_problem)
-        check_unless_template(namespace, documents.namespace_problem)
+        checks.check_unless_template(name, documents.name_problem)
+        checks.check_unless_template(namespace, documents.namespace_problem)
+        checks.check_unless_template(upload_to, folder_problem)
         self.link_target: LinkTarget | None = None
         self._engagement: Engagement | None = None
         self._unreadable: AirflowFailException | None = None
@@ -213,7 +209,7 @@ class SparkApplicationOperator(BaseOperator):
         that cannot be read stays a path, until `execute` asks for it: Airflow renders before it resumes, too.
         """
         context = kept(context, jinja_env)
-        if isinstance(content, str) and content is self.application and "\n" not in content:
+        if content is self.application and documents.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())
             if isinstance(path, str) and documents.is_file_name(path):
@@ -268,7 +264,9 @@ class SparkApplicationOperator(BaseOperator):
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except TaskDeferralTimeout as error:
-            raise self._timed_out(self._engage_unknown(context), "the trigger had not fired") from error
+            raise self._timed_out(
+                self._engage_unknown(context), "the application was not known to have ended"
+            ) from error
         except TaskDeferralError as error:
             raise SparkApplicationError(
                 "the trigger failed (see the triggerer's log); the application may still run, and a retry takes it over"

@@ -1,5 +1,6 @@
 """Have a SparkCluster for the length of a DAG run: one task creates it, another one deletes it."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from airflow_provider_spark_operator.operators.kill import Engagement
     from airflow_provider_spark_operator.triggers.event import ApplicationEvent
     from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+
+logger = logging.getLogger(__name__)
 
 _NOUN = "cluster"
 # What its pods are labelled with has to fit into 63 characters.
@@ -115,7 +118,7 @@ class SparkClusterOperator(BaseOperator):
     ) -> Any:
         """Render `content`; where it is the path of the cluster's file, the file. See `SparkApplicationOperator`."""
         context = kept(context, jinja_env)
-        if isinstance(content, str) and content is self.cluster and "\n" not in content:
+        if content is self.cluster and documents.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())
             if isinstance(path, str) and documents.is_file_name(path):
@@ -164,7 +167,9 @@ class SparkClusterOperator(BaseOperator):
             return super().resume_execution(next_method, next_kwargs, context)
         except TaskDeferralTimeout as error:
             engagement = self._engage(context, self.namespace, None)
-            raise self._given_up(engagement, "the trigger had not fired", SparkApplicationTimedOut) from error
+            raise self._given_up(
+                engagement, "the cluster was not known to be ready", SparkApplicationTimedOut
+            ) from error
         except TaskDeferralError as error:
             raise SparkApplicationError(
                 "the trigger failed (see the triggerer's log); the cluster may be there, and a retry takes it over"
@@ -316,14 +321,19 @@ class DeleteSparkClusterOperator(BaseOperator):
             raise SparkApplicationError(f"the cluster {self.name} was not deleted: {error}") from error
 
     async def _delete(self, access: "ClusterAccess", name: str, stamp: "TaskStamp | None") -> None:
-        from airflow_provider_spark_operator.follow.delete_cluster import delete_cluster
+        from airflow_provider_spark_operator.follow.delete_cluster import DeletionOutcome, delete_cluster
         from airflow_provider_spark_operator.kube.connection import open_client
 
         seconds = self.gone_timeout.total_seconds() if self.wait_until_gone else 0.0
         async with await open_client(access) as client:
             namespace = self.namespace if isinstance(self.namespace, str) else None
             outcome = await delete_cluster(client, name, namespace, stamp, seconds=seconds)
-        self.log.info("SparkCluster %s %s", name, "is deleted" if outcome == "deleted" else outcome)
+            shown = f"SparkCluster {namespace or client.default_namespace}/{name}"
+        if outcome == DeletionOutcome.DELETED:
+            logger.info("%s is deleted", shown)
+        else:
+            # It may have gone by itself; or it is where nobody has looked, and stays for ever.
+            logger.warning("%s was not there: if it was created in another namespace, give that one", shown)
 
 
 def _name_problem(name: object) -> str | None:

@@ -6,7 +6,7 @@ from airflow.sdk import XComArg
 
 from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import restarts as restarting
-from airflow_provider_spark_operator.operators.parameters import NAMES, Parameters, listed
+from airflow_provider_spark_operator.operators.parameters import NAMES, Parameters, is_template, listed
 from airflow_provider_spark_operator.operators.shipment import is_local
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
+# What is taken apart while the DAG is parsed.
+_LISTED = ("arguments", "cluster", "conf")
 _TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStartTrigger"
 
 
@@ -58,6 +60,7 @@ def _problems(operator: "SparkApplicationOperator") -> list[str | None]:
     local = [uri for uri in [*files, *listed(_text(operator.py_file))] if is_local(uri)]
     given = {name: getattr(operator, name) for name in (*NAMES, "application", "name", "namespace")}
     pending = sorted(name for name, value in given.items() if isinstance(value, XComArg))
+    whole = sorted(name for name in _LISTED if is_template(given[name]))
     policy = operator.retry_policy
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
     lineage = operator.openlineage_inject_parent_job_info or operator.openlineage_inject_transport_info
@@ -67,6 +70,7 @@ def _problems(operator: "SparkApplicationOperator") -> list[str | None]:
         else None,
         f"{', '.join(local)}: files are shipped by a worker; use local:// or a URL" if local else None,
         f"{', '.join(pending)}: the result of a task is fetched by a worker" if pending else None,
+        f"{', '.join(whole)}: what a template makes of all of it, a worker knows alone" if whole else None,
         "memory_growth: the memory that earlier tries needed is read by a worker" if grows else None,
         "OpenLineage's properties are made by a worker" if lineage else None,
         None if operator.wait_for_completion else "wait_for_completion=False leaves the triggerer nothing to do",

@@ -160,8 +160,7 @@ class SparkApplicationTrigger(BaseTrigger):
         except (KubeError, ConfigurationError, TimeoutError) as error:
             logger.warning("%s cannot be looked at once more: %s", reference, error or "the API does not answer")
             ended = None
-        over = f"{reference} had not ended when the task's time was over"
-        return ended or self._event(EventKind.TIMED_OUT, over)
+        return ended or self._event(EventKind.TIMED_OUT, f"{reference} had not ended")
 
     async def _delete_if_killed(self) -> None:
         from asgiref.sync import sync_to_async

@@ -45,6 +45,7 @@ def test_the_object_is_the_callers_own():
         ("just words", "not a string"),
         ("- 1", "not a list"),
         (None, "not nothing"),
+        ({"kind": "SparkCluster"}, "application: kind must be SparkApplication, not 'SparkCluster'"),
         (3, "not a number"),
     ],
 )

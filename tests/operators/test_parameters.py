@@ -129,6 +129,21 @@ def test_the_output_of_another_task_may_be_the_application(dag):
     assert operator.upstream_task_ids == {"build"}
 
 
+@pytest.mark.parametrize(
+    ("result", "application"), [("app.yaml", "day: 2026-01-02"), (DOCUMENT, DOCUMENT)], ids=["a path", "an object"]
+)
+def test_another_task_may_choose_the_file(dag, tmp_path, monkeypatch, result, application):
+    (tmp_path / "app.yaml").write_text("day: {{ ds }}")
+
+    @task
+    def choose():
+        return result
+
+    chosen = choose()
+    monkeypatch.setattr(type(chosen), "resolve", lambda self, context: result)
+    assert render(SparkApplicationOperator(task_id="a", application=chosen)).application == application
+
+
 @pytest.mark.parametrize("application", [3, ["a"], SparkApplicationOperator, dict])
 def test_a_wrong_type_is_refused_while_the_dag_is_parsed(application):
     with pytest.raises(TypeError, match="application must be an object"):

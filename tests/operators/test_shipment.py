@@ -150,7 +150,13 @@ def test_a_store_that_refuses_is_named(folder, tmp_path):
 
 WRONG = [
     ({"py_file": "gone.py"}, r"file 'gone.py' is not there; looked in .*dags\. One that is in the image is named by"),
-    ({"py_file": "job.py", "py_files": ["lib.zip"]}, r"lib\.zip cannot travel in a config map \(no text\): set upload"),
+    (
+        {"py_file": "job.py", "py_files": ["lib.zip"]},
+        r"lib\.zip cannot travel .* \(it takes texts .*\): set upload",
+    ),
+    ({"py_file": "my job.py"}, r"my job\.py cannot travel .* names have letters, digits, -, _ and \. alone"),
+    ({"py_file": "job.py", "upload_to": "bucket/jobs"}, "upload_to must be the URL of a folder"),
+    ({"py_file": "lib.zip", "upload_to": "s4://bucket"}, "lib.zip cannot be uploaded to s4://bucket: Unsupported"),
     ({"py_file": "job.py", "files": ["sub/job.py"]}, r"job\.py and sub/job\.py have the same name"),
 ]
 
@@ -159,7 +165,8 @@ WRONG = [
 def test_a_file_that_cannot_be_shipped_is_named(folder, parameters, message):
     (folder / "sub").mkdir()
     (folder / "sub" / "job.py").write_text("")
-    with pytest.raises(AirflowFailException, match=message):
+    (folder / "my job.py").write_text("")
+    with pytest.raises(AirflowException, match=message):
         ship(folder, **parameters)
 
 

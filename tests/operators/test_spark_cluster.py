@@ -166,9 +166,10 @@ def test_a_teardown_of_the_same_run_deletes_the_cluster(cluster):
     assert cluster.spark_clusters() == []
 
 
-def test_a_cluster_that_is_not_there_is_as_good_as_deleted(cluster):
+def test_a_cluster_that_is_not_there_is_as_good_as_deleted_and_may_be_elsewhere(cluster, caplog):
     run(delete(), TaskInstance())
     assert cluster.spark_clusters() == []
+    assert "jobs/shared was not there: if it was created in another namespace, give that one" in caplog.text
 
 
 def test_a_deletion_that_something_holds_up_is_told_with_what_holds_it(cluster):

@@ -130,6 +130,21 @@ WRONG = [
     ({"py_file": "local:///a.py", "arguments": "--day 3"}, "arguments must be a list, not '--day 3'"),
     ({"py_file": "local:///a.py", "jars": 3}, "jars must be a list"),
     ({"py_file": "local:///a.py", "conf": ["a"]}, "conf must be an object"),
+    (
+        {"py_file": "local:///a.py", "conf": {"spark.jars.packages": ["a:b:1", "c:d:2"]}},
+        "conf: spark.jars.packages must be text, a number or true or false; a list is text with commas",
+    ),
+    ({"py_file": ["local:///a.py"]}, "py_file must be text"),
+    ({"py_file": "local:///a.py", "spark_version": 4.0}, "spark_version must be text, not 4.0"),
+    (
+        {"py_file": "local:///a.py", "spark_version": "4.3.0", "upload_to": "bucket/jobs"},
+        "upload_to must be the URL",
+    ),
+    (
+        {"py_file": "local:///a.py", "image": "spark:latest"},
+        "spark_version must be given: the tag of spark:latest",
+    ),
+    ({"py_file": "local:///a.py"}, "spark_version must be given: no image tells it"),
 ]
 
 
@@ -143,9 +158,9 @@ def test_templates_are_checked_once_they_are_rendered():
     with DAG("templates", schedule=None) as dag:
         operator = SparkApplicationOperator(
             task_id="a", py_file="local:///{{ ds }}.py", executor_instances="{{ params.n }}", arguments=["{{ ds }}"],
-            conf={"spark.day": "{{ ds }}"},
+            image="spark:{{ params.version }}", conf={"spark.day": "{{ ds }}"},
         )  # fmt: skip
-    context = {"ds": "2026-01-02", "params": {"n": "none"}}
+    context = {"ds": "2026-01-02", "params": {"n": "none", "version": "4.3.0"}}
     operator.render_template_fields(context, dag.get_template_env())
     assert (operator.py_file, operator.arguments) == ("local:///2026-01-02.py", ["2026-01-02"])
     assert operator.conf == {"spark.day": "2026-01-02"}
@@ -161,7 +176,7 @@ def test_a_result_of_another_task_may_be_any_parameter():
         return 3
 
     with DAG("results", schedule=None):
-        SparkApplicationOperator(task_id="a", py_file="local:///a.py", executor_instances=how_many())
+        SparkApplicationOperator(task_id="a", py_file="local:///a.py", image="a:4.3.0", executor_instances=how_many())
 
 
 def test_a_spec_that_is_no_object_is_named():

@@ -29,7 +29,10 @@ async def fail_now(application):
 def test_time_over_cancels_the_application(cluster, deferrable):
     cluster.script = run_on
     task = operator(deferrable, execution_timeout=timedelta(milliseconds=300))
-    with pytest.raises(SparkApplicationTimedOut, match=r"time was over within .* it is cancelled"):
+    with pytest.raises(
+        SparkApplicationTimedOut,
+        match=r"had not ended within .* it is cancelled",
+    ):
         run(task, TaskInstance())
     assert cluster.applications() == []
 

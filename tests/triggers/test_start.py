@@ -176,8 +176,10 @@ def how_many():
 
 WORKERS_ONLY = [
     ({"application": "app.yaml"}, "application must be an object"),
-    ({"application": None, "py_file": "job.py"}, r"job\.py: files are shipped by a worker"),
+    ({"application": None, "py_file": "job.py", "spark_version": "4.3.0"}, r"job\.py: files are shipped by a worker"),
     ({"files": ["local:///a", "b.json"]}, r"b\.json: files are shipped by a worker"),
+    ({"arguments": "{{ params.arguments }}"}, "arguments: what a template makes of all of it, a worker knows"),
+    ({"cluster": "{{ params.cluster }}"}, "cluster: what a template makes of all of it, a worker knows"),
     ({"retry_policy": SparkRetryPolicy(memory_growth=2)}, "memory_growth: .* is read by a worker"),
     ({"openlineage_inject_parent_job_info": True}, "OpenLineage's properties are made by a worker"),
     ({"wait_for_completion": False}, "wait_for_completion=False leaves the triggerer nothing to do"),
