@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.sensors.place import check_place
-from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped
+from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped, reasons_kept
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -89,10 +89,7 @@ class SparkApplicationSensor(BaseSensorOperator):
                 event = loop.run(trigger.wait(access), timeout=self.timeout)
             except TimeoutError as error:
                 self._delete(trigger)
-                raise AirflowSensorTimeout(
-                    f"SparkApplication {self.name} has not reached {' or '.join(self.expects)} within "
-                    f"{self.timeout:.0f} s"
-                ) from error
+                raise AirflowSensorTimeout(self._late()) from error
             return self._conclude(event)
 
     def execute_complete(
@@ -106,7 +103,8 @@ class SparkApplicationSensor(BaseSensorOperator):
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
         """Resume after the deferral; where the time is over, nobody waits for the application any more."""
         try:
-            return super().resume_execution(next_method, next_kwargs, context)
+            with reasons_kept(self._late()):
+                return super().resume_execution(next_method, next_kwargs, context)
         except AirflowException as error:
             if _is_timeout(error):
                 self._delete(self._trigger(context))
@@ -122,6 +120,9 @@ class SparkApplicationSensor(BaseSensorOperator):
         except Exception as error:
             # In a signal handler Airflow would lose it, and with it the reason why something still runs.
             self.log.warning("%s could not be deleted and may still run: %s", self.name, error)
+
+    def _late(self) -> str:
+        return f"SparkApplication {self.name} has not reached {' or '.join(self.expects)} within {self.timeout:.0f} s"
 
     def _delete(self, trigger: "SparkApplicationStateTrigger") -> None:
         if not self.delete_on_kill:

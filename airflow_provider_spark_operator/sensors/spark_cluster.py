@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.sensors.place import check_place
-from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped
+from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped, reasons_kept
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -71,8 +71,7 @@ class SparkClusterSensor(BaseSensorOperator):
             try:
                 event = loop.run(trigger.wait(access), timeout=self.timeout)
             except TimeoutError as error:
-                late = f"SparkCluster {self.name} is not ready after {self.timeout:.0f} s"
-                raise AirflowSensorTimeout(late) from error
+                raise AirflowSensorTimeout(self._late()) from error
             return self._conclude(event)
 
     def execute_complete(
@@ -84,6 +83,14 @@ class SparkClusterSensor(BaseSensorOperator):
         from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 
         return self._conclude(ApplicationEvent.from_payload(event or {}))
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
+        """Resume after the deferral, and say why it is over."""
+        with reasons_kept(self._late()):
+            return super().resume_execution(next_method, next_kwargs, context)
+
+    def _late(self) -> str:
+        return f"SparkCluster {self.name} is not ready after {self.timeout:.0f} s"
 
     def _trigger(self) -> "SparkClusterTrigger":
         from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger

@@ -68,11 +68,12 @@ def test_a_deletion_fails_the_sensor(cluster, sensor):
         run(sensor(), TaskInstance())
 
 
-def test_soft_fail_skips(cluster, sensor):
+@pytest.mark.parametrize("softly", ["soft_fail", "never_fail"])
+def test_what_may_fail_softly_skips_and_says_why(cluster, sensor, softly):
     cluster.script = fail
     cluster.create("pi")
-    with pytest.raises(AirflowSkipException):
-        run(sensor(soft_fail=True), TaskInstance())
+    with pytest.raises(AirflowSkipException, match=r"SparkApplication jobs/pi failed in state Failed: .* exit code 3"):
+        run(sensor(**{softly: True}), TaskInstance())
 
 
 def test_a_worker_waits_no_longer_than_the_timeout(cluster):
@@ -86,7 +87,10 @@ def test_a_worker_waits_no_longer_than_the_timeout(cluster):
 def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=True, timeout=7)
     assert defer(sensor, TaskInstance()).timeout == 7
-    with pytest.raises(AirflowSensorTimeout):
+    with pytest.raises(AirflowSensorTimeout, match="pi has not reached Succeeded within 7 s"):
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
+    sensor.soft_fail = True
+    with pytest.raises(AirflowSkipException, match="pi has not reached Succeeded within 7 s"):
         sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
 
 

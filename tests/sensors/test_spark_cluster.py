@@ -63,7 +63,7 @@ def test_a_cluster_that_failed_fails_the_sensor(cluster, create, sensor):
 def test_soft_fail_skips(cluster, create, sensor):
     cluster.cluster_script = be_refused
     create()
-    with pytest.raises(AirflowSkipException):
+    with pytest.raises(AirflowSkipException, match="a quota is exceeded"):
         run(sensor(soft_fail=True), TaskInstance())
 
 
@@ -94,6 +94,8 @@ def test_a_worker_waits_no_longer_than_the_timeout(cluster):
 def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
     sensor = SparkClusterSensor(task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=True, timeout=7)
     assert defer(sensor, TaskInstance()).timeout == 7
+    with pytest.raises(AirflowSensorTimeout, match="SparkCluster shared is not ready after 7 s"):
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
 
 
 def test_an_api_server_that_is_down_is_named(cluster, sensor, monkeypatch, tmp_path):
