@@ -134,6 +134,10 @@ class Claims:
         self._held.pop(key, None)
         self._refused.pop(key, None)
 
+    def release(self) -> None:
+        """Hold none any more: a replica drives them, and each has to be read before it is driven again."""
+        self._held.clear()
+
     async def claim(self, resource: JsonObject) -> None:
         """See that nobody else drives a resource.
 

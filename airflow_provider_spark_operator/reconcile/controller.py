@@ -203,6 +203,8 @@ class Controller:
                 for task in tasks:
                     task.cancel()
             self._drop_work()
+            for claims in self._claims.values():
+                claims.release()
 
     def _noticing(self, line: _Line) -> Callable[[ObjectKey], None]:
         def notice(key: ObjectKey) -> None:

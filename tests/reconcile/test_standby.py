@@ -3,19 +3,23 @@
 import asyncio
 import itertools
 import math
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient, WatchEvent
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import QUICK, Stage, application, history_of, playing, running, value
 from tests.reconcile.test_controller import UP_TO_RUNNING
@@ -140,6 +144,60 @@ async def test_leadership_that_comes_and_goes_makes_one_driver(kubeconfig: JsonO
     assert [len(uids) for uids in stage.drivers.values()] == [1, 1]
     assert history_of(ended)[-2:] == ["Succeeded", "ResourceReleased"]
     assert await stage.names(PODS) == []
+
+
+class LaggingClient:
+    """A client whose watch of applications shows nothing more as long as `flows` is not set."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self.flows = asyncio.Event()
+        self.flows.set()
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def watch(
+        self, resource: ResourceType, namespace: str | None = None, **options: Any
+    ) -> AsyncGenerator[WatchEvent, None]:
+        async with aclosing(self._client.watch(resource, namespace, **options)) as events:
+            async for event in events:
+                if resource == SPARK_APPLICATIONS:
+                    await self.flows.wait()
+                yield event
+
+
+async def test_who_leads_again_deletes_no_driver_of_an_attempt_that_another_has_begun(
+    kubeconfig: JsonObject, stage: Stage
+) -> None:
+    identity = Identity(QUICK.decisions.operator_name, LeaseReference(stage.namespace, "lease"))
+    access, scope = ClusterAccess(kubeconfig_document=kubeconfig), NamedNamespaces((stage.namespace,))
+    leaderships = Leadership(), Leadership()
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(await open_client(access, field_manager=identity.field_manager))
+        lagging = LaggingClient(client)
+        for each, leadership in zip((lagging, client), leaderships, strict=True):
+            controller = Controller(each, scope, QUICK, leadership=leadership, identity=identity)  # type: ignore[arg-type]
+            await stack.enter_async_context(running(controller))
+        one, other = leaderships
+        one.extend(math.inf)
+        await stage.submit(application(restart={"restartPolicy": "Always", "restartBackoffMillis": 1}))
+        await stage.until_state(State.DRIVER_REQUESTED)
+        await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": ["test/held"]}})
+        await stage.set_pod("pi-0-driver", "failed")
+        await stage.until_state(State.FAILED)
+        one.end()
+        lagging.flows.clear()
+        other.extend(math.inf)
+        await stage.client.patch(PODS, "pi-0-driver", stage.namespace, {"metadata": {"finalizers": None}})
+        await stage.until_state(State.DRIVER_REQUESTED)
+        other.end()
+        one.extend(math.inf)
+        await stage.set_pod("pi-1-driver", "ready")
+        await stage.until_state(State.RUNNING_HEALTHY, State.FAILED, State.SCHEDULED_TO_RESTART)
+        (driver,) = await stage.objects(PODS)
+    assert driver["metadata"]["name"] == "pi-1-driver"
+    assert "deletionTimestamp" not in driver["metadata"]
 
 
 async def take_turns(replicas: list[Replica]) -> None:
