@@ -5,6 +5,7 @@ and at most about a mebibyte of it. What is more, or no text, goes to a URL that
 """
 
 import hashlib
+import json
 import logging
 import re
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 DIRECTORY = "/opt/airflow-task"
 # Kubernetes takes 1 MiB in a config map; the application that carries it needs room for the rest of itself.
 CONFIG_MAP_BYTES = 900 * 1024
+# etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
+STORED_BYTES = 1400 * 1024
 _VOLUME = "airflow-task"
 _EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
@@ -113,14 +116,17 @@ def packed(files: Sequence[LocalFile], upload_to: str | None, *, by_config_map: 
         AirflowFailException: One has to be uploaded, and it is not said where to.
     """
     texts = [file for file in files if file.text is not None]
-    size = sum(len(file.content) for file in texts)
-    mounted = tuple(texts) if by_config_map and size <= CONFIG_MAP_BYTES else ()
+    size, stored = sum(len(file.content) for file in texts), sum(_stored_bytes(file.text or "") for file in texts)
+    fit = by_config_map and size <= CONFIG_MAP_BYTES and stored <= STORED_BYTES
+    mounted = tuple(texts) if fit else ()
     uploaded = tuple(file for file in files if file not in mounted)
     if uploaded and not upload_to:
         if not by_config_map:
             why = "Kubeflow's SparkApplication carries none"
-        elif not mounted and texts:
+        elif not mounted and size > CONFIG_MAP_BYTES:
             why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
+        elif not mounted and texts:
+            why = f"together they have {stored} bytes as JSON, more than {STORED_BYTES}"
         else:
             why = "it takes texts whose names have letters, digits, -, _ and . alone"
         names = ", ".join(file.given for file in uploaded)
@@ -201,6 +207,11 @@ def as_spark_reads(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{'s3a' if scheme == 's3' else scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _stored_bytes(text: str) -> int:
+    """How long the text is as JSON; Kubernetes writes `<`, `>` and `&` in six characters, as for a page of HTML."""
+    return len(json.dumps(text, ensure_ascii=False).encode()) + 5 * sum(text.count(sign) for sign in "<>&")
 
 
 def _located(given: str, folders: Sequence[str]) -> Path:

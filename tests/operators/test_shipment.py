@@ -176,6 +176,13 @@ def test_too_much_for_a_config_map_is_said_with_its_size(folder):
         ship(folder, py_file="job.py", py_files=["lib.py"])
 
 
+def test_what_grows_too_large_where_it_is_stored_is_uploaded(folder, bucket):
+    (folder / "page.xml").write_text("<a></a>" * 80_000)
+    with pytest.raises(AirflowFailException, match=r"page\.xml cannot travel .*together they have 2\d+ bytes as JSON"):
+        ship(folder, py_file="job.py", files=["page.xml"])
+    assert "configMapSpecs" not in ship(folder, upload_to=bucket, py_file="job.py", files=["page.xml"])
+
+
 def test_the_operator_ships_the_file_beside_its_dag(cluster, folder, tmp_path):
     from airflow.sdk import DAG
 
