@@ -7,13 +7,24 @@ from typing import Any
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import NAMESPACES, ResourceType
-from tests.e2e.node import DEADLINE, KUBECONFIG
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, NotFound
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+    ResourceType,
+)
+from tests.e2e.node import DEADLINE, KUBECONFIG, delete_all, reconciling
 
-WORKLOAD = Path(__file__).parents[2] / "docs" / "manifests" / "workload.yaml"
+MANIFESTS = Path(__file__).parents[2] / "docs" / "manifests"
+ROLES = ResourceType("rbac.authorization.k8s.io", "v1", "roles", "Role")
+ROLE_BINDINGS = ResourceType("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
+CONTROLLER = "controller"
 
 
 @pytest.fixture
@@ -28,12 +39,61 @@ async def namespace(client: KubeClient) -> AsyncIterator[str]:
     name = f"e2e-{secrets.token_hex(3)}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
     try:
-        for document in yaml.safe_load_all(WORKLOAD.read_text()):
+        for document in yaml.safe_load_all((MANIFESTS / "workload.yaml").read_text()):
             await client.create(kind_of(document), document, name)
         yield name
     finally:
         await client.delete(NAMESPACES, name, None)
         await gone(client, name)
+
+
+@pytest.fixture
+async def controller(client: KubeClient, namespace: str, tmp_path: Path) -> Path:
+    """A kubeconfig with the rights of docs/manifests/controller.yaml in the namespace, which are those of the chart."""
+    role = yaml.safe_load((MANIFESTS / "controller.yaml").read_text())
+    binding = {
+        "metadata": {"name": CONTROLLER},
+        "roleRef": {"apiGroup": ROLES.group, "kind": ROLES.kind, "name": role["metadata"]["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": namespace}],
+    }
+    await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": CONTROLLER}}, namespace)
+    await client.create(ROLES, role, namespace)
+    await client.create(ROLE_BINDINGS, binding, namespace)
+    tokens = ResourceType("", "v1", f"{SERVICE_ACCOUNTS.plural}/{CONTROLLER}/token", "TokenRequest")
+    answer = await client.create(tokens, {"spec": {}}, namespace)
+    path = tmp_path / "controller.kubeconfig"
+    write_kubeconfig(path, answer["status"]["token"])
+    return path
+
+
+@pytest.fixture
+async def definitions(client: KubeClient) -> None:
+    """The definitions are there."""
+    for document in custom_resource_definitions():
+        try:
+            await client.create(CUSTOM_RESOURCE_DEFINITIONS, document, None)
+        except AlreadyExists:
+            continue
+
+
+@pytest.fixture
+async def driven(client: KubeClient, namespace: str, definitions: None, controller: Path) -> AsyncIterator[str]:
+    """A namespace that a controller with few rights looks after; at the end it takes down the applications."""
+    with reconciling(namespace, controller) as log:
+        try:
+            yield namespace
+        finally:
+            for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):  # it has finalizers on them
+                await delete_all(client, kind, namespace)
+    assert "grant the verb" not in log.read_text()
+
+
+def write_kubeconfig(path: Path, token: str) -> None:
+    """Write that of the cluster, with a token in place of who it is for."""
+    kubeconfig = yaml.safe_load(Path(str(KUBECONFIG)).read_text())
+    for user in kubeconfig["users"]:
+        user["user"] = {"token": token}
+    path.write_text(yaml.safe_dump(kubeconfig))
 
 
 def kind_of(document: dict[str, Any]) -> ResourceType:

@@ -8,15 +8,16 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 
 KUBECONFIG, IMAGE = os.environ.get("E2E_KUBECONFIG"), os.environ.get("E2E_IMAGE", "")
 JAR = os.environ.get("E2E_JAR", "local:///opt/spark/examples/jars/pi.jar")
@@ -53,10 +54,11 @@ def application(name: str, conf: dict[str, str], **spec: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def reconciling(namespace: str, folder: Path) -> Iterator[None]:
-    """Run `spark-operator reconcile` for a namespace; its log goes to `reconcile.log` in the folder."""
-    words = ("reconcile", "--kubeconfig", str(KUBECONFIG), "--namespaces", namespace)
-    with (folder / "reconcile.log").open("w") as log:
+def reconciling(namespace: str, kubeconfig: Path) -> Iterator[Path]:
+    """Run `spark-operator reconcile` for a namespace; where its log is, `reconcile.log` beside the kubeconfig."""
+    words = ("reconcile", "--kubeconfig", str(kubeconfig), "--namespaces", namespace)
+    log_file = kubeconfig.with_name("reconcile.log")
+    with log_file.open("w") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow_provider_spark_operator.cli", *words],
             stdin=subprocess.DEVNULL,
@@ -68,8 +70,8 @@ def reconciling(namespace: str, folder: Path) -> Iterator[None]:
             try:
                 assert process.stdout is not None
                 ready = process.stdout.readline()
-                assert ready.startswith("ready "), (folder / "reconcile.log").read_text()
-                yield
+                assert ready.startswith("ready "), log_file.read_text()
+                yield log_file
             finally:
                 process.terminate()
 
@@ -89,3 +91,21 @@ async def pod_when(
 async def ended(client: KubeClient, namespace: str, name: str) -> dict[str, Any]:
     """The pod, once it has ended."""
     return await pod_when(client, namespace, name, lambda pod: pod["status"].get("phase") in ("Succeeded", "Failed"))
+
+
+async def delete_all(client: KubeClient, kind: ResourceType, namespace: str) -> None:
+    """Delete everything of that kind, and return once it is gone."""
+    for item in (await client.list(kind, namespace)).items:
+        with suppress(NotFound):  # it was on its way
+            await client.delete(kind, item["metadata"]["name"], namespace)
+
+    async def none_is_left() -> bool:
+        return not (await client.list(kind, namespace)).items
+
+    await eventually(none_is_left)
+
+
+async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not await holds():  # noqa: ASYNC110  the cluster sets no event here
+            await asyncio.sleep(0.5)

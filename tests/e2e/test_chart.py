@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, Invalid
+from airflow_provider_spark_operator.kube.errors import Invalid
 from airflow_provider_spark_operator.kube.resources import (
-    CUSTOM_RESOURCE_DEFINITIONS,
     LEASES,
     NAMESPACES,
     PODS,
@@ -20,8 +18,8 @@ from airflow_provider_spark_operator.kube.resources import (
 from airflow_provider_spark_operator.reconcile.lease import tenure_of
 from tests.charts.helm import CHART, RELEASE, helm, needs_helm
 from tests.e2e.conftest import gone
-from tests.e2e.node import KUBECONFIG, NEEDED
-from tests.e2e.test_lifecycle import TERMINATED, WORK, application_when, eventually, none_is_left, script
+from tests.e2e.node import KUBECONFIG, NEEDED, delete_all, eventually
+from tests.e2e.test_lifecycle import TERMINATED, WORK, application_when, script
 
 CONTROLLER = os.environ.get("E2E_CONTROLLER_IMAGE", "")
 
@@ -33,13 +31,8 @@ pytestmark = [
 
 
 @pytest.fixture
-async def release(client: KubeClient) -> AsyncIterator[tuple[str, str]]:
+async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[str, str]]:
     """The chart installed into a namespace of its own, for another one; the names of both."""
-    for document in custom_resource_definitions():
-        try:
-            await client.create(CUSTOM_RESOURCE_DEFINITIONS, document, None)
-        except AlreadyExists:
-            continue
     name = f"chart-{secrets.token_hex(3)}"
     operators, jobs = f"{name}-operators", f"{name}-jobs"
     # Nothing that this standard forbids is admitted beside the controller.
@@ -66,13 +59,12 @@ async def release(client: KubeClient) -> AsyncIterator[tuple[str, str]]:
             values=values,
         )
         yield operators, jobs
-        for item in (await client.list(SPARK_APPLICATIONS, jobs)).items:
-            await client.delete(SPARK_APPLICATIONS, item["metadata"]["name"], jobs)
-        await eventually(lambda: none_is_left(client, jobs))
+        await delete_all(client, SPARK_APPLICATIONS, jobs)
     finally:
         helm("uninstall", RELEASE, *words, "--ignore-not-found", kubeconfig=Path(str(KUBECONFIG)))
         for namespace in (operators, jobs):
             await client.delete(NAMESPACES, namespace, None)
+        for namespace in (operators, jobs):
             await gone(client, namespace)
 
 
@@ -127,8 +119,7 @@ async def test_the_api_server_reaches_the_webhook(client: KubeClient, release: t
         except Invalid as error:
             messages.append(str(error))
             return True
-        await client.delete(SPARK_APPLICATIONS, "invalid", jobs)
-        await eventually(lambda: none_is_left(client, jobs))
+        await delete_all(client, SPARK_APPLICATIONS, jobs)
         return False
 
     await eventually(is_refused)

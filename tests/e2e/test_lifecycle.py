@@ -4,18 +4,16 @@ import asyncio
 import json
 import re
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from runpy import run_path
 from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists
-from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, PODS, SPARK_APPLICATIONS
-from tests.e2e.node import CLASS, DEADLINE, IMAGE, JAR, KUBECONFIG, NEEDED, application, reconciling
+from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SPARK_APPLICATIONS
+from tests.e2e.node import CLASS, DEADLINE, IMAGE, JAR, KUBECONFIG, NEEDED, application, eventually
 
 Json = dict[str, Any]
 
@@ -70,43 +68,16 @@ UNSCHEDULABLE = script(
 ONE_EXECUTOR = {"instanceConfig": {"initExecutors": 1, "minExecutors": 1, "maxExecutors": 1}}
 
 
-@pytest.fixture
-async def definitions(client: KubeClient) -> None:
-    """The definitions are there."""
-    for document in custom_resource_definitions():
-        try:
-            await client.create(CUSTOM_RESOURCE_DEFINITIONS, document, None)
-        except AlreadyExists:
-            continue
-
-
-@pytest.fixture
-async def driven(client: KubeClient, namespace: str, definitions: None, tmp_path: Path) -> AsyncIterator[str]:
-    """A namespace that the controller looks after; at the end it takes down the applications."""
-    with reconciling(namespace, tmp_path):
-        try:
-            yield namespace
-        finally:
-            for item in (await client.list(SPARK_APPLICATIONS, namespace)).items:
-                await client.delete(SPARK_APPLICATIONS, item["metadata"]["name"], namespace)
-            await eventually(lambda: none_is_left(client, namespace))
-
-
 def transitions(document: Json) -> list[tuple[str, str]]:
     """The states that an application has been in, with what was said of them."""
-    history = (document.get("status") or {}).get("stateTransitionHistory") or {}
-    ordered = [history[number] for number in sorted(history, key=int)]
+    return history(document.get("status") or {})
+
+
+def history(summary: Json) -> list[tuple[str, str]]:
+    """The same of a status, or of what it says of the attempt before."""
+    states = summary.get("stateTransitionHistory") or {}
+    ordered = [states[number] for number in sorted(states, key=int)]
     return [(each["currentStateSummary"], each.get("message", "")) for each in ordered]
-
-
-async def none_is_left(client: KubeClient, namespace: str) -> bool:
-    return not (await client.list(SPARK_APPLICATIONS, namespace)).items
-
-
-async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await holds():  # noqa: ASYNC110  the cluster sets no event here
-            await asyncio.sleep(0.5)
 
 
 async def application_when(client: KubeClient, namespace: str, name: str, *states: str) -> list[tuple[str, str]]:
@@ -124,52 +95,81 @@ async def pods_of(client: KubeClient, namespace: str, role: str) -> list[str]:
     return [pod["metadata"]["name"] for pod in found.items]
 
 
-async def undisturbed(client: KubeClient, namespace: str, name: str) -> None:
-    """Let the application be."""
-
-
-async def delete_driver(client: KubeClient, namespace: str, name: str) -> None:
-    await application_when(client, namespace, name, "RunningHealthy")
-    for pod in await pods_of(client, namespace, "driver"):
-        await client.delete(PODS, pod, namespace)
-
-
 @pytest.mark.parametrize(
-    ("document", "disturb", "end", "said"),
+    ("document", "end", "said"),
     [
-        pytest.param(JAVA, undisturbed, "Succeeded", "", id="a-jar"),
-        pytest.param(script("python", COUNT), undisturbed, "Succeeded", "", id="pyspark"),
-        pytest.param(script("fails", FAIL), undisturbed, "Failed", "exit code 3", id="the-application-fails"),
-        pytest.param(
-            UNSCHEDULABLE, undisturbed, "DriverStartTimedOut", "did not start within 5 s", id="no-node-for-the-driver"
-        ),
-        pytest.param(
-            script("deleted", WORK, applicationTolerations=ONE_EXECUTOR),
-            delete_driver,
-            "Failed",
-            "deleted",
-            id="the-driver-is-deleted",
-        ),
+        pytest.param(JAVA, "Succeeded", "", id="a-jar"),
+        pytest.param(script("python", COUNT), "Succeeded", "", id="pyspark"),
+        pytest.param(script("fails", FAIL), "Failed", "exit code 3", id="the-application-fails"),
+        pytest.param(UNSCHEDULABLE, "DriverStartTimedOut", "did not start within 5 s", id="no-node-for-the-driver"),
     ],
 )
 async def test_an_application_ends_as_it_should(
-    client: KubeClient,
-    driven: str,
-    document: Json,
-    disturb: Callable[[KubeClient, str, str], Awaitable[None]],
-    end: str,
-    said: str,
+    client: KubeClient, driven: str, document: Json, end: str, said: str
 ) -> None:
     name = document["metadata"]["name"]
     await client.create(SPARK_APPLICATIONS, document, driven)
 
-    await disturb(client, driven, name)
     seen = await application_when(client, driven, name, *TERMINATED)
 
     messages = dict(seen)
     assert end in messages, seen
     assert re.search(said, messages[end]), seen
     assert await pods_of(client, driven, "driver") == []
+
+
+async def test_an_application_starts_again_after_its_driver_is_deleted(client: KubeClient, driven: str) -> None:
+    restart = {"restartConfig": {"restartPolicy": "OnFailure", "restartBackoffMillis": 0}}
+    document = script("again", WORK, applicationTolerations=ONE_EXECUTOR | restart)
+    await client.create(SPARK_APPLICATIONS, document, driven)
+    await application_when(client, driven, "again", "RunningHealthy")
+    (driver,) = await pods_of(client, driven, "driver")
+
+    await client.delete(PODS, driver, driven)
+
+    async def has_started_again() -> bool:
+        return "previousAttemptSummary" in (await client.get(SPARK_APPLICATIONS, "again", driven))["status"]
+
+    await eventually(has_started_again)
+    seen = await application_when(client, driven, "again", *TERMINATED)
+    assert "Succeeded" in dict(seen), seen
+    status = (await client.get(SPARK_APPLICATIONS, "again", driven))["status"]
+    assert status["currentAttemptSummary"]["attemptInfo"]["id"] == 1
+    assert "deleted" in dict(history(status["previousAttemptSummary"]))["Failed"]
+
+
+async def test_what_an_application_has_made_stays_or_goes_by_its_policy(client: KubeClient, driven: str) -> None:
+    released, kept = TERMINATED
+    expected = {
+        ("completed", "Never"): released,
+        ("completed", "OnFailure"): released,
+        ("completed", "Always"): kept,
+        ("failed", "OnFailure"): kept,
+    }
+    for end, policy in expected:
+        text = {"completed": "print('done')\n", "failed": FAIL}[end]
+        document = script(name_of(end, policy), text, applicationTolerations={"resourceRetainPolicy": policy})
+        await client.create(SPARK_APPLICATIONS, document, driven)
+
+    last = {each: (await application_when(client, driven, name_of(*each), *TERMINATED))[-1][0] for each in expected}
+
+    assert last == expected
+    names = [name_of(*each) for each, state in expected.items() if state == kept]
+    await eventually(partial(only_that_is_left, client, driven, names))
+    for name in names:
+        await client.delete(SPARK_APPLICATIONS, name, driven)
+    await eventually(partial(only_that_is_left, client, driven, []))
+
+
+def name_of(end: str, policy: str) -> str:
+    return f"{end}-{policy.lower()}"
+
+
+async def only_that_is_left(client: KubeClient, namespace: str, names: list[str]) -> bool:
+    """Whether there are the drivers and scripts of these applications, and of no other."""
+    maps = [item["metadata"]["name"] for item in (await client.list(CONFIG_MAPS, namespace)).items]
+    there = (await pods_of(client, namespace, "driver"), [name for name in maps if name.endswith("-job")])
+    return there == (sorted(f"{name}-0-driver" for name in names), sorted(f"{name}-job" for name in names))
 
 
 async def test_executors_that_are_lost_come_again(client: KubeClient, driven: str) -> None:

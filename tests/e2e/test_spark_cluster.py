@@ -1,25 +1,19 @@
 """A SparkCluster on a real node, and an application whose executors are on its workers."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.pods import is_ready
-from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import (
     CONFIG_MAPS,
-    CUSTOM_RESOURCE_DEFINITIONS,
     PODS,
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
-    ResourceType,
 )
 from airflow_provider_spark_operator.operators.parameters import Parameters
-from tests.e2e.node import IMAGE, NEEDED, application, ended, pod_when, reconciling
-from tests.e2e.test_lifecycle import eventually
+from tests.e2e.node import IMAGE, NEEDED, application, ended, eventually, pod_when
 
 pytestmark = NEEDED
 
@@ -63,35 +57,26 @@ CLUSTER = {
 }
 
 
-async def test_a_cluster_with_one_worker_runs_an_application_submitted_to_it(
-    client: KubeClient, namespace: str, tmp_path: Path
-) -> None:
-    for definition in custom_resource_definitions():
-        try:
-            await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
-        except AlreadyExists:
-            continue
+async def test_a_cluster_with_one_worker_runs_an_application_submitted_to_it(client: KubeClient, driven: str) -> None:
     scripts = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": SCRIPTS}
-    await client.create(CONFIG_MAPS, scripts, namespace)
+    await client.create(CONFIG_MAPS, scripts, driven)
     document = Parameters(cluster="shared", arguments=["2"]).over(
         application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py")
     )
     assert validate_document(document) == []
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
-    with reconciling(namespace, tmp_path):
-        await client.create(SPARK_CLUSTERS, CLUSTER, namespace)
-        for name in ("shared-master-0", "shared-worker-0"):
-            await eventually(partial(has_pod, client, namespace, name))
-            await pod_when(client, namespace, name, is_ready)
-        await client.create(SPARK_APPLICATIONS, document, namespace)
-        await eventually(partial(has_pod, client, namespace, DRIVER))
-        await ended(client, namespace, DRIVER)
-        log = [line async for line in client.logs(namespace, DRIVER)]
-        pods = await pod_names(client, namespace)
-        for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS):  # the controller has finalizers on them
-            await delete_all(client, namespace, kind)
+
+    await client.create(SPARK_CLUSTERS, CLUSTER, driven)
+    for name in ("shared-master-0", "shared-worker-0"):
+        await eventually(partial(has_pod, client, driven, name))
+        await pod_when(client, driven, name, is_ready)
+    await client.create(SPARK_APPLICATIONS, document, driven)
+    await eventually(partial(has_pod, client, driven, DRIVER))
+    await ended(client, driven, DRIVER)
+
+    log = [line async for line in client.logs(driven, DRIVER)]
     assert any(line.startswith("Pi is roughly 3.") for line in log), log[-20:]
-    assert not any("-exec-" in name for name in pods)
+    assert not any("-exec-" in name for name in await pod_names(client, driven))
 
 
 async def pod_names(client: KubeClient, namespace: str) -> list[str]:
@@ -100,14 +85,3 @@ async def pod_names(client: KubeClient, namespace: str) -> list[str]:
 
 async def has_pod(client: KubeClient, namespace: str, name: str) -> bool:
     return name in await pod_names(client, namespace)
-
-
-async def delete_all(client: KubeClient, namespace: str, kind: ResourceType) -> None:
-    """Delete everything of that kind, and return once it is gone."""
-    for item in (await client.list(kind, namespace)).items:
-        await client.delete(kind, item["metadata"]["name"], namespace)
-
-    async def none_is_left() -> bool:
-        return not (await client.list(kind, namespace)).items
-
-    await eventually(none_is_left)
