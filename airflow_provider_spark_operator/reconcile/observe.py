@@ -127,9 +127,14 @@ def observe(application: SparkApplication, pods: Iterable[JsonObject], departed:
 
 
 def executors_of(driver: Mapping[str, Any], pods: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    """The executors that this very driver has asked for."""
-    selector = _selector_label(driver)
-    return tuple(pod for pod in pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+    """The executors that this very driver has asked for.
+
+    Those of another driver with the same selector, be it of an earlier application of that name, may take their time
+    to go: Spark has each owned by its driver.
+    """
+    selector, uid = _selector_label(driver), driver["metadata"].get("uid")
+    same = (pod for pod in pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+    return tuple(pod for pod in same if uid in (owners := owner_uids(pod)) or not owners)
 
 
 def names_children(application: SparkApplication) -> bool:

@@ -108,11 +108,23 @@ def test_of_names_that_the_user_has_fixed_the_one_that_was_seen_to_go_may_be_an_
 
 def test_the_driver_comes_with_its_own_executors() -> None:
     driver = pod("pi-0-driver")
-    pods = [driver, pod("mine", role="executor"), pod("other", role="executor", selector="pi-1")]
+    uid = driver["metadata"]["uid"]
+    pods = [
+        driver,
+        pod("mine", role="executor", owner=uid),
+        pod("other", role="executor", owner=uid, selector="pi-1"),
+        pod("of a driver that has gone", role="executor", owner="another"),
+    ]
     observed = observe(APPLICATION, pods)
     assert observed.driver == Present(driver)
     assert [name_of(dict(executor)) for executor in observed.executors] == ["mine"]
     assert executors_of(driver, pods) == observed.executors
+
+
+def test_an_executor_that_nobody_owns_is_known_by_its_label() -> None:
+    driver, executor = pod("pi-0-driver"), pod("mine", role="executor")
+    del executor["metadata"]["ownerReferences"]
+    assert executors_of(driver, [driver, executor]) == (executor,)
 
 
 def test_the_status_says_which_attempt_is_the_current_one() -> None:
