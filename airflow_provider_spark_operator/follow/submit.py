@@ -106,13 +106,15 @@ async def submit(
             if adopted is not None:
                 return adopted
             await _make_room(client, resource, own, body["metadata"]["name"], deletion_seconds)
-            return await _create(client, resource, body)
+            made = await _create(client, resource, body)
+            await _give_way(client, made, stamp)
+            return made
         except AlreadyExists as error:
             await _check_owner(client, resource, body, stamp)
             problem = error
         except (Conflict, ServerError, Unreachable) as error:
-            # Adopting: it changed meanwhile. Creating: it may exist none the less, and the next list
-            # shows it with our stamp. That is how a lost answer does not become a second application.
+            # Adopting: it changed meanwhile. Giving way: the next round adopts. Creating: it may exist none the less,
+            # and the next list shows it with our stamp. So a lost answer does not become a second application.
             problem = error
             await asyncio.sleep(backoff.next())
     assert problem is not None  # noqa: S101 - every round that does not return sets it
@@ -238,6 +240,28 @@ async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) 
             SHORTEST_SECONDS,
         )
     return Submission(reference, adopted=False, resource=created)
+
+
+async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> None:
+    """Delete what was just created if another try has a live one: Airflow may take a worker for lost that is only slow.
+
+    Each looks after it has created, so that the later one sees the other; of the same second, both may give way.
+
+    Raises:
+        Conflict: It is deleted, and the other one can be taken over.
+    """
+    reference, since = made.reference, made.resource["metadata"]["creationTimestamp"]
+    own = await applications_of(client, reference.resource, reference.namespace, stamp)
+    live = [item["metadata"] for item in own if standing(item) is Standing.LIVE]
+    earlier = [one for one in live if one["uid"] != reference.uid and one["creationTimestamp"] <= since]
+    if not earlier:
+        return
+    why = f"another try of this task has submitted {earlier[0]['name']} meanwhile"
+    logger.warning("%s is deleted again: %s", reference, why)
+    with suppress(NotFound):
+        await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
+    kind = reference.resource.qualified_name
+    raise Conflict(409, "Conflict", why, "create", kind, reference.namespace, reference.name)
 
 
 async def _create_unowned(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:

@@ -60,6 +60,23 @@ async def test_a_live_application_is_adopted(client: KubeClient, namespace: str,
     )
 
 
+@pytest.mark.parametrize(("slow", "other"), [(1, 2), (2, 1)], ids=["the earlier try is slow", "the later try is slow"])
+async def test_two_tries_at_work_at_once_have_one_application(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, slow: int, other: int
+) -> None:
+    create = client.create
+
+    async def create_late(*arguments: Any) -> Any:
+        monkeypatch.setattr(client, "create", create)
+        await submit(client, document(), namespace, stamp(other))
+        return await create(*arguments)
+
+    monkeypatch.setattr(client, "create", create_late)
+    made = await submit(client, document(), namespace, stamp(slow))
+    assert made.adopted
+    assert await names(client, namespace) == [stamp(other).default_name()]
+
+
 async def test_a_success_that_nobody_saw_is_adopted(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *SUCCEEDED)
