@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError
 from airflow_provider_spark_operator.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.serving import listen_everywhere
 from airflow_provider_spark_operator.reconcile.webhook_certificate import Certificate, bundle_with, issue
 from airflow_provider_spark_operator.reconcile.webhook_review import NotAReview, review
 
@@ -65,7 +66,7 @@ async def serve_webhook(
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "0.0.0.0", port, ssl_context=context).start()  # noqa: S104 - the API server is outside
+        await web.SockSite(runner, listen_everywhere(port), ssl_context=context).start()
         trust = asyncio.create_task(_Trust(client, configuration, context, now).keep(pause))
         try:
             yield int(runner.addresses[0][1])
