@@ -42,7 +42,7 @@ coverage: $(stamp) ## Run the tests of core/, which have to try every branch of 
 spark-submit test-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
 	@exec $(bin)/python -m pytest tests/spark_submit
 
-e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE)
+e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE; E2E_CONTROLLER_IMAGE and HELM for the chart)
 	@$(bin)/python -m pytest -m spark tests/crds tests/local
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
