@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults contract traces reliability docs site bench clean
+.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults charts contract traces reliability docs site bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ coverage: $(stamp) ## Run the tests of core/, which have to try every branch of 
 spark-submit test-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
 	@exec $(bin)/python -m pytest tests/spark_submit
 
-e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE; E2E_CONTROLLER_IMAGE and HELM for the chart)
+e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE)
 	@$(bin)/python -m pytest -m spark tests/crds tests/local
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
 	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
@@ -54,7 +54,11 @@ airflow: $(stamp) ## Run tasks in a real Airflow, whose processes are killed (SI
 faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
 
-contract: $(stamp) ## Hold the local API server and the chart to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs; HELM)
+charts: $(stamp) ## Try the chart with Helm (HELM): on a real API server (KUBEBUILDER_ASSETS), and on a real node (as e2e, E2E_CONTROLLER_IMAGE)
+	@if [ -x "$${HELM:-}" ]; then exec $(bin)/python -m pytest tests/charts tests/contract/test_clients.py tests/e2e/test_chart.py; \
+	else echo "make charts: set HELM to the program helm"; [ "$${CI:-}" != true ]; fi
+
+contract: $(stamp) ## Hold the local API server and the chart to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
 	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest tests/contract tests/charts; \
 	else echo "make contract: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
 
