@@ -1,0 +1,128 @@
+import logging
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict import verdict
+from airflow_provider_spark_operator.kube.client import PatchType
+from airflow_provider_spark_operator.kube.errors import Invalid
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    PODS,
+)
+from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from tests.reconcile.stage import (
+    FaultyClient,
+    Stage,
+    application,
+    controlling,
+    fault,
+    history_of,
+    playing,
+    state_of,
+    value,
+)
+
+State = ApplicationState
+
+
+async def test_a_resource_that_cannot_be_read_does_not_stop_the_others(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    unreadable = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}}
+    await stage.submit(application("poison"))
+    await stage.patch({"status": unreadable}, "poison", subresource="status")
+    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
+        await stage.submit(application())
+        await stage.until_state(State.RESOURCE_RELEASED)
+
+        async def told() -> bool:
+            return "InvalidResource" in await stage.event_reasons()
+
+        await stage.until_true(told)
+        assert "cannot be read: status.currentState" in caplog.text
+        await stage.delete("poison")
+        await stage.until(lambda seen: seen is None, "poison")
+
+
+UNKNOWN_MODE = {"spec": {"deploymentMode": "EdgeMode"}}
+
+
+async def install_newer_definitions(stage: Stage) -> None:
+    """Make the API accept a word that this controller does not know."""
+    path = "/schema/openAPIV3Schema/properties/spec/properties/deploymentMode/enum/-"
+    name = "sparkapplications.spark.apache.org"
+    patch = [{"op": "add", "path": f"/spec/versions/{each}{path}", "value": "EdgeMode"} for each in range(3)]
+    await stage.client.patch(CUSTOM_RESOURCE_DEFINITIONS, name, None, patch, patch_type=PatchType.JSON)
+
+
+async def until_looked_at(stage: Stage, metrics: Metrics) -> None:
+    """Wait until the controller has come to the end of a look."""
+
+    async def looked_at() -> bool:
+        return value(metrics, "reconciles_total", kind="SparkApplication", result="done") is not None
+
+    await stage.until_true(looked_at)
+
+
+async def test_who_waits_for_an_application_that_cannot_be_read_learns_why(stage: Stage) -> None:
+    await install_newer_definitions(stage)
+    async with controlling(stage.client, stage.namespace):
+        await stage.submit(application(**UNKNOWN_MODE["spec"]))
+        ended = await stage.until_state(State.RESOURCE_RELEASED)
+    judged = verdict(progress(ended))
+    assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert (judged.outcome, judged.retry_worthy) == ("Failed", False)
+    assert "spec.deploymentMode: 'EdgeMode' is not known here" in judged.sentence
+    assert await stage.names(PODS) == []
+
+
+async def test_an_edit_that_cannot_be_read_does_not_end_what_runs(stage: Stage) -> None:
+    await install_newer_definitions(stage)
+    async with controlling(stage.client, stage.namespace):
+        await stage.submit(application())
+        await stage.until_state(State.DRIVER_REQUESTED)
+        await stage.patch(UNKNOWN_MODE)
+
+        async def told() -> bool:
+            return "InvalidResource" in await stage.event_reasons()
+
+        await stage.until_true(told)
+        await stage.patch({"spec": {"deploymentMode": "ClusterMode"}})
+        await stage.set_pod("pi-0-driver", "ready")
+        running = await stage.until_state(State.RUNNING_HEALTHY)
+    assert history_of(running)[-1] == State.RUNNING_HEALTHY
+
+
+async def test_an_unreadable_application_is_not_ended_over_a_driver_that_its_status_misses(stage: Stage) -> None:
+    await install_newer_definitions(stage)
+    await stage.submit(application())
+    async with controlling(stage.client, stage.namespace):
+        await stage.until_state(State.DRIVER_REQUESTED)
+    # As if the controller had been killed before it wrote the status, and the resource edited since.
+    await stage.patch({"status": None}, subresource="status")
+    await stage.patch(UNKNOWN_MODE)
+    metrics = Metrics()
+    async with controlling(stage.client, stage.namespace, metrics=metrics):
+        await until_looked_at(stage, metrics)
+        left = await stage.until(lambda seen: seen is not None)
+        assert left is not None
+        assert state_of(left) is None
+        await stage.patch({"spec": {"deploymentMode": "ClusterMode"}})
+        again = await stage.until_state(State.DRIVER_REQUESTED)
+    assert history_of(again) == ["Submitted", "DriverRequested"]
+
+
+async def test_a_status_that_the_api_does_not_take_is_not_tried_for_ever(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    await install_newer_definitions(stage)
+    refusing = FaultyClient(stage.client, ("patch",), 1, fault(Invalid, 422), after=False, for_good=True)
+    metrics = Metrics()
+    await stage.submit(application(**UNKNOWN_MODE["spec"]))
+    async with controlling(refusing, stage.namespace, metrics=metrics):  # type: ignore[arg-type]
+        await until_looked_at(stage, metrics)
+    assert "nor can its status be written" in caplog.text
+    assert value(metrics, "reconciles_total", result="failed") is None
