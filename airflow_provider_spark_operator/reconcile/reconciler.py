@@ -245,7 +245,7 @@ class Reconciler:
                 driver["metadata"]["name"],
                 key.namespace,
                 # In the foreground the driver waits for its services and config maps, and all of them for one collector
-                # of garbage, which the API server allows 20 requests a second.
+                # of garbage, which takes 20 requests a second by default (kube-controller-manager's --kube-api-qps).
                 propagation="Background" if force or not names_children(current.application) else "Foreground",
                 grace_seconds=0 if force else None,
                 uid=driver["metadata"]["uid"],
