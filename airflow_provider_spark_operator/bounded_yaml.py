@@ -17,14 +17,22 @@ DEEPEST = 100
 """Levels of objects and lists inside each other."""
 
 _TEXT_OF_ONE = 64
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 class ExcessiveYaml(yaml.MarkedYAMLError):
     """YAML that is well-formed, and out of bounds; no resource comes near them."""
 
 
+class DuplicateKey(yaml.MarkedYAMLError):
+    """A key that an object has twice: only the last one would count, which nobody means."""
+
+
 class BoundedLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, which refuses what is out of bounds before it makes any value of it."""
+    """PyYAML's safe loader, which refuses what is out of bounds before it makes any value of it.
+
+    It also refuses duplicate keys, as the API server does with strict validation.
+    """
 
     def __init__(self, stream: str | bytes) -> None:
         super().__init__(stream)
@@ -49,6 +57,8 @@ class BoundedLoader(yaml.SafeLoader):
             raise ExcessiveYaml(problem="a value that contains itself", problem_mark=mark)
         if self._sizes.setdefault(id(node), self._size(node)) > MOST_VALUES:
             raise ExcessiveYaml(problem=f"more than {MOST_VALUES} values", problem_mark=mark)
+        if isinstance(node, yaml.MappingNode) and not is_alias:
+            _check_keys(node)
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -69,6 +79,18 @@ class BoundedLoader(yaml.SafeLoader):
         if isinstance(node, yaml.SequenceNode):
             return 1 + sum(self._sizes[id(item)] for item in node.value)
         return 1 + len(node.value) // _TEXT_OF_ONE if node else 1
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    """Raise DuplicateKey if the object has a key twice."""
+    first: dict[tuple[str, str], yaml.Mark] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE_TAG:
+            continue
+        before = first.setdefault((key.tag, key.value), key.start_mark)
+        if before is not key.start_mark:
+            problem = f"duplicate key {key.value!r}, already defined in line {before.line + 1}"
+            raise DuplicateKey(problem=problem, problem_mark=key.start_mark)
 
 
 def load_all(text: str) -> Iterator[Any]:

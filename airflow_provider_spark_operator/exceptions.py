@@ -8,7 +8,7 @@ Airflow's own `AirflowFailException` instead.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 
 class SparkApplicationError(AirflowException):
@@ -54,7 +54,11 @@ class SparkSchedulingFailed(SparkApplicationError):
 
 
 class SparkApplicationDeleted(SparkApplicationError):
-    """The application was deleted, by somebody else, before it ended."""
+    """The application was deleted before it ended, and not by its task: by a person or another program."""
+
+
+class SparkApplicationDeletedByUser(SparkApplicationDeleted, AirflowFailException):
+    """A deletion that fails the task without a retry, because the task has no retry policy to decide otherwise."""
 
 
 class SparkApplicationTimedOut(SparkApplicationError):
@@ -68,6 +72,21 @@ _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
     "infrastructure": SparkInfrastructureFailed,
     "scheduling": SparkSchedulingFailed,
 }
+
+
+def deletion(sentence: str, *, policy: object | None) -> SparkApplicationDeleted:
+    """The exception for an application or cluster that was deleted while its task waited.
+
+    A retry would undo what a person has done, so the task fails without one. Airflow does not ask the retry policy of a
+    task about such an exception; a task that has a policy gets one that the policy can judge.
+
+    Args:
+        sentence: What was deleted.
+        policy: The task's retry policy.
+    """
+    if policy is not None:
+        return SparkApplicationDeleted(sentence)
+    return SparkApplicationDeletedByUser(f"{sentence}, and is not submitted again; to run it again, clear the task")
 
 
 def failure(

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk import RetryDecision, RetryPolicy
 
-from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
+from airflow_provider_spark_operator.arguments import check_booleans
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationDeleted,
+    SparkApplicationError,
+    SparkApplicationFailed,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -22,17 +27,19 @@ class SparkRetryPolicy(RetryPolicy):
 
     Infrastructure and scheduling failures are retried, unless the same application would surely fail the same way
     again; the delay is the backoff that the application's restartConfig asks for, else the task's. What is no
-    failure of an application (the API was down) is retried as the task says. A policy never adds to the task's
-    `retries`.
+    failure of an application (the API was down) is retried as the task says. An application that was deleted by a
+    person or another program is not submitted again. A policy never adds to the task's `retries`.
 
     Args:
         application_failures: Retry the application's own failures, too.
+        deletions: Retry when the application was deleted by a person or another program.
         memory_growth: After a driver or executors were killed for want of memory, try again with this many times
             the memory, and so on with every such failure. It is kept in the task state store, so that a task
             that is cleared begins with what was enough. None tries no such failure again.
         memory_limit: The largest memory to come to, such as `32g`. A lack of memory beyond it counts as any failure.
 
     Raises:
+        TypeError: A switch is not a boolean.
         ValueError: `memory_growth` is not over 1, or `memory_limit` no size.
     """
 
@@ -40,14 +47,17 @@ class SparkRetryPolicy(RetryPolicy):
         self,
         *,
         application_failures: bool = False,
+        deletions: bool = False,
         memory_growth: float | None = None,
         memory_limit: str | None = None,
     ) -> None:
+        check_booleans(application_failures=application_failures, deletions=deletions)
         if memory_growth is not None and not memory_growth > 1:
             raise ValueError(f"memory_growth must be over 1, not {memory_growth!r}")
         if memory_limit is not None and not _SIZE.match(memory_limit.strip()):
             raise ValueError(f"memory_limit must be a size with its unit, such as 32g, not {memory_limit!r}")
         self.application_failures = application_failures
+        self.deletions = deletions
         self.memory_growth = memory_growth
         self.memory_limit = memory_limit
 
@@ -68,6 +78,8 @@ class SparkRetryPolicy(RetryPolicy):
             self._grow(context, starved)
             reason = f"{' and '.join(starved)} ran out of memory; tried again with {self.memory_growth:g} times of it"
             return RetryDecision.retry(exception.retry_delay, reason)
+        if isinstance(exception, SparkApplicationDeleted) and not self.deletions:
+            return RetryDecision.fail("the application was deleted, and not by its task")
         if not exception.retry_worthy:
             return RetryDecision.fail(f"the same application would fail the same way again ({exception.reason})")
         if isinstance(exception, SparkApplicationFailed) and not self.application_failures:

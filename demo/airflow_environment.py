@@ -1,5 +1,6 @@
 """The environment in which the demo's Airflow runs: everything under one folder, loopback only."""
 
+import base64
 import json
 import os
 import secrets
@@ -23,6 +24,8 @@ def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, s
         "CORE__DEFAULT_TASK_RETRY_DELAY": "5",
         "CORE__LOAD_EXAMPLES": "False",
         "CORE__EXECUTOR": "LocalExecutor",
+        # Otherwise the first processes race to write one to airflow.cfg, and the triggerer may run without it.
+        "CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
         "CORE__PARALLELISM": str(MAX_TASKS),
         "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "API__HOST": "127.0.0.1",

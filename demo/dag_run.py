@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from typing import TextIO
 
 POLL_SECONDS = 0.5
@@ -67,7 +68,8 @@ def _start(dag_id: str) -> None:
     from airflow.api.common.trigger_dag import trigger_dag
     from airflow.utils.types import DagRunTriggeredByType
 
-    trigger_dag(dag_id, run_id=RUN_ID, triggered_by=DagRunTriggeredByType.CLI)
+    now = datetime.now(UTC)  # as for a run that a person starts in the web interface
+    trigger_dag(dag_id, run_id=RUN_ID, logical_date=now, triggered_by=DagRunTriggeredByType.CLI)
 
 
 def _follow(dag_id: str, report: TextIO) -> None:

@@ -22,6 +22,8 @@ from airflow_provider_spark_operator.kube.listwatch import Changed, Listed, Remo
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 
 DEFAULT_EXECUTORS = 2
+# A quick driver is first seen when it has ended already.
+LOGGED = ("Running", "Succeeded", "Failed")
 # Spark logs with a date, or with its level first; what is left are the lines that the job itself has printed.
 SPARK_LOG_LINE = re.compile(
     r"^(\d\d(\d\d)?[-/]\d\d|WARNING:|Setting default log level|To adjust logging|Using Spark's|\s)"
@@ -93,7 +95,7 @@ class Narrator:
         phase = pod.get("status", {}).get("phase")
         if role == ROLE_EXECUTOR:
             self._executor(name, pod["metadata"]["name"], ready=present and phase == "Running")
-        elif role == ROLE_DRIVER and present and phase == "Running":
+        elif role == ROLE_DRIVER and present and phase in LOGGED:
             self._read_log(name, pod["metadata"]["name"])
 
     def _executor(self, application: str, pod: str, *, ready: bool) -> None:

@@ -153,7 +153,7 @@ def _judge(states: Mapping[str, str | None], airflow_home: Path, scheduler_log: 
         lack = _lack(states.get(task_id), expected, failure)
         _announce(task_id, f"{states.get(task_id)}, {f'NOT as expected: {lack}' if lack else 'as expected'}")
         if failure:
-            print(f"    why   {failure}")
+            print("    why   " + failure.replace("\n", "\n          "))
         print(f"    log   {log if failure or not lack else scheduler_log}")
         if lack:
             wrong.append(task_id)

@@ -17,8 +17,21 @@ _INTRODUCTION = """\
 # The resources: versions and fields
 
 `spark-operator crds` prints the CustomResourceDefinitions, generated from the package's models. They accept what
-those of the Apache operator accept, in v1 and in its earlier versions; of their own they have `spec.suspend` and the
-`reason` of a state.
+those of the Apache operator accept, in v1 and in its earlier versions; of their own they have `spec.suspend`, the
+`reason` of a state, and `status.outcome`. They refuse only numbers of workers with which no operator can run a
+SparkCluster: `initWorkers` below 0, and `minWorkers` below 0 and below `maxWorkers`.
+
+`kubectl explain sparkapp.spec` describes every field. `kubectl get sparkapp` shows how an application ended:
+
+```console
+$ kubectl get sparkapp
+NAME   CURRENT STATE      OUTCOME     AGE
+pi     ResourceReleased   Succeeded   5m
+etl    ResourceReleased   Failed      2m
+```
+
+`status.outcome` is `Succeeded`, `Failed` or `Cancelled`. `spark-operator reconcile` writes it when the
+application has ended; the Apache operator does not.
 
 ## Versions
 
@@ -84,8 +97,9 @@ which has to be put into the package's folder `examples/jars` before. What Spark
 ## Fields
 
 Made by `python docs/list_fields.py`. A default is what is assumed where a field is absent. Durations are whole
-milliseconds. Timeouts of 0 or less are off, and so are negative values of `resourceRetainDurationMillis` and
-`ttlAfterStopMillis`; a backoff or grace period of 0 or less is none. Objects without fields below are Kubernetes' own
+milliseconds. A timeout of 0 is off, and so is -1 for `resourceRetainDurationMillis`, `ttlAfterStopMillis` and
+`restartCounterResetMillis`; a backoff or grace period of 0 is none. Operators accept other negative values, and
+[`spark-operator validate`](command-line.md#validate-crds) does not. Objects without fields below are Kubernetes' own
 types, and are kept as they are.
 """
 

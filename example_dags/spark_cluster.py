@@ -24,7 +24,7 @@ with DAG(
     default_args={"deferrable": True},
 ) as dag:
     create = SparkClusterOperator(task_id="create", cluster=CLUSTER)
-    delete = DeleteSparkClusterOperator(task_id="delete", name=create.output)
+    delete = DeleteSparkClusterOperator(task_id="delete", cluster=create)
     with delete.as_teardown(setups=create):
         for part in ("first", "second"):
             SparkApplicationOperator(

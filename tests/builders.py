@@ -52,7 +52,7 @@ def application_document(
             "mainClass": "org.apache.spark.examples.SparkPi",
             "jars": "local:///opt/spark/examples/jars/spark-examples.jar",
             "runtimeVersions": {"sparkVersion": "4.3.0"},
-            "sparkConf": dict(conf or {}),
+            "sparkConf": {"spark.kubernetes.container.image": "spark", **(conf or {})},
             "applicationTolerations": {
                 **(tolerations or {}),
                 **{key: dict(value) for key, value in parts.items() if value is not None},

@@ -79,6 +79,7 @@ class ControlPlane:
         """
         _write_keys(self.folder, self.token)
         self._start("etcd", *_etcd_arguments(self.folder, self.etcd_port, self.peer_port))
+        _write_first_revision(self.etcd)
         self.start_api_server()
         if (self.assets / "kube-controller-manager").exists():
             kubeconfig = self.folder / "kubeconfig"
@@ -214,6 +215,20 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def _write_first_revision(etcd: str) -> None:
+    """Write a key when etcd answers, so that all that the API server reads is newer than revision 1, which expires."""
+    body = b'{"key": "YQ==", "value": "YQ=="}'
+    end = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(f"{etcd}/v3/kv/put", body, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
 
 
 def _await_ready(server: Server, folder: Path) -> None:

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from airflow_provider_spark_operator.testing.tasks import TaskInstance, defer, fire, run, stored
 from airflow_provider_spark_operator.triggers import spark_application
 
-__all__ = ["TaskInstance", "defer", "fire", "run", "stored", "when_told"]
+__all__ = ["TaskInstance", "cleared", "defer", "fire", "run", "stored", "when_told"]
+
+
+def cleared(task_instance: TaskInstance, retries: int = 3) -> TaskInstance:
+    """The next try of a task that a person has cleared, as Airflow makes it."""
+    following = task_instance.next_try()
+    following.max_tries = task_instance.try_number + retries
+    return following
 
 
 @contextmanager

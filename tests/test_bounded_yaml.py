@@ -2,7 +2,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator import bounded_yaml
-from airflow_provider_spark_operator.bounded_yaml import DEEPEST, MOST_VALUES, ExcessiveYaml, load_all
+from airflow_provider_spark_operator.bounded_yaml import DEEPEST, MOST_VALUES, DuplicateKey, ExcessiveYaml, load_all
 
 
 def bomb(item: str, first: str, levels: int = 12) -> str:
@@ -19,6 +19,8 @@ def bomb(item: str, first: str, levels: int = 12) -> str:
         "--- 1\n---\n--- [2026-01-01, 0x1f, yes, ~, 1e3]",
         "",
         "&a {b: [&c x, *c]}",
+        "a: &x {b: 1}\nc: &y {d: 1}\ne: {<<: *x, <<: *y, b: 2}",
+        "{1: a, '1': b}",
     ],
 )
 def test_yaml_within_bounds_is_what_the_safe_loader_makes_of_it(text):
@@ -83,3 +85,20 @@ def test_documents_before_a_mistake_come_before_its_error():
     assert next(documents) == {"a": 1}
     with pytest.raises(yaml.YAMLError):
         next(documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "line"),
+    [
+        pytest.param("a: 1\nb: 2\na: 3\n", "duplicate key 'a', already defined in line 1", 3, id="document"),
+        pytest.param("a:\n  b: 1\n  c: 2\n  b: 1\n", "duplicate key 'b', already defined in line 2", 4, id="nested"),
+        pytest.param('[{"a": 1, "a": 1}]', "duplicate key 'a', already defined in line 1", 1, id="json"),
+        pytest.param("a: 1\n? a\n: 2\n", "duplicate key 'a', already defined in line 1", 2, id="explicit"),
+    ],
+)
+def test_duplicate_key_is_refused_with_its_line(text, problem, line):
+    with pytest.raises(DuplicateKey) as caught:
+        list(load_all(text))
+    assert caught.value.problem == problem
+    assert caught.value.problem_mark is not None
+    assert caught.value.problem_mark.line + 1 == line

@@ -63,9 +63,7 @@ def test_what_would_surely_fail_again_is_not_tried_again():
     )
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("x"), SparkApplicationError("the API is down"), SparkApplicationDeleted("deleted")]
-)
+@pytest.mark.parametrize("error", [ValueError("x"), SparkApplicationError("the API is down")])
 def test_what_is_no_verdict_is_left_to_the_task(error):
     assert decide(error).action is RetryAction.DEFAULT
 
@@ -136,6 +134,18 @@ def test_an_executors_lack_of_memory_beneath_another_failure_counts(context):
 def test_a_policy_that_cannot_be_meant_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         SparkRetryPolicy(**arguments)
+
+
+@pytest.mark.parametrize(("deletions", "action"), [(False, RetryAction.FAIL), (True, RetryAction.DEFAULT)])
+def test_a_deletion_is_retried_only_if_the_policy_says_so(context, deletions, action):
+    error = SparkApplicationDeleted("SparkApplication jobs/pi was deleted")
+    assert SparkRetryPolicy(deletions=deletions).evaluate(error, 1, 3, context).action is action
+
+
+@pytest.mark.parametrize("name", ["application_failures", "deletions"])
+def test_a_switch_of_a_policy_that_is_no_boolean_is_refused(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
+        SparkRetryPolicy(**{name: "false"})
 
 
 @pytest.mark.parametrize("size", ["", "abc", "1.5g"])

@@ -5,20 +5,22 @@ from typing import Any
 from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.problems import errors_of, warnings_of
+from airflow_provider_spark_operator.core.validation.application import validate_application
 
 
-def read_application_file(path: str) -> dict[str, Any]:
-    """The one SparkApplication of a file, valid; `-` is standard input.
+def read_application_file(path: str) -> tuple[dict[str, Any], list[str]]:
+    """The one SparkApplication of a file, which has no errors, and its warnings; `-` is standard input.
 
     Raises:
         CommandError: there is none, there are several, or it is not valid.
     """
     documents = list(read_documents(path))
     if len(documents) != 1:
-        raise DocumentError(f"{documents[0].source}: holds {len(documents)} documents; give one application")
-    problems = validate_document(documents[0].content)
-    if problems or not isinstance(documents[0].content, dict):
-        lines = [f"{documents[0].source}: {problem}" for problem in problems]
-        raise CommandError("\n".join(lines), ExitCode.INVALID)
-    return documents[0].content
+        raise DocumentError(documents[0].source, f"holds {len(documents)} documents; give one application")
+    (document,) = documents
+    problems = validate_application(document.content)
+    errors = errors_of(problems)
+    if errors or not isinstance(document.content, dict):
+        raise CommandError("\n".join(f"{document.source}: {problem}" for problem in errors), ExitCode.INVALID)
+    return document.content, [str(problem) for problem in warnings_of(problems)]

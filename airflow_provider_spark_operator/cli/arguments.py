@@ -2,11 +2,23 @@
 
 import argparse
 
+from airflow_provider_spark_operator.reconcile.kubernetes_names import (
+    NAMESPACE_RULE,
+    OBJECT_RULE,
+    is_label_selector,
+    is_namespace,
+    is_object_name,
+)
+
 DESCRIPTION = "Apache Spark on Kubernetes: controller, local cluster and tools for spark.apache.org resources."
 EXIT_CODES = (
-    "exit codes: 0 success, 1 the application failed, 2 invalid input or usage, 3 API unreachable, refused "
-    "or not permitted, 4 timed out, 5 infrastructure or scheduling failure, 130 interrupted"
+    "exit codes: 0 success, 1 the application failed, or reconcile --check found resources of another controller, "
+    "2 invalid input or usage, 3 API unreachable, refused or not permitted, 4 timed out, "
+    "5 infrastructure or scheduling failure, "
+    "or the output could not be written, 130 interrupted"
 )
+
+_MOST_WORKERS = 10_000
 
 
 def parser(version: str) -> argparse.ArgumentParser:
@@ -34,10 +46,12 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
     _add_cluster_access(reconcile)
     scope = reconcile.add_mutually_exclusive_group()
     scope.add_argument("--namespaces", metavar="A,B", help="watch these namespaces (default: the current one)")
-    scope.add_argument("--namespace-selector", metavar="S", help="watch the namespaces with these labels")
+    scope.add_argument(
+        "--namespace-selector", type=_selector, metavar="S", help="watch the namespaces with these labels"
+    )
     scope.add_argument("--all-namespaces", action="store_true", help="watch the whole cluster")
     reconcile.add_argument(
-        "--config", metavar="FILE", help="settings: YAML, or a .properties file of the Apache operator"
+        "--config", type=_filled, metavar="FILE", help="settings: YAML, or a .properties file of the Apache operator"
     )
     reconcile.add_argument(
         "--health-port", type=_port, metavar="N", help="serve /healthz and /readyz there (0: a free port)"
@@ -58,10 +72,20 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="the lease (default: that of the settings, or spark-operator-lease in the current namespace)",
     )
     reconcile.add_argument(
-        "--take-over", action="store_true", help="drive also what another controller has driven, though it may live"
+        "--take-over",
+        action="store_true",
+        help="take over resources even if the controller that managed them may still be running",
     )
     reconcile.add_argument(
-        "--webhook", metavar="NAME", help="answer the webhooks of this ValidatingWebhookConfiguration"
+        "--check",
+        action="store_true",
+        help="list the resources that other controllers manage and exit, with exit code 1 if there are any",
+    )
+    reconcile.add_argument(
+        "--webhook",
+        type=_object_name,
+        metavar="NAME",
+        help="answer the webhooks of this ValidatingWebhookConfiguration",
     )
     reconcile.add_argument(
         "--webhook-port", type=_port, metavar="N", help="answer them there (default: 9443; 0: a free port)"
@@ -79,10 +103,22 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     actions = local.add_subparsers(title="actions", metavar="ACTION", required=True)
     up = actions.add_parser("up", help="start the cluster and keep it in the foreground", epilog=EXIT_CODES)
     up.set_defaults(module="local_up")
-    up.add_argument("--home", metavar="DIR", default=".spark-local", help="its state (default: %(default)s)")
-    up.add_argument("--kubeconfig", metavar="FILE", help="write the kubeconfig there too, not only under DIR")
+    up.add_argument(
+        "--home", type=_filled, metavar="DIR", default=".spark-local", help="its state (default: %(default)s)"
+    )
+    up.add_argument(
+        "--kubeconfig", type=_filled, metavar="FILE", help="write the kubeconfig there too, not only under DIR"
+    )
     _add_images(up)
     up.add_argument("--keep", action="store_true", help="keep its objects under DIR for the next start with --keep")
+    up.add_argument(
+        "--repair",
+        action="store_true",
+        help="with --keep: drop damaged records of DIR/journal, after keeping a copy of it",
+    )
+    up.add_argument(
+        "--take-over", action="store_true", help="also manage resources that another controller managed last"
+    )
     _add_log_format(up)
     prepare = actions.add_parser(
         "prepare",
@@ -101,7 +137,7 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     )
     run.set_defaults(module="local_run")
     run.add_argument("application", metavar="APP.yaml", help="a SparkApplication; - reads standard input")
-    run.add_argument("-n", "--namespace", metavar="NAMESPACE", default="default")
+    run.add_argument("-n", "--namespace", type=_namespace, metavar="NAMESPACE", default="default")
     run.add_argument("--timeout", type=_positive_seconds, metavar="SECONDS", help="give up then (default: never)")
     _add_images(run)
     _add_log_format(run)
@@ -124,7 +160,7 @@ def _add_crds(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         epilog=EXIT_CODES,
     )
     crds.set_defaults(module="crds")
-    crds.add_argument("--kind", metavar="K", help="only this kind, for example SparkApplication")
+    crds.add_argument("--kind", type=_filled, metavar="K", help="only this kind, for example SparkApplication")
     crds.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
 
 
@@ -153,20 +189,29 @@ def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     )
     render.set_defaults(module="render")
     render.add_argument("words", nargs="*", metavar="APP.yaml", help="one SparkApplication; - reads standard input")
-    render.add_argument("-n", "--namespace", metavar="NAMESPACE", help="where the file names none (default: default)")
+    render.add_argument(
+        "-n", "--namespace", type=_namespace, metavar="NAMESPACE", help="where the file names none (default: default)"
+    )
     render.add_argument(
         "--attempt", type=_attempt, metavar="N", help="counts from 0 (default: that of the status, else 0)"
     )
     render.add_argument(
-        "--config", metavar="FILE", help="the settings of `reconcile`: its name is on what it creates (default: none)"
+        "--config",
+        type=_filled,
+        metavar="FILE",
+        help="the settings of `reconcile`: its name is on what it creates (default: none)",
     )
     render.add_argument("--spark-submit", action="store_true", help="take what follows -- as spark-submit does")
     render.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
 
 
 def _add_cluster_access(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--kubeconfig", metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)")
-    verb.add_argument("--context", metavar="NAME", help="context of the kubeconfig (default: its current one)")
+    verb.add_argument(
+        "--kubeconfig", type=_filled, metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)"
+    )
+    verb.add_argument(
+        "--context", type=_filled, metavar="NAME", help="context of the kubeconfig (default: its current one)"
+    )
 
 
 def _add_images(verb: argparse.ArgumentParser) -> None:
@@ -182,28 +227,54 @@ def _add_log_format(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--log-format", choices=("text", "json"), default="text")
 
 
+def _filled(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def _namespace(text: str) -> str:
+    if not is_namespace(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a namespace: {NAMESPACE_RULE}")
+    return text
+
+
+def _selector(text: str) -> str:
+    if not is_label_selector(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a label selector: write it as for `kubectl -l`, as in team=a"
+        )
+    return text
+
+
+def _object_name(text: str) -> str:
+    if not is_object_name(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of an object: {OBJECT_RULE}")
+    return text
+
+
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"invalid port {text!r}: give a number from 0 to 65535")
     return int(text)
 
 
 def _attempt(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of an attempt: give 0 or more")
+        raise argparse.ArgumentTypeError(f"invalid attempt {text!r}: give an integer of 0 or more")
     return int(text)
 
 
 def _lease(text: str) -> str:
-    *namespace, name = text.split("/")
-    if not name or len(namespace) > 1 or "" in namespace:
-        raise argparse.ArgumentTypeError(f"{text!r} is no NAME or NAMESPACE/NAME of a lease")
+    namespace, slash, name = text.rpartition("/")
+    if not is_object_name(name) or (slash and not is_namespace(namespace)):
+        raise argparse.ArgumentTypeError(f"invalid lease {text!r}: give NAME or NAMESPACE/NAME; {OBJECT_RULE}")
     return text
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"invalid number {text!r}: give an integer from 1 to {_MOST_WORKERS}")
     return int(text)
 
 
@@ -213,5 +284,5 @@ def _positive_seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"invalid number of seconds {text!r}: give a number above 0")
     return seconds

@@ -1,5 +1,6 @@
 """Reading YAML documents that a command line names."""
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,11 +8,13 @@ from pathlib import Path
 
 import yaml
 
-from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, ExcessiveYaml
+from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 
 STANDARD_INPUT = "-"
+LARGEST_INPUT = 16 * 1024 * 1024
+"""Size in bytes of the largest file that is read."""
 
 
 @dataclass(frozen=True)
@@ -24,27 +27,50 @@ class SourceDocument:
 
 
 class DocumentError(CommandError):
-    """A file that is not there, cannot be read or is not YAML; str() names it."""
+    """A file that does not exist, cannot be read or is not YAML; str() names it.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ExitCode.INVALID)
+    Attributes:
+        source: The file, or `standard input`.
+        problem: What is wrong with it.
+    """
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(f"{source}: {problem}", ExitCode.INVALID)
+        self.source = source
+        self.problem = problem
 
 
 def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`.
 
     Raises:
-        DocumentError: missing, a folder, not permitted, or not UTF-8.
+        DocumentError: The file does not exist, is a directory, must not be read, is too large, or is not UTF-8.
     """
+    source = source_of(path)
     try:
-        if path == STANDARD_INPUT:
-            return sys.stdin.read()
-        return Path(path).read_text(encoding="utf-8")
+        content = _read_bytes(path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise DocumentError(f"{_named(path)}: cannot be read: {reason[:1].lower()}{reason[1:]}") from None
+        raise DocumentError(source, f"cannot be read: {reason[:1].lower()}{reason[1:]}") from None
+    if len(content) > LARGEST_INPUT:
+        raise DocumentError(source, f"cannot be read: larger than {LARGEST_INPUT >> 20} MiB; split it up")
+    try:
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DocumentError(f"{_named(path)}: cannot be read: not UTF-8 text (byte {error.start})") from None
+        raise DocumentError(source, f"cannot be read: not UTF-8 text (byte {error.start})") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read_bytes(path: str) -> bytes:
+    """Return the content; of one that is too large, enough to see that."""
+    if path != STANDARD_INPUT:
+        if not path:
+            raise OSError("the name of the file is empty")
+        with Path(path).open("rb") as file:
+            return file.read(LARGEST_INPUT + 1)
+    if sys.stdin is None:
+        raise OSError("it is closed")
+    return sys.stdin.buffer.read(LARGEST_INPUT + 1)
 
 
 def read_documents(path: str) -> Iterator[SourceDocument]:
@@ -53,7 +79,7 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
     Raises:
         DocumentError: see `read_text`; or not YAML, or without any document.
     """
-    source = _named(path)
+    source = source_of(path)
     text = read_text(path)
     found = False
     try:
@@ -64,12 +90,12 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
             if content is not None:
                 found = True
                 yield SourceDocument(source, node.start_mark.line + 1 if node else 1, content)
-    except ExcessiveYaml as error:
-        raise DocumentError(f"{source}: not usable: {_sentence(error)}") from None
+    except (DuplicateKey, ExcessiveYaml) as error:
+        raise DocumentError(source, f"not usable: {_sentence(error)}") from None
     except yaml.YAMLError as error:
-        raise DocumentError(f"{source}: not YAML: {_sentence(error)}") from None
+        raise DocumentError(source, f"not YAML: {_sentence(error)}") from None
     if not found:
-        raise DocumentError(f"{source}: holds no document")
+        raise DocumentError(source, "holds no document")
 
 
 def _sentence(error: yaml.YAMLError) -> str:
@@ -78,5 +104,8 @@ def _sentence(error: yaml.YAMLError) -> str:
     return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem
 
 
-def _named(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else path
+def source_of(path: str) -> str:
+    """Return the name of a file for messages, its bytes read as UTF-8 whatever the locale is."""
+    if path == STANDARD_INPUT:
+        return "standard input"
+    return os.fsencode(path).decode("utf-8", "backslashreplace") or "''"

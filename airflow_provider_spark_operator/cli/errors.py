@@ -5,6 +5,7 @@ import sys
 from typing import TextIO
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.streams import discard
 
 _RED = "\033[31m"
 _PLAIN = "\033[0m"
@@ -24,9 +25,17 @@ def print_error(message: str, stream: TextIO | None = None) -> None:
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     label = f"{_RED}error:{_PLAIN}" if colour else "error:"
     for line in message.splitlines() or [""]:
-        print(f"spark-operator: {label} {line}", file=stream)
+        _print(f"spark-operator: {label} {line}", stream)
 
 
 def print_note(message: str, stream: TextIO | None = None) -> None:
     """Print what is worth knowing but no result: to stderr, like everything that is none."""
-    print(f"spark-operator: {message}", file=stream or sys.stderr)
+    _print(f"spark-operator: {message}", stream or sys.stderr)
+
+
+def _print(line: str, stream: TextIO) -> None:
+    """Print a line; if the stream cannot take it, as after its terminal was closed, the command goes on without."""
+    try:
+        print(line, file=stream, flush=True)
+    except OSError:
+        discard(stream)

@@ -8,6 +8,8 @@ class ExitCode(IntEnum):
 
     SUCCESS = 0
     APPLICATION_FAILED = 1
+    CHECK_FAILED = 1
+    """`reconcile --check` found resources that other controllers manage."""
     INVALID = 2
     """The input or the usage is wrong."""
     API_FAILED = 3

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,13 +15,22 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.local.cluster import LocalCluster, LocalClusterError
+from airflow_provider_spark_operator.local.home import UnusableHome
 from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule
 from airflow_provider_spark_operator.reconcile.controller import Controller
+from airflow_provider_spark_operator.reconcile.election import Elector, electing
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference
+from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 
 # The account that the Apache operator's chart gives to drivers: its users' documents name it.
 WORKLOAD_SERVICE_ACCOUNT = "spark"
+
+# Other controllers see by this Lease that the one of the local cluster is alive. The holder has a fixed name: a folder
+# has one cluster at a time, so the cluster that follows a killed one need not wait until the Lease expires.
+LEASE = LeaseReference("kube-system", "spark-operator-local")
+_HOLDER = "local-cluster"
 
 Result = TypeVar("Result")
 
@@ -50,23 +59,32 @@ class RunningCluster:
 
 @asynccontextmanager
 async def running_cluster(
-    home: Path, *, images: Sequence[ImageRule] = DEFAULT_IMAGES, keep: bool = False
+    home: Path,
+    *,
+    images: Sequence[ImageRule] = DEFAULT_IMAGES,
+    keep: bool = False,
+    repair: bool = False,
+    take_over: bool = False,
 ) -> AsyncIterator[RunningCluster]:
     """Start a cluster in the folder `home`, and take it down at the end, with every process in it.
 
-    With `keep`, its objects stay in the folder, and those of the last such cluster there are back.
+    With `keep`, its objects stay in the folder, and those of the last such cluster there are back. With `repair`,
+    damaged records among them are dropped, after a copy has been kept. With `take_over`, the controller also manages
+    resources that another controller managed last.
 
     Raises:
         CommandError: it cannot be started.
     """
     try:
         async with (
-            LocalCluster(home, custom_resource_definitions(), images=images, keep=keep) as cluster,
+            LocalCluster(home, custom_resource_definitions(), images=images, keep=keep, repair=repair) as cluster,
             await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
-            _running_controller(client) as controller,
+            _running_controller(client, cluster.kubeconfig, take_over=take_over) as controller,
         ):
             await _create_workload_account(client)
             yield RunningCluster(cluster.kubeconfig, client, controller)
+    except UnusableHome as error:
+        raise CommandError(f"--home: {error}", ExitCode.INVALID) from None
     except LocalClusterError as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
 
@@ -78,17 +96,28 @@ async def _create_workload_account(client: KubeClient) -> None:
 
 
 @asynccontextmanager
-async def _running_controller(client: KubeClient) -> AsyncIterator["asyncio.Task[None]"]:
+async def _running_controller(
+    client: KubeClient, kubeconfig: Path, *, take_over: bool
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """Run the controller, which leaves to other controllers what they manage, as `reconcile` does."""
+    settings = ControllerSettings()
+    settings = replace(settings, rivals=replace(settings.rivals, take_over=take_over))
+    identity = Identity(settings.decisions.operator_name, LEASE)
+    access = ClusterAccess(kubeconfig=kubeconfig)
     ready = asyncio.Event()
-    controller = Controller(client, EveryNamespace(), ControllerSettings())
-    task = asyncio.create_task(controller.run(ready.set))
-    became_ready = asyncio.create_task(ready.wait())
-    try:
-        await asyncio.wait({task, became_ready}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            await task
-        yield task
-    finally:
-        for each in (task, became_ready):
-            each.cancel()
-        await asyncio.wait({task, became_ready})
+    async with (
+        electing(Elector(client, LEASE, _HOLDER, settings.election.terms)) as leadership,
+        await open_client(access, gate=leadership.gate, field_manager=identity.field_manager) as managing,
+    ):
+        controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, identity=identity)
+        task = asyncio.create_task(controller.run(ready.set))
+        became_ready = asyncio.create_task(ready.wait())
+        try:
+            await asyncio.wait({task, became_ready}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                await task
+            yield task
+        finally:
+            for each in (task, became_ready):
+                each.cancel()
+            await asyncio.wait({task, became_ready})

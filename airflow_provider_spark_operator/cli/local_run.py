@@ -34,7 +34,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     Raises:
         CommandError: the file holds no valid application, or the cluster cannot be started.
     """
-    document = read_application_file(options.application)
+    document, warnings = read_application_file(options.application)
+    for warning in warnings:
+        print_note(warning)
     images = image_rules(options.image)
     configure_logs(options.log_format, logging.WARNING)
     return run_until_signalled(

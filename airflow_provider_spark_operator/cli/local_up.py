@@ -26,17 +26,36 @@ def run(options: argparse.Namespace) -> ExitCode:
     configure_logs(options.log_format)
     kubeconfig = Path(options.kubeconfig) if options.kubeconfig else None
     images = image_rules(options.image)
-    return run_until_signalled(lambda: _up(Path(options.home), kubeconfig, images, keep=options.keep))
+    if options.repair and not options.keep:
+        raise CommandError("--repair: needs --keep, whose journal is repaired", ExitCode.INVALID)
+    return run_until_signalled(lambda: _up(options, kubeconfig, images))
 
 
-async def _up(home: Path, kubeconfig: Path | None, images: Sequence[ImageRule], *, keep: bool) -> ExitCode:
+async def _up(options: argparse.Namespace, kubeconfig: Path | None, images: Sequence[ImageRule]) -> ExitCode:
     if kubeconfig is not None:
+        _check_folder(kubeconfig)
         _check_replaceable(kubeconfig)
-    async with running_cluster(home, images=images, keep=keep) as cluster:
+    async with running_cluster(
+        Path(options.home), images=images, keep=options.keep, repair=options.repair, take_over=options.take_over
+    ) as cluster:
         with _published(cluster.kubeconfig, kubeconfig) as path:
             print(f"ready kubeconfig={path}", flush=True)
             await cluster.controller
     return ExitCode.SUCCESS
+
+
+def _check_folder(path: Path) -> None:
+    """Raise CommandError unless a file can be created at `path`, before the cluster starts."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        problem = f"the folder {folder} does not exist"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        problem = f"the folder {folder} is not writable"
+    else:
+        return
+    raise CommandError(
+        f"--kubeconfig {path}: {problem}. Choose an existing folder that you can write", ExitCode.INVALID
+    )
 
 
 def _check_replaceable(path: Path) -> None:

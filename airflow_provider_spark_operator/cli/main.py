@@ -1,15 +1,18 @@
 """From `sys.argv` to a verb, and from what went wrong to an exit code."""
 
 import argparse
+import errno
 import importlib
-import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.cli import arguments
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.streams import OutputError, finish_results, prepare_streams
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
 # Each verb's words name the module that acts them out: it has `run(options) -> ExitCode`.
@@ -25,7 +28,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         An `ExitCode`.
     """
-    options = arguments.parser(__version__).parse_args(argv)
+    prepare_streams()
+    try:
+        options = arguments.parser(__version__).parse_args(argv)
+    except SystemExit as stop:
+        sys.exit(_finish(ExitCode(stop.code if isinstance(stop.code, int) else ExitCode.INVALID)))
+    return _finish(_run_reporting(options))
+
+
+def _run_reporting(options: argparse.Namespace) -> ExitCode:
     try:
         return _run(options)
     except CommandError as error:
@@ -40,10 +51,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print_error("interrupted")
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our results has left (`… | head`); what is left in the buffer has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.SUCCESS
+    except OutputError:
+        return ExitCode.SUCCESS  # reported when the results are finished
+    except Exception as defect:
+        if isinstance(defect, FileNotFoundError) and not _has_working_directory():
+            print_error("the working directory does not exist any more: change to another one")
+            return ExitCode.INVALID
+        traceback.print_exc()
+        print_error(f"internal error: {defect}. Report it with the lines above")
+        return ExitCode.INFRASTRUCTURE_FAILED
+
+
+def _has_working_directory() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _finish(exit_code: ExitCode) -> ExitCode:
+    """Write the rest of the results; if they are lost, success is none, unless their reader left (`… | head`)."""
+    problem = finish_results()
+    if problem is None or problem.errno == errno.EPIPE:
+        return exit_code
+    print_error(str(problem))
+    return exit_code or ExitCode.INFRASTRUCTURE_FAILED
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
@@ -57,5 +90,4 @@ def _run(options: argparse.Namespace) -> ExitCode:
             ExitCode.INVALID,
         ) from None
     exit_code: ExitCode = verb.run(options)
-    sys.stdout.flush()
     return exit_code

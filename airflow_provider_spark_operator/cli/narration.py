@@ -1,12 +1,14 @@
 """Telling what happens to an application while it runs: states and executors to stderr, the log to stdout."""
 
 import asyncio
+import errno
 from contextlib import aclosing
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
 from airflow_provider_spark_operator.cli.errors import print_note
+from airflow_provider_spark_operator.cli.streams import OutputError
 from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_NAME,
@@ -85,6 +87,10 @@ class Narration:
             async with aclosing(follow_driver_log(self._client, self._reference)) as lines:
                 async for line in lines:
                     print(line, flush=True)
+        except OutputError as error:
+            # The application goes on; `main` ends with an error in the end, unless the reader has just left.
+            if error.errno != errno.EPIPE:
+                print_note(f"the driver's log is not shown any more: {error}")
         except KubeError as error:
             print_note(f"the driver's log cannot be read: {error}")
 

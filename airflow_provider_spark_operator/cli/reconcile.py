@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.cli.documents import STANDARD_INPUT
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.logs import configure_logs
+from airflow_provider_spark_operator.cli.reconcile_check import check
 from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
 from airflow_provider_spark_operator.cli.webhook import webhook
@@ -19,6 +20,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, electing, own_identity
 from airflow_provider_spark_operator.reconcile.health import serve_health
+from airflow_provider_spark_operator.reconcile.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, in_turn
@@ -57,7 +59,19 @@ def run(options: argparse.Namespace) -> ExitCode:
     configure_logs(options.log_format)
     # What the flags say is looked at before anything is asked of a cluster.
     scope = _scope(options)
+    if options.check:
+        return run_until_signalled(lambda: _check(options, settings, scope))
     return run_until_signalled(lambda: _reconcile(options, settings, scope, mark))
+
+
+async def _check(options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
+    access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
+    async with await open_client(access) as client:
+        await require_version(client, SPARK_APPLICATIONS)
+        lease = lease_of(settings.election, client.default_namespace) if settings.election.is_wanted else None
+        usual = NamedNamespaces((client.default_namespace,))
+        identity = Identity(settings.decisions.operator_name, lease)
+        return await check(client, _Scopes(scope, usual).of(settings), identity)
 
 
 async def _reconcile(
@@ -189,4 +203,9 @@ def _scope(options: argparse.Namespace) -> Scope | None:
     names = tuple(dict.fromkeys(name.strip() for name in options.namespaces.split(",") if name.strip()))
     if not names:
         raise CommandError("--namespaces: names no namespace", ExitCode.INVALID)
+    for name in names:
+        if not is_namespace(name):
+            raise CommandError(
+                f"--namespaces: {name!r} is not the name of a namespace: {NAMESPACE_RULE}", ExitCode.INVALID
+            )
     return NamedNamespaces(names)

@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.cli.application_file import read_applicatio
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.settings_file import read_settings
+from airflow_provider_spark_operator.cli.streams import is_unicode
 from airflow_provider_spark_operator.cli.submission import gather_submission
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
@@ -22,6 +23,7 @@ from airflow_provider_spark_operator.core.driver.named_files import application_
 from airflow_provider_spark_operator.core.driver.naming import submit_naming
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.validation.application import with_image
 from airflow_provider_spark_operator.reconcile.files import read_templates
 from airflow_provider_spark_operator.reconcile.observe import current_attempt
 
@@ -100,8 +102,9 @@ def _attempt(options: argparse.Namespace) -> list[JsonObject]:
     """The resources of an application's attempt, without references to owners that do not exist yet."""
     (path,) = options.words
     operator_name = read_settings(options.config).decisions.operator_name
-    document = _placed(read_application_file(path), path, options.namespace)
-    application = parse_application(document)
+    document, warnings = read_application_file(path)
+    document = _placed(document, path, options.namespace)
+    application = with_image(parse_application(document))
     templates = read_templates(application_template_files(application))
     attempt = build_attempt(
         application,
@@ -109,7 +112,7 @@ def _attempt(options: argparse.Namespace) -> list[JsonObject]:
         operator_name,
         templates=templates,
     )
-    for warning in attempt.warnings:
+    for warning in dict.fromkeys([*warnings, *attempt.warnings]):
         print_note(warning)
     pod = attempt.pod
     if not application.uid:
@@ -134,10 +137,11 @@ def _placed(document: dict[str, Any], path: str, namespace: str | None) -> dict[
 
 def _print(documents: list[JsonObject], output: str) -> None:
     documents = [{name: each[name] for name in _HEAD} | each for each in documents]
+    is_plain = is_unicode(sys.stdout)
     if output == "json":
-        print(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2, ensure_ascii=False))
+        print(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2, ensure_ascii=not is_plain))
         return
     for document in documents:
         # Through JSON, so that parts which are the same object are not written as references to each other.
         unshared = json.loads(json.dumps(document))
-        yaml.dump(unshared, sys.stdout, Dumper=_Dumper, sort_keys=False, explicit_start=True, allow_unicode=True)
+        yaml.dump(unshared, sys.stdout, Dumper=_Dumper, sort_keys=False, explicit_start=True, allow_unicode=is_plain)

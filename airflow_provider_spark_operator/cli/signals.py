@@ -11,16 +11,20 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 def run_until_signalled(
     main: Callable[[], Coroutine[Any, Any, ExitCode]], *, after_sigterm: ExitCode = ExitCode.SUCCESS
 ) -> ExitCode:
-    """Run `main` in an event loop; SIGTERM and SIGINT cancel it and let it clean up.
+    """Run `main` in an event loop; SIGTERM, SIGINT and SIGHUP cancel it and let it clean up.
+
+    SIGHUP, which the closing of a terminal sends, stays ignored where `nohup` has had it ignored.
 
     Args:
         main: makes what is run.
         after_sigterm: for a service, being told to end is success; a job that is told so has not been done.
 
     Returns:
-        What `main` returns; INTERRUPTED after SIGINT.
+        What `main` returns; INTERRUPTED after SIGINT and SIGHUP.
     """
     endings = {signal.SIGTERM: after_sigterm, signal.SIGINT: ExitCode.INTERRUPTED}
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        endings[signal.SIGHUP] = ExitCode.INTERRUPTED
     return asyncio.run(_guarded(main, endings))
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from airflow_provider_spark_operator.cli.documents import LARGEST_INPUT
 from airflow_provider_spark_operator.cli.jar import main_class_of
 from airflow_provider_spark_operator.core.driver.command_line import CommandLine, parse_command_line
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
@@ -87,9 +88,17 @@ def _directory(path: str | None) -> dict[str, bytes]:
     if path is None or not Path(path).is_dir():
         return {}
     try:
-        return {each.name: each.read_bytes() for each in sorted(Path(path).iterdir()) if each.is_file()}
+        return {each.name: _bounded(each) for each in sorted(Path(path).iterdir()) if each.is_file()}
     except OSError as error:
         raise DriverBuildError(path, f"cannot be read: {error.strerror}") from None
+
+
+def _bounded(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        content = stream.read(LARGEST_INPUT + 1)
+    if len(content) > LARGEST_INPUT:
+        raise DriverBuildError(str(file), f"is larger than {LARGEST_INPUT >> 20} MiB")
+    return content
 
 
 def _properties(command: CommandLine, conf_files: Mapping[str, bytes], directory: Path) -> dict[str, str]:
@@ -140,4 +149,9 @@ def _text(key: str, path: str) -> str:
 
 def _user(environment: Mapping[str, str]) -> str:
     """Whom Hadoop takes the submitter for, where there is no Kerberos."""
-    return environment.get("HADOOP_USER_NAME") or getpass.getuser()
+    if name := environment.get("HADOOP_USER_NAME"):
+        return name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # the second one from Python 3.13 on
+        raise DriverBuildError("HADOOP_USER_NAME", "is required: this user id has no name") from None

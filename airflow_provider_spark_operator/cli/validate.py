@@ -2,30 +2,34 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_spark_operator.cli.documents import DocumentError, SourceDocument, read_documents
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.models.validation import validate_resource
+from airflow_provider_spark_operator.core.problems import Severity
+from airflow_provider_spark_operator.core.validation.validate import validate
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem and where it is: `line` is that of the document's first line, None for a whole file."""
+    """A problem and its place: `line` is the first line of the document, or None for a whole file."""
 
     source: str
     line: int | None
     resource: str
     path: str
     message: str
+    severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}" if self.line is not None else self.source
-        return ": ".join(part for part in (place, self.resource, self.path, self.message) if part)
+        severity = "" if self.severity is Severity.ERROR else self.severity.value
+        return ": ".join(part for part in (place, severity, self.resource, self.path, self.message) if part)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print every problem of every file on stdout; INVALID if there is any, SUCCESS if none."""
+    """Print every problem of every file on stdout; INVALID if there is an error, SUCCESS if none."""
     findings: list[Finding] = []
     checked = 0
     for path in options.files:
@@ -34,19 +38,21 @@ def run(options: argparse.Namespace) -> ExitCode:
                 checked += 1
                 findings += _check(document)
         except DocumentError as error:
-            source, _, message = str(error).partition(": ")
-            findings.append(Finding(source, None, "", "", message))
+            findings.append(Finding(error.source, None, "", "", error.problem))
+    is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
     if options.output == "json":
-        print(json.dumps({"valid": not findings, "documents": checked, "problems": _as_json(findings)}, indent=2))
+        print(json.dumps({"valid": is_valid, "documents": checked, "problems": _as_json(findings)}, indent=2))
     else:
-        _print(findings, checked)
-    return ExitCode.INVALID if findings else ExitCode.SUCCESS
+        _print(findings, checked if is_valid else None)
+    return ExitCode.SUCCESS if is_valid else ExitCode.INVALID
 
 
 def _check(document: SourceDocument) -> list[Finding]:
     resource = _described(document.content)
-    problems = validate_resource(document.content)
-    return [Finding(document.source, document.line, resource, problem.path, problem.message) for problem in problems]
+    return [
+        Finding(document.source, document.line, resource, problem.path, problem.message, problem.severity)
+        for problem in validate(document.content)
+    ]
 
 
 def _described(content: object) -> str:
@@ -58,14 +64,14 @@ def _described(content: object) -> str:
     return " ".join(word for word in (content.get("kind"), name) if isinstance(word, str))
 
 
-def _print(findings: list[Finding], checked: int) -> None:
+def _print(findings: Sequence[Finding], valid: int | None) -> None:
     for finding in findings:
         print(finding)
-    if not findings:
-        print(f"{checked} {'resource' if checked == 1 else 'resources'} valid")
+    if valid is not None:
+        print(f"{valid} {'resource' if valid == 1 else 'resources'} valid")
 
 
-def _as_json(findings: list[Finding]) -> list[dict[str, object]]:
+def _as_json(findings: Sequence[Finding]) -> list[dict[str, object]]:
     return [
         {
             "file": finding.source,
@@ -73,6 +79,7 @@ def _as_json(findings: list[Finding]) -> list[dict[str, object]]:
             "resource": finding.resource,
             "path": finding.path,
             "message": finding.message,
+            "severity": finding.severity.value,
         }
         for finding in findings
     ]

@@ -59,4 +59,4 @@ def move_cluster(
 
 def given_up(cause: str) -> str:
     """The sentence with which a cluster fails for good."""
-    return f"The cluster cannot run; delete it, mend the cause, and create it again: {cause}"
+    return f"The cluster cannot run; delete it, fix the cause, and create it again: {cause}"

@@ -22,6 +22,9 @@ ROLE_WORKER = "worker"
 # Spark's own name for the driver's container; a pod template may choose another.
 DRIVER_CONTAINER = "spark-kubernetes-driver"
 
+# Which controller has taken a resource over, and when; who wrote it shows in the managed fields.
+ANNOTATION_CLAIM = "spark.operator/claimed-by"
+
 LABEL_TASK = "airflow.spark-operator/task"
 ANNOTATION_DAG_ID = "airflow.spark-operator/dag-id"
 ANNOTATION_TASK_ID = "airflow.spark-operator/task-id"
@@ -29,10 +32,17 @@ ANNOTATION_RUN_ID = "airflow.spark-operator/run-id"
 ANNOTATION_MAP_INDEX = "airflow.spark-operator/map-index"
 ANNOTATION_TRY_NUMBER = "airflow.spark-operator/try-number"
 ANNOTATION_TASK_INSTANCE_ID = "airflow.spark-operator/task-instance-id"
+# What Airflow had recorded when the try submitted or adopted the application. A clear changes both, a retry neither.
+ANNOTATION_MAX_TRIES = "airflow.spark-operator/max-tries"
+ANNOTATION_TRACE_PARENT = "airflow.spark-operator/trace-parent"
 # The task instance that has taken a success as its own: a task that is cleared later must run again.
 ANNOTATION_RESULT_TAKEN_BY = "airflow.spark-operator/result-taken-by"
+# The time to live, in seconds, that replaces the default one when a task has seen the success of the application.
+ANNOTATION_TTL_AFTER_SUCCESS = "airflow.spark-operator/ttl-after-success"
 # How much of the driver's log the task's log has: the task instance, and the position in the log.
 ANNOTATION_LOG_POSITION = "airflow.spark-operator/log-position"
+
+LONGEST_LABEL_VALUE = 63
 
 _MAX_APPLICATION_ID_LENGTH = 46
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -49,6 +59,11 @@ def application_id(namespace: str, name: str, attempt_id: int) -> str:
         return plain
     digest = hashlib.sha256(f"{namespace}/{name}/{attempt_id}".encode()).digest()
     return f"{plain[:9]}-{_base36(int.from_bytes(digest))[:36]}"
+
+
+def can_label(name: str) -> bool:
+    """Whether the name of a resource, of at most 253 characters, can be the value of a label of its children."""
+    return len(name) <= LONGEST_LABEL_VALUE
 
 
 def task_identity(dag_id: str, task_id: str, run_id: str, map_index: int) -> str:

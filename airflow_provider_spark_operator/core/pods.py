@@ -44,7 +44,8 @@ class Container:
 
     `exit_code` is None while it has not terminated; `reason` and `message` are those of its current
     state: of waiting (`ImagePullBackOff`) or of termination (`OOMKilled`); `image` is as its pod names it;
-    `finished` is when it terminated, where that is known; `previous` is what it was before its last restart.
+    `started` and `finished` are when it started and terminated, where that is known; `previous` is what it was
+    before its last restart.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Container:
     message: str
     image: str = ""
     finished: datetime | None = None
+    started: datetime | None = None
     previous: "Container | None" = None
 
 
@@ -205,6 +207,7 @@ def _container(entry: Mapping[str, object]) -> Container:
         message=text(said.get("message")),
         image=text(entry.get("image")),
         finished=read_time(terminated.get("finishedAt")),
+        started=read_time((terminated or mapping(state.get("running"))).get("startedAt")),
         previous=_container({**entry, "state": last, "lastState": None}) if mapping(last.get("terminated")) else None,
     )
 

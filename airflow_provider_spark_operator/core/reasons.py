@@ -1,6 +1,6 @@
 """Why something was decided or judged: one word each, stable, for events, conditions and errors.
 
-The first part are reasons of decisions about an application, the second of verdicts for those who wait.
+Reasons of decisions come first, then those of other Events, then those of verdicts for those who wait.
 """
 
 from typing import Final
@@ -90,6 +90,17 @@ CLUSTER_DELETED: Final = "ClusterDeleted"
 """Somebody deleted the cluster."""
 SPEC_CHANGE_IGNORED: Final = "SpecChangeIgnored"
 """The spec of a cluster was edited, which does not reach it once it was created."""
+
+# --- Events that no decision causes ---
+
+DRIVEN_BY_ANOTHER: Final = "DrivenByAnother"
+"""Another controller manages the resource; the message names it."""
+TAKEN_OVER: Final = "TakenOver"
+"""This controller manages the resource from now on; the message names the previous one."""
+INVALID_RESOURCE: Final = "InvalidResource"
+"""The resource cannot be read; the message names the field."""
+SPEC_WARNING: Final = "SpecWarning"
+"""The controller runs the resource, although `spark-operator validate` reports a problem in its spec."""
 
 # --- verdicts, beside those above ---
 

@@ -30,6 +30,14 @@ class ApplicationState(StrEnum):
     TERMINATED_WITHOUT_RELEASE_RESOURCES = "TerminatedWithoutReleaseResources"
 
 
+class ApplicationOutcome(StrEnum):
+    """How an application has ended: a word of `status.outcome`."""
+
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+
+
 INITIALIZING = frozenset({ApplicationState.SUBMITTED, ApplicationState.SCHEDULED_TO_RESTART})
 STARTING = frozenset(
     {

@@ -11,7 +11,14 @@ from airflow_provider_spark_operator.core.models.status import (
     PastRecord,
     StateRecord,
 )
-from airflow_provider_spark_operator.core.states import RUNNING, STOPPING, TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.states import (
+    FAILURE,
+    RUNNING,
+    STOPPING,
+    TERMINATED,
+    ApplicationOutcome,
+    ApplicationState,
+)
 
 _State = ApplicationState
 # What can happen to a driver in every state in which there is one: it ends, it goes away, it is deleted
@@ -89,7 +96,8 @@ def move(
     """
     record = _record(status, to, now, message, driver_status, reason)
     history = {**status.state_transition_history, next_key(status.state_transition_history): record}
-    return status.model_copy(update={"current_state": record, "state_transition_history": history})
+    changes = {"current_state": record, "state_transition_history": history, "outcome": _outcome(status, to)}
+    return status.model_copy(update=changes)
 
 
 def move_to_next_attempt(
@@ -132,6 +140,14 @@ def remark(status: ApplicationStatus, reason: str, message: str) -> ApplicationS
     return status.model_copy(update={"current_state": record})
 
 
+def explain(status: ApplicationStatus, message: str) -> ApplicationStatus:
+    """`status` with another message for its latest move, in the history as well."""
+    record = status.current_state.model_copy(update={"message": message})
+    key = str(max(map(_position, status.state_transition_history), default=-1))
+    history = {**status.state_transition_history, key: record}
+    return status.model_copy(update={"current_state": record, "state_transition_history": history})
+
+
 def in_order(history: Mapping[str, PastRecord] | None) -> list[StateRecord]:
     """The records of `history` that can be understood, oldest first; foreign keys that are no numbers come first."""
     return [record for record in _sorted(history or {}) if isinstance(record, StateRecord)]
@@ -146,6 +162,18 @@ def latest(history: Mapping[str, PastRecord], *, before: int = 0) -> PastRecord 
 def next_key(history: Mapping[str, object]) -> str:
     """The key of the next record in `history`: one more than the highest, whatever is missing below."""
     return str(max((_position(key) for key in history), default=-1) + 1)
+
+
+def _outcome(status: ApplicationStatus, to: ApplicationState) -> str | None:
+    """How the application has ended if it moves to a terminated state; None while another attempt may follow."""
+    if to not in TERMINATED:
+        return None
+    origin = status.current_state.current_state_summary
+    if origin in TERMINATED:
+        return status.outcome
+    if origin is ApplicationState.SUCCEEDED:
+        return ApplicationOutcome.SUCCEEDED
+    return ApplicationOutcome.FAILED if origin in FAILURE else ApplicationOutcome.CANCELLED
 
 
 def _record(

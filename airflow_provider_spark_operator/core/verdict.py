@@ -173,6 +173,12 @@ def _without_stack_trace(message: str) -> str:
     return what.replace(". StackTrace: ", ": ", 1)
 
 
+def driver_obstacle(status: Mapping[str, object], settings: SettingNames) -> str | None:
+    """What keeps a driver pod with this status from running, and what to do; None if its status names nothing."""
+    cause = _obstacle(status, settings)
+    return f"{cause.what.rstrip('.')}; {cause.advice}" if cause else None
+
+
 def _timeout(stop: StateEntry) -> _Cause:
     kind, reason, what, advice = _TIMEOUTS[stop.meaning]
     if stop.reason == reasons.EXECUTORS_START_TIMED_OUT and stop.message:

@@ -23,10 +23,29 @@ _DEFAULTS = {
     "spec.applicationTolerations.ttlAfterStopMillis": -1,
 }
 
+# Numbers of workers with which no operator can run a cluster: Kubernetes refuses the StatefulSet or the autoscaler.
+# What the Apache operator runs must be accepted: Kubernetes accepts an autoscaler with a minimum of 0 if the feature
+# HPAScaleToZero is enabled and the autoscaler has an Object or External metric. Resources that are stored already can
+# still be updated, since the API server checks only fields that change.
+_WORKER_RULES = [
+    {"rule": "self.initWorkers >= 0", "message": "must not be negative", "fieldPath": ".initWorkers"},
+    {
+        "rule": "self.minWorkers >= self.maxWorkers || self.minWorkers >= 0",
+        "message": "must not be negative if it is less than maxWorkers",
+        "fieldPath": ".minWorkers",
+    },
+]
+
 _STATE_COLUMN: Schema = {
     "name": "Current State",
     "type": "string",
     "jsonPath": ".status.currentState.currentStateSummary",
+}
+_OUTCOME_COLUMN: Schema = {
+    "name": "Outcome",
+    "type": "string",
+    "jsonPath": ".status.outcome",
+    "description": "Succeeded, Failed or Cancelled, once the application has ended.",
 }
 _ATTEMPT_COLUMN: Schema = {
     "name": "Attempt",
@@ -41,7 +60,10 @@ def custom_resource_definitions() -> list[dict[str, Any]]:
     """Every CustomResourceDefinition of this package, as documents to apply; new ones at every call."""
     return [
         _definition(
-            "SparkApplication", "sparkapp", application_schema(), (_STATE_COLUMN, _ATTEMPT_COLUMN, _AGE_COLUMN)
+            "SparkApplication",
+            "sparkapp",
+            application_schema(),
+            (_STATE_COLUMN, _OUTCOME_COLUMN, _ATTEMPT_COLUMN, _AGE_COLUMN),
         ),
         _definition("SparkCluster", "sparkcluster", cluster_schema(), (_STATE_COLUMN, _AGE_COLUMN)),
     ]
@@ -57,7 +79,9 @@ def application_schema() -> Schema:
 
 def cluster_schema() -> Schema:
     """The schema of a SparkCluster."""
-    return _resource_schema(SparkCluster)
+    schema = _resource_schema(SparkCluster)
+    at(schema, "spec.clusterTolerations.instanceConfig")["x-kubernetes-validations"] = copy.deepcopy(_WORKER_RULES)
+    return schema
 
 
 def _definition(kind: str, short_name: str, schema: Schema, columns: Sequence[Schema]) -> dict[str, Any]:

@@ -32,10 +32,11 @@ def at(schema: Schema, path: str) -> Schema:
 
 
 def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    own_description = schema.get("description")
     schema = _resolved(schema, definitions)
     kind = schema["type"]
     result: Schema = {"type": kind}
-    if description := schema.get("description"):
+    if description := own_description or schema.get("description"):
         result["description"] = description.split("\n\n")[0].replace("\n", " ")
     if "enum" in schema:
         result["enum"] = sorted(schema["enum"])

@@ -1,7 +1,8 @@
 """The script that runs a decorated function in a driver, and what it tells its task in the end.
 
-The return value comes back as the message that Kubernetes keeps of a terminated container: it needs neither a store nor
-rights, and holds 4 KiB. Where there is a store, the value is there as well, and what is larger only there.
+The return value comes back as the message that Kubernetes keeps of a terminated container. The message needs neither a
+store nor permissions, and holds 4 KiB. A larger value needs a store that the driver can write. If the driver can write
+the store, it also stores a copy of a smaller value there.
 """
 
 import json
@@ -15,6 +16,8 @@ ARGUMENTS = "airflow_task_arguments.json"
 # Where Kubernetes reads a container's message, unless its template says otherwise.
 MESSAGE_FILE = "/dev/termination-log"
 MESSAGE_BYTES = 4096
+# How long the driver waits for the copy of a small value: a store that cannot be reached may take minutes to fail.
+COPY_SECONDS = 30
 _MARK = "airflow-result"
 
 _HARNESS = f'''
@@ -26,6 +29,21 @@ def _airflow_store(spark, text, url):
         stream.write(text.encode())
     finally:
         stream.close()
+
+
+def _airflow_try_to_store(spark, text, url):
+    import sys
+    import threading
+
+    def store():
+        try:
+            _airflow_store(spark, text, url)
+        except Exception as error:
+            print(f"could not store a copy of the return value at {{url}}: {{error}}", file=sys.stderr)
+
+    thread = threading.Thread(target=store, daemon=True)
+    thread.start()
+    thread.join({COPY_SECONDS})
 
 
 def _airflow_main():
@@ -42,17 +60,19 @@ def _airflow_main():
     keywords = given["keywords"] | ({{"spark": spark}} if given["wants_spark"] else {{}})
     value = globals()[given["function"]](*given["positional"], **keywords)
     text = json.dumps({{"{_MARK}": {{"value": value}}}})
-    if result_url:
-        _airflow_store(spark, json.dumps(value), result_url)
-    if len(text.encode()) > {MESSAGE_BYTES}:
+    small = len(text.encode()) <= {MESSAGE_BYTES}
+    if not small:
         if not result_url:
             raise ValueError(
                 f"the return value takes {{len(text.encode())}} bytes, and without a store only {MESSAGE_BYTES} come "
                 "back: give the task an upload_to, or return where you have stored the result"
             )
+        _airflow_store(spark, json.dumps(value), result_url)
         text = json.dumps({{"{_MARK}": {{"stored": True}}}})
     with open(message_file, "w", encoding="utf-8") as file:
         file.write(text)
+    if small and result_url:
+        _airflow_try_to_store(spark, json.dumps(value), result_url)
     spark.stop()
 
 

@@ -104,7 +104,15 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
 
     def _submitted(self, document: "JsonObject", engagement: "Engagement", context: "Context") -> "JsonObject":
         self.op_kwargs = _with_context(self.python_callable, self.op_args, self.op_kwargs, context)
-        return _retained(super()._submitted(document, engagement, context))
+        return super()._submitted(document, engagement, context)
+
+    def _retained(self, document: "JsonObject") -> "JsonObject":
+        """The document with a driver that stays for a while when it has ended: its message goes with its pod."""
+        if kubeflow.is_kubeflow(document):  # whose operator leaves it until the application is deleted
+            return document
+        spec = document["spec"]
+        tolerations = {**_RETENTION, **(spec.get("applicationTolerations") or {})}
+        return document | {"spec": spec | {"applicationTolerations": tolerations}}
 
     def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> Any:
         super()._conclude(context, engagement, event)
@@ -144,15 +152,6 @@ def spark_application_task(
         decorated_operator_class=SparkDecoratedOperator,
         **kwargs,
     )
-
-
-def _retained(document: "JsonObject") -> "JsonObject":
-    """`document` with a driver that stays for a while when it has ended: its message goes with its pod."""
-    if kubeflow.is_kubeflow(document):  # whose operator leaves it until the application is deleted
-        return document
-    spec = document["spec"]
-    tolerations = {**_RETENTION, **(spec.get("applicationTolerations") or {})}
-    return document | {"spec": spec | {"applicationTolerations": tolerations}}
 
 
 def _result_name(engagement: "Engagement") -> str:

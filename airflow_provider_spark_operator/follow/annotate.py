@@ -1,6 +1,7 @@
 """Write on an application without ever writing on a namesake."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -16,7 +17,18 @@ async def annotate(client: KubeClient, reference: ApplicationReference, annotati
         Conflict: Another one has its name.
         KubeError: The API refused, or could not be reached.
     """
-    patch = {"metadata": {"uid": reference.uid, "annotations": dict(annotations)}}
+    return await amend(client, reference, {"metadata": {"annotations": dict(annotations)}})
+
+
+async def amend(client: KubeClient, reference: ApplicationReference, change: Mapping[str, Any]) -> JsonObject:
+    """Merge `change` into this very application and return the result.
+
+    Raises:
+        NotFound: The application does not exist.
+        Conflict: Another application has its name.
+        KubeError: The API refused the change, or could not be reached.
+    """
+    patch = {**change, "metadata": {"uid": reference.uid, **change.get("metadata", {})}}
     try:
         return await client.patch(reference.resource, reference.name, reference.namespace, patch)
     except Invalid as error:

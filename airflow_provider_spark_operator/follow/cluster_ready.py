@@ -17,14 +17,13 @@ from airflow_provider_spark_operator.follow.pods import blocked_container, why_b
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.backoff import Backoff
-from airflow_provider_spark_operator.kube.errors import ServerError, TooManyRequests, Unreachable
+from airflow_provider_spark_operator.kube.errors import PASSING
 from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 _ACCEPTED = "RunningHealthy"
 # The first may be passed through so quickly that only the second is seen.
 _REFUSED = frozenset({"SchedulingFailure", "Failed"})
-_PASSING = (Unreachable, ServerError, TooManyRequests)
 
 
 class ClusterFailed(Exception):
@@ -130,7 +129,7 @@ async def _count_until_complete(
     while True:
         try:
             found = await readiness(hub, reference, cluster)
-        except _PASSING as error:  # the watch bears an outage for long, and then says so
+        except PASSING as error:  # the watch bears an outage for long, and then says so
             log.debug("pods cannot be counted: %s", error)
         else:
             if str(found) != told:

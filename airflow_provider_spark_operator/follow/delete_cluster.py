@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from enum import StrEnum
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_DAG_ID, ANNOTATION_RUN_ID
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
@@ -18,28 +17,19 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 _ROUNDS = 10
 
 
-class DeletionOutcome(StrEnum):
-    """What became of a deletion."""
-
-    DELETED = "deleted"
-    GONE = "was not there"
-
-
 async def delete_cluster(
-    client: KubeClient, name: str, namespace: str | None, stamp: TaskStamp | None, *, seconds: float
-) -> DeletionOutcome:
-    """Delete the SparkCluster of that name, and wait until it is gone.
+    client: KubeClient, name: str, namespace: str | None, stamp: TaskStamp | None
+) -> ApplicationReference | None:
+    """Begin to delete the SparkCluster of that name, and return it; None if there is none.
 
     Args:
         client: For the Kubernetes cluster.
         name: Of the SparkCluster.
         namespace: None for the client's default.
         stamp: Who deletes: only what a task of the same run of the same DAG has created. None for anybody's.
-        seconds: How long to wait; 0 not to.
 
     Raises:
         NameTaken: It is another run's, or nobody's.
-        DeletionStuck: It is still there after that time.
         KubeError: The API refused, or could not be reached.
     """
     resource = await served_version(client, SPARK_CLUSTERS)
@@ -53,14 +43,12 @@ async def delete_cluster(
             metadata = present["metadata"]
             await client.delete(resource, name, place, uid=reference.uid, resource_version=metadata["resourceVersion"])
         except NotFound:
-            return DeletionOutcome.GONE
+            return None
         except Conflict:  # somebody wrote in between: perhaps a new owner
             if chance == _ROUNDS - 1:
                 raise
         else:
-            if seconds:
-                await _until_gone(client, reference, seconds)
-            return DeletionOutcome.DELETED
+            return reference
     raise AssertionError("unreachable: the last round returns or raises")
 
 
@@ -69,7 +57,13 @@ def _is_of_run(document: JsonObject, stamp: TaskStamp) -> bool:
     return (notes.get(ANNOTATION_DAG_ID), notes.get(ANNOTATION_RUN_ID)) == (stamp.dag_id, stamp.run_id)
 
 
-async def _until_gone(client: KubeClient, reference: ApplicationReference, seconds: float) -> None:
+async def wait_until_gone(client: KubeClient, reference: ApplicationReference, seconds: float) -> None:
+    """Wait until the cluster does not exist any more.
+
+    Raises:
+        DeletionStuck: It still exists after `seconds`.
+        KubeError: The API refused, or could not be reached.
+    """
     deadline, backoff = time.monotonic() + seconds, Backoff(first=0.2, longest=5.0)
     while True:
         try:

@@ -19,15 +19,30 @@ class ApplicationDeleted(Exception):
 
 
 class NameTaken(Exception):
-    """An application of the wanted name exists and is not this task's, so it is left alone."""
+    """An application of the wanted name exists and must not be deleted.
 
-    def __init__(self, reference: ApplicationReference, owner: str) -> None:
-        super().__init__(reference, owner)
+    Attributes:
+        reference: The application.
+        owner: Whose it is, in words.
+        state: What it does, in words that follow its name.
+        advice: What to do, as a sentence without a full stop.
+    """
+
+    def __init__(
+        self,
+        reference: ApplicationReference,
+        owner: str,
+        state: str = "is not deleted",
+        advice: str = "Choose another name, or delete it",
+    ) -> None:
+        super().__init__(reference, owner, state, advice)
         self.reference = reference
         self.owner = owner
+        self.state = state
+        self.advice = advice
 
     def __str__(self) -> str:
-        return f"{self.reference} already exists and belongs to {self.owner}: choose another name, or delete it"
+        return f"{self.reference} already exists and belongs to {self.owner}; it {self.state}. {self.advice}"
 
 
 class DeletionStuck(Exception):

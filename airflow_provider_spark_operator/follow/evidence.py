@@ -2,16 +2,26 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
-from airflow_provider_spark_operator.core.dialects.progress import Progress
-from airflow_provider_spark_operator.core.pods import Container, containers, status_of
-from airflow_provider_spark_operator.core.verdict import Verdict
-from airflow_provider_spark_operator.follow.last_lines import LastLines, cleaned
+from airflow_provider_spark_operator.core.dialects.progress import Progress, had_driver, kept_lines
+from airflow_provider_spark_operator.core.last_lines import LastLines, cleaned
+from airflow_provider_spark_operator.core.pods import (
+    Container,
+    containers,
+    deleted_before_its_end,
+    deletion_began,
+    status_of,
+)
+from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
+from airflow_provider_spark_operator.core.root_cause import RootCause
+from airflow_provider_spark_operator.core.times import read_time
+from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict
 from airflow_provider_spark_operator.follow.pods import driver_container, driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -23,8 +33,14 @@ logger = logging.getLogger(__name__)
 
 _STATES = frozenset(state for dialect in DIALECTS for state in dialect.states)
 _EVENTS = 5
-# After an error Spark tells at length how it shuts down: ask for many more lines than are kept.
-_REQUESTED_LINES = 200
+# How a container ends that is stopped from outside: by SIGTERM, or by SIGKILL when its grace period is over.
+_STOPPED = frozenset({143, 137})
+# How long before its end a driver was stopped at most, if nobody recorded when it started.
+_LONGEST_STOP = timedelta(minutes=2)
+# Events have whole seconds.
+_CLOCK = timedelta(seconds=1)
+# After an error Spark logs long stack traces and its shutdown: ask for many more lines than are kept.
+_REQUESTED_LINES = 2000
 # The API cuts at the end what exceeds its limit, and the end is what matters.
 _REQUESTED_BYTES = 4 * 1024 * 1024
 
@@ -35,21 +51,25 @@ class Evidence:
 
     Attributes:
         reference: The application.
+        cause: The cause that the driver's log names, see `RootCause`; None if it names none.
         log_lines: The last lines of the driver's log that tell something, see `LastLines`.
         events: The latest warnings about application and driver, `<reason>: <message>`, oldest first.
         container_reason: Why the driver's container ended or waits (`OOMKilled`, `ImagePullBackOff`).
         exit_code: Of the driver's container; None if it has none.
         log_problem: Why there is no log; None if there is one.
         driver_status: The status of the driver's pod; None if the pod is gone.
+        driver_deleted: The driver pod was deleted while the driver ran.
     """
 
     reference: ApplicationReference
+    cause: str | None = None
     log_lines: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     container_reason: str | None = None
     exit_code: int | None = None
     log_problem: str | None = None
     driver_status: Mapping[str, object] | None = None
+    driver_deleted: bool = False
 
 
 async def gather_evidence(
@@ -69,47 +89,65 @@ async def gather_evidence(
     """
     try:
         pod = await driver_pod(client, reference)
-        problem = None if pod else "the driver pod is gone"
+        existed = progress is None or had_driver(progress)
+        problem = "the driver pod is gone" if pod is None and existed else None
     except KubeError as error:
         pod, problem = None, str(error)
-    # A task waits for this: one answer need not wait for the other.
-    (lines, unread), events = await asyncio.gather(
-        _last_lines(client, reference.namespace, pod), _warnings(client, reference, pod) if with_events else _nothing()
-    )
     status = status_of(pod) if pod is not None else (progress.driver_status if progress else None)
     container = _driver_state(status or {}, driver_container(pod) if pod is not None else None)
+    uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
+    # What was missing before the container started did not keep it from starting.
+    since = container.started if container else None
+    # A task waits for this: one answer need not wait for the other.
+    (cause, lines, unread), events, deleted = await asyncio.gather(
+        _last_lines(client, reference.namespace, pod),
+        warnings_about(client, reference, *uids, since=since) if with_events else _nothing(),
+        _was_deleted(client, reference, pod, progress),
+    )
+    if not lines and progress is not None and (kept := kept_lines(progress)):
+        lines, problem, unread = kept, None, None
     return Evidence(
         reference,
+        cause=cause,
         log_lines=lines,
         events=events,
         container_reason=(container.reason or None) if container else None,
         exit_code=container.exit_code if container else None,
         log_problem=problem or unread,
         driver_status=status_of(pod) if pod is not None else None,
+        driver_deleted=deleted,
     )
 
 
 def failure_sentence(verdict: Verdict, evidence: Evidence) -> str:
-    """One sentence for a person: which application, the state it failed in, why, and the last log lines."""
+    """The message for a person: which application, its state, and why; then the last log lines, one below the other."""
     said = verdict.sentence.rstrip(".")
     begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in _STATES
     sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {said}"
     if evidence.exit_code and "exit code" not in said:
         reason = f" ({evidence.container_reason})" if evidence.container_reason else ""
         sentence += f"; the driver's container ended with exit code {evidence.exit_code}{reason}"
+    # A driver that was stopped from outside logs what that breaks, which is not the cause.
+    if evidence.cause and verdict.failure_kind is FailureKind.APPLICATION:
+        sentence += f"; cause: {evidence.cause}"
     if evidence.log_lines:
-        quoted = " | ".join(f'"{line}"' for line in evidence.log_lines)
-        return f"{sentence}; last log lines: {quoted}"
+        return _listed(f"{sentence}\nLast lines of the driver's log:", evidence.log_lines)
     if evidence.events:
-        return f"{sentence}; last events: {' | '.join(evidence.events)}"
+        return _listed(f"{sentence}\nLast events:", evidence.events)
     return f"{sentence}; no log: {evidence.log_problem}" if evidence.log_problem else sentence
 
 
-async def _last_lines(client: KubeClient, namespace: str, pod: JsonObject | None) -> tuple[tuple[str, ...], str | None]:
-    """The last lines of the driver's log, and why they could not be read."""
+def _listed(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)])
+
+
+async def _last_lines(
+    client: KubeClient, namespace: str, pod: JsonObject | None
+) -> tuple[str | None, tuple[str, ...], str | None]:
+    """The cause in the driver's log, its last lines, and why they could not be read."""
     if pod is None:
-        return (), None
-    last = LastLines()
+        return None, (), None
+    last, cause = LastLines(), RootCause()
     try:
         stream = client.logs(
             namespace,
@@ -121,27 +159,68 @@ async def _last_lines(client: KubeClient, namespace: str, pod: JsonObject | None
         async with aclosing(stream) as lines:
             async for line in lines:
                 last.add(line)
+                cause.add(line)
     except KubeError as error:
-        return (), str(error)
-    return last.kept, None
+        return None, (), str(error)
+    return cause.sentence, last.kept, None
 
 
 async def _nothing() -> tuple[str, ...]:
     return ()
 
 
-async def _warnings(client: KubeClient, reference: ApplicationReference, pod: JsonObject | None) -> tuple[str, ...]:
-    uids = [reference.uid] + ([pod["metadata"]["uid"]] if pod is not None else [])
-    answers = await asyncio.gather(*(_events(client, reference, uid) for uid in uids))
+async def warnings_about(
+    client: KubeClient, reference: ApplicationReference, *uids: str, since: datetime | None = None
+) -> tuple[str, ...]:
+    """Return the latest warnings of Kubernetes about objects, `<reason>: <message>`, oldest first.
+
+    Args:
+        client: The client for the cluster. Without permission to list Events there are none.
+        reference: The application, whose namespace has the Events.
+        *uids: The objects.
+        since: Leave out earlier warnings.
+    """
+    answers = await asyncio.gather(
+        *(_events(client, reference, f"involvedObject.uid={uid},type=Warning") for uid in uids)
+    )
     found = sorted((event for answer in answers for event in answer), key=_event_time)
-    return tuple(cleaned(f"{event.get('reason')}: {event.get('message')}") for event in found[-_EVENTS:])
+    times = [read_time(_event_time(event)) for event in found]
+    late = [event for event, time in zip(found, times, strict=True) if since is None or time is None or time >= since]
+    return tuple(cleaned(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
 
 
-async def _events(client: KubeClient, reference: ApplicationReference, uid: str) -> list[JsonObject]:
-    selector = f"involvedObject.uid={uid},type=Warning"
+async def _was_deleted(
+    client: KubeClient, reference: ApplicationReference, pod: JsonObject | None, progress: Progress | None
+) -> bool:
+    """Whether the driver pod was deleted while the driver ran, as the pod or the kubelet's Events say."""
+    status = status_of(pod) if pod is not None else ((progress and progress.driver_status) or {})
+    container = _driver_state(status, driver_container(pod) if pod is not None else None)
+    if container is None or container.exit_code not in _STOPPED or container.reason == OUT_OF_MEMORY:
+        return False
+    if status.get("reason"):  # the node says itself why it stopped the pod
+        return False
+    if pod is not None and deletion_began(pod) is not None:
+        return deleted_before_its_end(pod)
+    name = pod["metadata"]["name"] if pod is not None else (progress.driver_name if progress else None)
+    end = container.finished or (progress.since if progress else None)
+    if name is None or end is None:
+        return False
+    begin = container.started or end - _LONGEST_STOP
+    events = await _events(client, reference, f"involvedObject.name={name},reason=Killing")
+    return any(_stopped(event, begin, end) for event in events)
+
+
+def _stopped(event: JsonObject, begin: datetime, end: datetime) -> bool:
+    """Whether the kubelet reports that it stopped the pod; an earlier pod of the name ended before `begin`."""
+    time = read_time(_event_time(event))
+    stopped = str(event.get("message", "")).startswith("Stopping ")
+    return stopped and time is not None and begin <= time <= end + _CLOCK
+
+
+async def _events(client: KubeClient, reference: ApplicationReference, selector: str) -> list[JsonObject]:
     try:
         return (await client.list(EVENTS, reference.namespace, field_selector=selector)).items
-    except KubeError as error:  # the right to read events is often not given, and nothing hangs on it
+    except KubeError as error:  # the permission to list Events is often not given, and nothing depends on it
         logger.debug("no events: %s", error)
         return []
 

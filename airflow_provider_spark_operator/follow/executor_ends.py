@@ -6,8 +6,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_spark_operator.core.last_lines import LastLines
 from airflow_provider_spark_operator.core.pods import Container, containers, exit_words, status_of
-from airflow_provider_spark_operator.follow.last_lines import LastLines
 from airflow_provider_spark_operator.follow.pods import executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient

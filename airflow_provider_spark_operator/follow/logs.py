@@ -10,18 +10,12 @@ from airflow_provider_spark_operator.follow.pods import driver_container, driver
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import (
-    BadRequest,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-    Unreachable,
-)
+from airflow_provider_spark_operator.kube.errors import PASSING, BadRequest, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 # Enough for a long job at INFO; what writes more is looked up where the cluster keeps its logs.
 LONGEST_LOG = 64 * 1024 * 1024
-_PASSING = (Unreachable, ServerError, TooManyRequests, BadRequest)
+_PASSING = (*PASSING, BadRequest)
 
 
 @dataclass
@@ -32,11 +26,13 @@ class LogPosition:
         stamp: As the kubelet writes it before the line; empty before the first.
         count: From 1.
         pod: The uid of the driver's pod; another driver's log begins anew.
+        whole: The log of `pod` was read to its end.
     """
 
     stamp: str = ""
     count: int = 0
     pod: str = ""
+    whole: bool = False
     _stream: tuple[str, int] = ("", 0)
     _resuming: bool = False
 
@@ -59,10 +55,19 @@ class LogPosition:
         stamp, _, count = rest.partition(" ")
         return cls(stamp, int(count), pod) if pod and stamp and count.isdecimal() else cls()
 
-    def enter(self, pod: str) -> None:
-        """The log of this pod is read; what is known of another's does not count."""
-        if self.pod != pod:
-            self.pod, self.stamp, self.count = pod, "", 0
+    def enter(self, pod: str) -> str | None:
+        """Begin to read the log of this pod.
+
+        Returns:
+            What to say if the log of the pod before was not read to its end.
+        """
+        if self.pod == pod:
+            return None
+        gap = None
+        if self.stamp and not self.whole:
+            gap = f"… lines of the driver before may be missing after {_clock(self.stamp)} UTC: its pod was deleted"
+        self.pod, self.stamp, self.count, self.whole = pod, "", 0, False
+        return gap
 
     def begin(self) -> None:
         """A new stream begins, with lines that we may have had."""
@@ -78,6 +83,12 @@ class LogPosition:
         return (
             f"… lines between {_clock(self.stamp)} and {_clock(stamp)} UTC are missing: the log was rotated meanwhile"
         )
+
+    def rest_missing(self, cause: str) -> str:
+        """The line that stands for the rest of a log that can no longer be read."""
+        if not self.stamp:
+            return f"… the driver's log could not be read: {cause}"
+        return f"… lines after {_clock(self.stamp)} UTC are missing: {cause}"
 
     def advance(self, stamp: str) -> bool:
         """Take the stream's next line, of time `stamp`; whether it is new.
@@ -115,31 +126,75 @@ async def follow_driver_log(
         KubeError: The log may not be read, or the driver's pods not be listed.
     """
     pod = await _wait_for_driver(client, reference)
-    name = pod["metadata"]["name"]
-    container = driver_container(pod)
-    position, backoff, size = position or LogPosition(), Backoff(first=0.5, longest=10.0), 0
-    position.enter(pod["metadata"]["uid"])
-    while True:
+    async with aclosing(follow_pod_log(client, reference, pod, longest=longest, position=position)) as lines:
+        async for line in lines:
+            yield line
+
+
+async def follow_pod_log(
+    client: KubeClient,
+    reference: ApplicationReference,
+    pod: JsonObject,
+    *,
+    longest: int = LONGEST_LOG,
+    position: LogPosition | None = None,
+) -> AsyncGenerator[str, None]:
+    """The lines of the log of one driver pod, until the driver has ended.
+
+    If the pod is deleted before its log was read to the end, the last line says which lines are missing.
+
+    Args:
+        client: The client for the cluster.
+        reference: The application.
+        pod: The driver pod.
+        longest: The limit in bytes. The last line says that the log is longer.
+        position: The position of an earlier reader of the same log, which moves along. None for the beginning.
+
+    Raises:
+        KubeError: The log or the driver pods could not be read: a permission is missing.
+    """
+    name, size = pod["metadata"]["name"], 0
+    async with aclosing(_pod_lines(client, reference, pod, position or LogPosition())) as lines:
+        async for line in lines:
+            size += len(line) + 1
+            if size > longest:
+                yield f"… the log goes on: `kubectl logs -n {reference.namespace} {name}` shows all of it"
+                return
+            yield line
+
+
+async def _pod_lines(
+    client: KubeClient, reference: ApplicationReference, pod: JsonObject, position: LogPosition
+) -> AsyncGenerator[str, None]:
+    name, container, backoff = pod["metadata"]["name"], driver_container(pod), Backoff(first=0.5, longest=10.0)
+    gap = position.enter(pod["metadata"]["uid"])
+    if gap is not None:
+        yield gap
+    latest: JsonObject | None = pod
+    while latest is not None and latest["metadata"]["name"] == name:
+        # One more look after the end: the stream may have been cut before the last lines.
+        ended, unavailable = has_ended(latest), ""
         try:
             async with aclosing(_read(client, reference, name, container, position)) as lines:
                 async for line in lines:
                     backoff.reset()
-                    size += len(line) + 1
-                    if size > longest:
-                        yield f"… the log goes on: `kubectl logs -n {reference.namespace} {name}` shows all of it"
-                        return
                     yield line
+            position.whole = True  # the stream ended as the container did
         except NotFound:
-            return
+            break
+        except LogUnavailable as error:
+            unavailable = error.message
+            position.whole = position.whole and ended  # the log of an ended container was read before
         except _PASSING:
-            pass  # not started yet, or interrupted; whether it has ended is seen next
-        # One more look after the end: the stream may have been cut before the last lines.
-        ended = has_ended(pod)
-        latest = await _latest(client, reference, pod)
-        if ended or latest is None or latest["metadata"]["name"] != name:
+            position.whole = False  # not started yet, or interrupted; whether it has ended is seen next
+        latest = await _latest(client, reference, latest)
+        if ended and latest is not None and latest["metadata"]["name"] == name:
+            if unavailable and not position.whole:
+                yield position.rest_missing(unavailable)
             return
-        pod = latest
-        await asyncio.sleep(0 if has_ended(pod) else backoff.next())
+        await asyncio.sleep(0 if latest is None or has_ended(latest) else backoff.next())
+    if not position.whole:
+        yield position.rest_missing("the driver pod was deleted")
 
 
 async def _latest(client: KubeClient, reference: ApplicationReference, known: JsonObject) -> JsonObject | None:

@@ -40,7 +40,7 @@ async def untold_failure(
     """
     resource = await served_version(client, resource)
     own = await applications_of(client, resource, namespace or client.default_namespace, stamp)
-    if not own or standing(own[0]) is not Standing.FAILED or stamp.is_try_of(own[0]):
+    if not own or standing(own[0]) is not Standing.FAILED or stamp.is_try_of(own[0]) or stamp.was_cleared_since(own[0]):
         return None
     return ApplicationReference.of(own[0], resource)
 

@@ -1,34 +1,102 @@
-"""How long a failure that may pass is borne before it counts."""
+"""How long a failure that may pass is tolerated, and how it is reported while it lasts."""
 
+import asyncio
+import logging
 import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.errors import PASSING, ConfigurationError, KubeError
 
+# An API server that is being replaced is back within minutes; a job need not fail for that.
+PATIENCE_SECONDS = 900.0
+_LONGEST_PAUSE_SECONDS = 10.0
 # Failures further apart than a request and its longest pause have had a success in between.
 _SAME_OUTAGE_SECONDS = 120.0
 
+Result = TypeVar("Result")
+
 
 class Patience:
-    """Bears failures of one outage for `seconds`, then raises the latest of them."""
+    """Tolerates the failures of one outage for `seconds`, then raises the latest of them."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._since: float | None = None
         self._latest = 0.0
 
-    def failed(self, error: KubeError) -> None:
-        """Take note of a failure.
+    def failed(self, error: Exception) -> None:
+        """Record a failure.
 
         Raises:
-            KubeError: `error`, when the outage has lasted for longer than the patience.
+            Exception: `error`, when the outage has lasted longer than the patience.
         """
         now = time.monotonic()
         if self._since is None or now - self._latest > _SAME_OUTAGE_SECONDS:
             self._since = now
         self._latest = now
-        if now - self._since >= self._seconds:
+        if now - self._since >= self.seconds:
             raise error
 
     def succeeded(self) -> None:
         """The outage, if there was one, is over."""
         self._since = None
+
+
+class OutageLog:
+    """Reports an outage to one log: each cause once, and the end.
+
+    Args:
+        subject: Who waits for the API server, for messages.
+        log: Where to report.
+        seconds: How long the outage is tolerated.
+    """
+
+    def __init__(self, subject: str, log: logging.Logger, seconds: float) -> None:
+        self._subject = subject
+        self._log = log
+        self._seconds = seconds
+        self._causes: set[str] = set()
+
+    def failed(self, error: Exception) -> None:
+        """Report the error, unless another request has failed for the same cause."""
+        cause = error.message if isinstance(error, KubeError) else str(error)
+        if cause in self._causes:
+            return
+        self._causes.add(cause)
+        limit = f"{self._seconds / 60:.0f} min" if self._seconds >= 60 else f"{self._seconds:.0f} s"
+        message = "%s: the Kubernetes API is not available: %s; trying again for up to %s"
+        self._log.warning(message, self._subject, error, limit)
+
+    def succeeded(self, server: str) -> None:
+        """Report the end of the outage, if there was one."""
+        if self._causes:
+            self._causes.clear()
+            self._log.info("%s: the Kubernetes API is available again at %s", self._subject, server)
+
+
+async def retry(
+    attempt: Callable[[], Awaitable[Result]], subject: str, log: logging.Logger, *, seconds: float = PATIENCE_SECONDS
+) -> Result:
+    """Repeat `attempt` while the API server is not available, and report that.
+
+    Args:
+        attempt: Opens its own client, or uses one that reads its configuration again.
+        subject: What is attempted, for messages.
+        log: Where to report.
+        seconds: How long to repeat it.
+
+    Raises:
+        KubeError: The API server refused, or was unavailable for longer than `seconds`.
+        ConfigurationError: No client could be made for longer than `seconds`.
+    """
+    patience, backoff = Patience(seconds), Backoff(longest=_LONGEST_PAUSE_SECONDS)
+    outage = OutageLog(subject, log, seconds)
+    while True:
+        try:
+            return await attempt()
+        except (*PASSING, ConfigurationError) as error:
+            patience.failed(error)
+            outage.failed(error)
+        await asyncio.sleep(backoff.next())

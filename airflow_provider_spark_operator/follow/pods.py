@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.last_lines import cleaned
 from airflow_provider_spark_operator.core.names import (
     DRIVER_CONTAINER,
     LABEL_ROLE,
@@ -12,7 +13,6 @@ from airflow_provider_spark_operator.core.names import (
     ROLE_EXECUTOR,
 )
 from airflow_provider_spark_operator.core.pods import Container, containers, is_ready, status_of
-from airflow_provider_spark_operator.follow.last_lines import cleaned
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import PODS

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 from airflow_provider_spark_operator.core.names import (
     ANNOTATION_DAG_ID,
     ANNOTATION_MAP_INDEX,
+    ANNOTATION_MAX_TRIES,
     ANNOTATION_RUN_ID,
     ANNOTATION_TASK_ID,
     ANNOTATION_TASK_INSTANCE_ID,
+    ANNOTATION_TRACE_PARENT,
     ANNOTATION_TRY_NUMBER,
     LABEL_TASK,
     task_identity,
@@ -27,6 +29,14 @@ class TaskStamp:
 
     Dag, task, run and map index are the identity: every try of the task has the same. `task_instance_id`
     is new with every try and decides who may delete the application.
+
+    Attributes:
+        max_tries: The `max_tries` of the task instance. A clear raises it, a retry leaves it; None where it is unknown,
+            as in the triggerer.
+        trace_parent: The `traceparent` of the task instance's trace context. A clear renews it, a retry leaves it; None
+            where it is unknown.
+        logical_date: Of the run, in ISO format. Airflow reports the present try of a task by it; None if the run has
+            none.
     """
 
     dag_id: str
@@ -35,6 +45,20 @@ class TaskStamp:
     map_index: int
     try_number: int
     task_instance_id: str
+    max_tries: int | None = None
+    trace_parent: str | None = None
+    logical_date: str | None = None
+
+    @classmethod
+    def from_arguments(cls, stored: Mapping[str, Any]) -> Self:
+        """Read a stamp that a trigger stored, in this release or another one: unknown fields are ignored."""
+        known = {one.name for one in fields(cls)}
+        return cls(**{key: value for key, value in stored.items() if key in known})
+
+    @property
+    def has_retry_left(self) -> bool:
+        """Whether Airflow would start another try after this one; False where that is unknown."""
+        return self.max_tries is not None and self.try_number <= self.max_tries
 
     @property
     def identity(self) -> str:
@@ -65,6 +89,8 @@ class TaskStamp:
         return {
             ANNOTATION_TRY_NUMBER: str(self.try_number),
             ANNOTATION_TASK_INSTANCE_ID: self.task_instance_id,
+            **({} if self.max_tries is None else {ANNOTATION_MAX_TRIES: str(self.max_tries)}),
+            **({} if self.trace_parent is None else {ANNOTATION_TRACE_PARENT: self.trace_parent}),
         }
 
     def default_name(self) -> str:
@@ -92,14 +118,50 @@ class TaskStamp:
             and annotations(document).get(ANNOTATION_TASK_INSTANCE_ID) == self.task_instance_id
         )
 
+    def is_another_run_of(self, document: Mapping[str, Any]) -> bool:
+        """Whether the same task of the same DAG, mapped instance included, submitted the application in another run."""
+        notes = annotations(document)
+        same = {
+            ANNOTATION_DAG_ID: self.dag_id,
+            ANNOTATION_TASK_ID: self.task_id,
+            ANNOTATION_MAP_INDEX: str(self.map_index),
+        }
+        return (
+            LABEL_TASK in labels(document)
+            and not self.is_task_of(document)
+            and all(notes.get(key) == value for key, value in same.items())
+        )
+
+    def is_earlier_than_owner_of(self, document: Mapping[str, Any]) -> bool:
+        """Whether a later try of this task submitted or adopted the application."""
+        return self.is_task_of(document) and self._tries_since(document) < 0
+
+    def was_cleared_since(self, document: Mapping[str, Any]) -> bool:
+        """Whether the task was cleared after an earlier try submitted or adopted the application.
+
+        What one of the two tries did not know, as in an older release or in the triggerer, is not compared.
+        """
+        if not self.is_task_of(document) or self._tries_since(document) <= 0:
+            return False
+        notes, now = annotations(document), self.try_annotations()
+        return any(
+            key in notes and key in now and notes[key] != now[key]
+            for key in (ANNOTATION_MAX_TRIES, ANNOTATION_TRACE_PARENT)
+        )
+
+    def _tries_since(self, document: Mapping[str, Any]) -> int:
+        value = annotations(document).get(ANNOTATION_TRY_NUMBER, "")
+        return self.try_number - int(value) if value.isdecimal() else 0
+
 
 def owner_of(document: Mapping[str, Any]) -> str:
     """Whose application this is, in words, as far as its annotations tell."""
     notes = annotations(document)
     if LABEL_TASK not in labels(document):
-        return "nobody that left a mark of an Airflow task on it"
+        return "no Airflow task"
     dag, task, run = (notes.get(key, "?") for key in (ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, ANNOTATION_RUN_ID))
-    return f"task {task} of DAG {dag}, run {run}"
+    mapped = notes.get(ANNOTATION_MAP_INDEX, "-1")
+    return f"task {task} of DAG {dag}, run {run}" + (f", map index {mapped}" if mapped != "-1" else "")
 
 
 def labels(document: Mapping[str, Any]) -> Mapping[str, str]:

@@ -30,11 +30,13 @@ def standing(document: Mapping[str, Any]) -> Standing:
     """
     if document["metadata"].get("deletionTimestamp"):
         return Standing.LEAVING
-    seen = progress(document)
+    seen, taken = progress(document), annotations(document).get(ANNOTATION_RESULT_TAKEN_BY)
+    if seen.driver_abandoned and taken:  # its status will never say that it has ended
+        return Standing.USED_UP
     if seen.phase is not Phase.ENDED:
         failing = seen.phase is Phase.STOPPING and not seen.restart_pending and _failed(seen)
         return Standing.FAILED if failing else Standing.LIVE
-    if annotations(document).get(ANNOTATION_RESULT_TAKEN_BY):
+    if taken:
         return Standing.USED_UP
     return Standing.SUCCEEDED if verdict(seen).outcome is Outcome.SUCCEEDED else Standing.FAILED
 

@@ -3,41 +3,36 @@
 import asyncio
 import copy
 import logging
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects import kubeflow
-from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
-from airflow_provider_spark_operator.core.models.cluster_parse import validate_cluster_document
-from airflow_provider_spark_operator.core.models.parse import validate_document
-from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TASK_INSTANCE_ID
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.follow.annotate import annotate
+from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, errors_of, warnings_of
+from airflow_provider_spark_operator.core.validation.validate import validate_without_status
+from airflow_provider_spark_operator.follow.annotate import amend, annotate
 from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
-from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.owned import applications_of
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.retention import SHORTEST_SECONDS, seconds_after_end
-from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
+from airflow_provider_spark_operator.follow.replace import (
+    IfExists,
+    by_clear,
+    delete_obsolete,
+    free_name,
+    make_room,
+)
+from airflow_provider_spark_operator.follow.retention import SHORTEST_SECONDS, after_success, seconds_after_end
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.standing import Standing, standing
 from airflow_provider_spark_operator.follow.versions import served_version, tell_substitution
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import (
-    AlreadyExists,
-    Conflict,
-    KubeError,
-    NotFound,
-    ServerError,
-    Unreachable,
-)
+from airflow_provider_spark_operator.kube.errors import PASSING, AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
-__all__ = ["Submission", "TaskStamp", "acknowledge", "submit"]
+__all__ = ["IfExists", "Submission", "TaskStamp", "acknowledge", "submit"]
 
 logger = logging.getLogger(__name__)
 
@@ -69,14 +64,17 @@ async def submit(
     namespace: str | None = None,
     stamp: TaskStamp | None = None,
     *,
+    if_exists: IfExists = IfExists.REPLACE_ENDED,
     deletion_seconds: float = DELETION_SECONDS,
 ) -> Submission:
     """Create the application, or adopt the one that an earlier try of the same task left.
 
     A live one is adopted, and so is one that has succeeded while nobody watched; its stamp becomes this
-    try's. One that failed is this try's only if this try has submitted it: a triggerer that takes over begins anew.
+    try's. One that was submitted before the task was cleared is deleted instead, and waited for.
+    One that failed is this try's only if this try has submitted it: a triggerer that takes over begins anew.
     Where an earlier try's failed, or a try has taken note of the end (`acknowledge`), a new one is created, after
-    the old one is deleted if it has the wanted name. Applications of others are never touched.
+    the old one is deleted if it has the wanted name. Applications of others are never touched, but for those of other
+    runs of the same task that have ended: see `if_exists`.
 
     Args:
         client: For the cluster.
@@ -84,35 +82,29 @@ async def submit(
             as live. Without a name it gets the stamp's default name.
         namespace: Where; None for the document's own, else the client's default.
         stamp: Whose it is. None for nobody's: it is created, never adopted.
-        deletion_seconds: How long to wait for the deletion of an old one of the same name.
+        if_exists: What to do if another run of the same task has submitted one of that name.
+        deletion_seconds: How long to wait for the deletion of an old one.
 
     Raises:
         InvalidResource: The document is no valid application; nothing was sent.
-        NameTaken: The name belongs to an application that is not this task's.
-        DeletionStuck: The old one of that name does not go away.
+        NameTaken: The name belongs to an application that must not be replaced.
+        DeletionStuck: The old one does not go away.
         KindNotServed: The cluster serves no SparkApplication in a version with the same fields.
         KubeError: The API refused, or could not be reached.
     """
     body = _prepared(client, document, namespace, stamp)
-    resource = await _in_served_version(client, body)
     if stamp is None:
-        return await _create_unowned(client, resource, body)
+        return await _create_unowned(client, await _in_served_version(client, body), body)
     problem: KubeError | None = None
     backoff = Backoff()
     for _ in range(_ROUNDS):
-        own = await applications_of(client, resource, body["metadata"]["namespace"], stamp)
         try:
-            adopted = await _adopt(client, resource, own, stamp)
-            if adopted is not None:
-                return adopted
-            await _make_room(client, resource, own, body["metadata"]["name"], deletion_seconds)
-            made = await _create(client, resource, body)
-            await _give_way(client, made, stamp)
-            return made
+            resource = await _in_served_version(client, body)
+            return await _submit_once(client, resource, body, stamp, deletion_seconds)
         except AlreadyExists as error:
-            await _check_owner(client, resource, body, stamp)
+            await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
             problem = error
-        except (Conflict, ServerError, Unreachable) as error:
+        except (Conflict, *PASSING) as error:
             # Adopting: it changed meanwhile. Giving way: the next round adopts. Creating: it may exist none the less,
             # and the next list shows it with our stamp. So a lost answer does not become a second application.
             problem = error
@@ -121,8 +113,32 @@ async def submit(
     raise problem
 
 
+async def _submit_once(
+    client: KubeClient, resource: ResourceType, body: JsonObject, stamp: TaskStamp, deletion_seconds: float
+) -> Submission:
+    """Adopt an application of this task, or create one.
+
+    Raises:
+        AlreadyExists: The name is used by an application of others.
+        DeletionStuck: An old application is still there after `deletion_seconds`.
+        KubeError: The API refused, or could not be reached.
+    """
+    own = await applications_of(client, resource, body["metadata"]["namespace"], stamp)
+    own, obsolete = by_clear(resource, own, stamp)
+    await delete_obsolete(client, resource, obsolete, deletion_seconds)
+    adopted = await _adopt(client, resource, own, stamp)
+    if adopted is not None:
+        return adopted
+    await make_room(client, resource, own + obsolete, body["metadata"]["name"], deletion_seconds)
+    made = await _create(client, resource, body)
+    await _give_way(client, made, stamp)
+    return made
+
+
 async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp: TaskStamp) -> bool:
     """Note on an application that a try of its task has taken note of the end; False if that was not possible.
+
+    The default time to live of an application that has succeeded is shortened.
 
     Without the note, a task that is cleared to run again would adopt an old success, and the next try would take a
     failure for one that no try has told.
@@ -131,10 +147,21 @@ async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp
         KubeError: The API refused, or could not be reached.
     """
     try:
-        await annotate(client, reference, {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id})
+        stored = await annotate(client, reference, {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id})
     except (NotFound, Conflict):  # gone, or replaced: nobody can adopt it any more
         return False
+    await _shorten_life(client, reference, stored)
     return True
+
+
+async def _shorten_life(client: KubeClient, reference: ApplicationReference, stored: JsonObject) -> None:
+    change = after_success(stored)
+    if change is None:
+        return
+    try:
+        await amend(client, reference, change)
+    except KubeError as error:
+        logger.warning("could not shorten the time to live of %s: %s; it is deleted later", reference, error)
 
 
 def _prepared(
@@ -150,9 +177,12 @@ def _prepared(
     if stamp is not None and isinstance(metadata, dict):
         if not metadata.get("name"):
             metadata["name"] = stamp.default_name()
-        metadata["labels"] = {**(metadata.get("labels") or {}), **stamp.labels()}
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), **stamp.annotations()}
-    problems = _problems(body)
+        for field, added in (("labels", stamp.labels()), ("annotations", stamp.annotations())):
+            given = metadata.get(field) or {}
+            # The validation refuses what is no object.
+            metadata[field] = {**given, **added} if isinstance(given, Mapping) else given
+    findings = validate_without_status(body)
+    problems = errors_of(findings)
     if not problems and namespace and metadata.get("namespace", namespace) != namespace:
         problems.append(
             Problem(
@@ -163,17 +193,11 @@ def _prepared(
         )
     if problems:
         raise InvalidResource(problems)
+    for finding in warnings_of(findings):
+        logger.warning("%s %s: %s", body["kind"], metadata["name"], finding)
     metadata["namespace"] = namespace or metadata.get("namespace") or client.default_namespace
     body.pop("status", None)
     return body
-
-
-def _problems(body: JsonObject) -> list[Problem]:
-    if dialect_of(body.get("apiVersion")) is KUBEFLOW:
-        return kubeflow.problems(body)
-    if body.get("kind") == SPARK_CLUSTERS.kind:
-        return list(validate_cluster_document(body))
-    return list(validate_document(body))
 
 
 async def _in_served_version(client: KubeClient, body: JsonObject) -> ResourceType:
@@ -214,8 +238,11 @@ async def _adopt(
 async def _take_over(
     client: KubeClient, resource: ResourceType, chosen: JsonObject, stamp: TaskStamp
 ) -> JsonObject | None:
-    """Make this try the application's owner; None where it is gone or going, as nobody can stop a deletion."""
-    if annotations(chosen).get(ANNOTATION_TASK_INSTANCE_ID) == stamp.task_instance_id:
+    """Make this try the application's owner; None where it is gone or going, as nobody can stop a deletion.
+
+    A try that a later one has overtaken follows the application, and leaves its ownership alone.
+    """
+    if stamp.is_try_of(chosen) or stamp.is_earlier_than_owner_of(chosen):
         return chosen
     try:
         taken = await annotate(client, ApplicationReference.of(chosen, resource), stamp.try_annotations())
@@ -268,52 +295,5 @@ async def _create_unowned(client: KubeClient, resource: ResourceType, body: Json
     try:
         return await _create(client, resource, body)
     except AlreadyExists:
-        await _check_owner(client, resource, body, None)
+        await free_name(client, resource, body["metadata"], None, IfExists.FAIL, 0.0)
         raise
-
-
-async def _check_owner(client: KubeClient, resource: ResourceType, body: JsonObject, stamp: TaskStamp | None) -> None:
-    """Look at the application that has the wanted name.
-
-    Raises:
-        NameTaken: It is not the stamp's; whose it is, it may itself tell.
-    """
-    metadata = body["metadata"]
-    try:
-        present = await client.get(resource, metadata["name"], metadata["namespace"])
-    except NotFound:  # it went away in between
-        return
-    if stamp is None or not stamp.is_task_of(present):
-        raise NameTaken(ApplicationReference.of(present, resource), owner_of(present))
-
-
-async def _make_room(
-    client: KubeClient, resource: ResourceType, own: list[JsonObject], name: str, seconds: float
-) -> None:
-    """Delete this task's old application of the wanted name, if there is one, and wait until it is gone.
-
-    Raises:
-        DeletionStuck: It is still there after `seconds`.
-    """
-    old = next((item for item in own if item["metadata"]["name"] == name), None)
-    if old is None:
-        return
-    reference = ApplicationReference.of(old, resource)
-    now = await _present(client, reference)  # it may have been deleted since it was listed
-    if now is not None and standing(now) is not Standing.LEAVING:
-        logger.info("%s of an earlier try has ended and is deleted to make room", reference)
-        with suppress(NotFound):
-            await client.delete(resource, name, reference.namespace, uid=reference.uid)
-    deadline, backoff = time.monotonic() + seconds, Backoff(first=0.2, longest=5.0)
-    while (present := await _present(client, reference)) is not None:
-        if time.monotonic() >= deadline:
-            raise DeletionStuck(reference, present["metadata"].get("finalizers") or [], seconds)
-        await asyncio.sleep(backoff.next())
-
-
-async def _present(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
-    try:
-        found = await client.get(reference.resource, reference.name, reference.namespace)
-    except NotFound:
-        return None
-    return found if found["metadata"]["uid"] == reference.uid else None

@@ -50,6 +50,7 @@ class KindNotServed(KubeError):
 
     Attributes:
         versions: Those in which it serves the kind; empty where the kind is unknown there.
+        group: The group that was asked for.
     """
 
     def __init__(self, server: str, wanted: ResourceType, versions: Sequence[str]) -> None:
@@ -57,6 +58,7 @@ class KindNotServed(KubeError):
         unknown = f"does not know {wanted.kind} of {wanted.group}"
         super().__init__(404, "NotServed", f"{server} {known if versions else unknown}", "get", wanted.qualified_name)
         self.versions = tuple(versions)
+        self.group = wanted.group
         self._cure = _GROUPS.get(wanted.group, _Group()).cure
 
     @property

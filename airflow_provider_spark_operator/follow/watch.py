@@ -2,40 +2,42 @@
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.patience import Patience
+from airflow_provider_spark_operator.follow.mailbox import Mailbox
+from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS, OutageLog, Patience, retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.versions import ServedVersions
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import (
-    Gone,
-    KubeError,
-    NotFound,
-    ServerError,
-    TooManyRequests,
-    Unreachable,
+from airflow_provider_spark_operator.kube.connection import (
+    ClusterAccess,
+    open_client,
+    read_configuration,
+    reconnect,
+    reread,
 )
-from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, Removed, list_and_watch
+from airflow_provider_spark_operator.kube.endpoint import Fingerprint
+from airflow_provider_spark_operator.kube.errors import PASSING, ConfigurationError, Gone, KubeError, NotFound
+from airflow_provider_spark_operator.kube.listwatch import Change, Changed, Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
-# An API server that is being replaced is back within minutes; a job need not fail for that.
-PATIENCE_SECONDS = 900.0
 # A triggerer that takes over a thousand tasks must not open a thousand connections at once.
 CONCURRENT_READS = 16
 # Gone: a first list of many pages took so long that the rest of it is no longer kept.
-_PASSING = (Unreachable, ServerError, TooManyRequests, Gone)
+_PASSING = (*PASSING, Gone)
+# A thousand tasks that begin during an outage must not open a thousand connections, or start as many plugins.
+_SHORTEST_RECONNECT_SECONDS = 5.0
 
 _Scope: TypeAlias = tuple[ResourceType, str]
 _Answer = TypeVar("_Answer")
@@ -59,6 +61,14 @@ class WatchHub:
         self._ending: set[asyncio.Task[None]] = set()
         self._reading = asyncio.Semaphore(CONCURRENT_READS)
         self._versions = ServedVersions(client)
+        self._recovered = asyncio.Event()
+        self.is_failing = False
+        client.links.on_replaced = self.retry_now
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of the configuration that is in use now."""
+        return self.client.links.current.fingerprint
 
     async def follow(self, reference: ApplicationReference) -> AsyncGenerator[JsonObject, None]:
         """The application as it is now, then after each change; quick changes may be drawn together.
@@ -81,10 +91,17 @@ class WatchHub:
 
     async def _news(self, reference: ApplicationReference) -> AsyncGenerator[JsonObject, None]:
         """The application's contents, possibly repeated or out of order, until it is gone."""
+        # Reported here and not by the watch: Airflow shows a log line to the task in whose context it is written.
+        outage = OutageLog(str(reference), logger, self._patience)
+        place = self.fingerprint.place
         with self._mailbox(reference) as mailbox:
             while True:
                 await mailbox.wake.wait()
                 content = mailbox.take()
+                if content.interruption is not None:
+                    outage.failed(content.interruption)
+                if content.resumed:
+                    outage.succeeded(self.client.server)
                 if content.error is not None:
                     raise content.error
                 if content.removed is not None:
@@ -94,18 +111,52 @@ class WatchHub:
                     yield content.changed
                 if content.recheck:
                     # Only a live read can tell a deletion from a watch that lags behind.
-                    current = await self._read(reference)
+                    current = await self._read(reference, outage)
                     if current is None:
+                        if place != self.fingerprint.place:
+                            raise _lost(reference, self.client.server)
                         return
+                    place = self.fingerprint.place
                     yield current
 
     async def read(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:
-        """The application of that name as it is now; None if there is none. An outage is borne as in `follow`.
+        """The application of that name as it is now; None if there is none. Tolerates outages like `follow`.
 
         Raises:
             KubeError: The API refuses to show it, or was unreachable for longer than the patience.
         """
+        return await self._get(resource, name, namespace, self._outage_log(f"{resource.kind} {namespace}/{name}"))
 
+    async def served(self, wanted: ResourceType) -> ResourceType:
+        """The kind in a version that the cluster serves. Tolerates outages like `follow`.
+
+        Raises:
+            KindNotServed: There is no such version.
+            KubeError: The API was unreachable for longer than the patience.
+        """
+        return await self._patiently(lambda: self._versions.choose(wanted), self._outage_log(wanted.kind))
+
+    def retry_now(self) -> None:
+        """End the pause of everything that waits for the API server."""
+        self._recovered.set()
+        self._recovered = asyncio.Event()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait between two attempts, until another request succeeds at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._recovered.wait()
+
+    def succeeded(self) -> None:
+        """Record that the API server answered; what has failed before is tried again at once."""
+        if self.is_failing:
+            self.is_failing = False
+            self.retry_now()
+
+    def _outage_log(self, subject: str) -> OutageLog:
+        return OutageLog(subject, logger, self._patience)
+
+    async def _get(self, resource: ResourceType, name: str, namespace: str, outage: OutageLog) -> JsonObject | None:
         async def get() -> JsonObject | None:
             async with self._reading:
                 try:
@@ -113,37 +164,34 @@ class WatchHub:
                 except NotFound:
                     return None
 
-        return await self._patiently(get)
+        return await self._patiently(get, outage)
 
-    async def served(self, wanted: ResourceType) -> ResourceType:
-        """The kind in a version that the cluster serves. An outage is borne as in `follow`.
-
-        Raises:
-            KindNotServed: There is no such version.
-            KubeError: The API was unreachable for longer than the patience.
-        """
-        return await self._patiently(lambda: self._versions.choose(wanted))
-
-    async def _patiently(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    async def _patiently(self, ask: Callable[[], Awaitable[_Answer]], outage: OutageLog) -> _Answer:
         patience, backoff = Patience(self._patience), Backoff()
         while True:
             try:
-                return await ask()
+                answer = await ask()
             except _PASSING as error:
+                self.is_failing = True
                 patience.failed(error)
-                await asyncio.sleep(backoff.next())
+                outage.failed(error)
+                await self.pause(backoff.next())
+            else:
+                self.succeeded()
+                outage.succeeded(self.client.server)
+                return answer
 
-    async def _read(self, reference: ApplicationReference) -> JsonObject | None:
-        found = await self.read(reference.resource, reference.name, reference.namespace)
+    async def _read(self, reference: ApplicationReference, outage: OutageLog) -> JsonObject | None:
+        found = await self._get(reference.resource, reference.name, reference.namespace, outage)
         return found if found is not None and found["metadata"]["uid"] == reference.uid else None
 
     @contextmanager
-    def _mailbox(self, reference: ApplicationReference) -> Iterator["_Mailbox"]:
+    def _mailbox(self, reference: ApplicationReference) -> Iterator[Mailbox]:
         scope = (reference.resource, reference.namespace)
         stream = self._streams.get(scope)
         if stream is None or stream.task.done():
-            stream = self._streams[scope] = _Stream(self.client, *scope, self._patience)
-        mailbox = _Mailbox(reference.uid)
+            stream = self._streams[scope] = _Stream(self, *scope)
+        mailbox = Mailbox(reference.uid, Patience(self._patience))
         stream.followers[reference.name].add(mailbox)
         try:
             yield mailbox
@@ -167,65 +215,18 @@ class WatchHub:
         await asyncio.gather(*self._ending, return_exceptions=True)
 
 
-@dataclass
-class _Content:
-    changed: JsonObject | None = None
-    removed: JsonObject | None = None
-    error: BaseException | None = None
-    recheck: bool = False
-
-
-@dataclass(eq=False)
-class _Mailbox:
-    """The latest news for one follower; a slow follower costs no memory."""
-
-    uid: str
-    # A new follower reads its application live: the watch may lag behind, or have begun long ago.
-    content: _Content = field(default_factory=lambda: _Content(recheck=True))
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        self.wake.set()
-
-    def take(self) -> _Content:
-        content, self.content = self.content, _Content()
-        self.wake.clear()
-        return content
-
-    def put(self, change: Changed | Removed) -> None:
-        ours = change.object["metadata"]["uid"] == self.uid
-        if ours and isinstance(change, Removed):
-            self.content.removed = change.object
-        elif ours:
-            self.content.changed = change.object
-        elif isinstance(change, Changed):
-            # A namesake: before ours if the watch lags behind, after it if ours is gone.
-            self.content.recheck = True
-        else:
-            return
-        self.wake.set()
-
-    def recheck(self) -> None:
-        self.content.recheck = True
-        self.wake.set()
-
-    def fail(self, error: BaseException) -> None:
-        self.content.error = error
-        self.wake.set()
-
-
 class _Stream:
     """The watch of one kind in one namespace, and who follows what in it."""
 
-    def __init__(self, client: KubeClient, resource: ResourceType, namespace: str, patience: float) -> None:
-        self._client = client
+    def __init__(self, hub: WatchHub, resource: ResourceType, namespace: str) -> None:
+        self._hub = hub
         self._resource = resource
         self._namespace = namespace
-        self._patience = Patience(patience)
-        self.followers: defaultdict[str, set[_Mailbox]] = defaultdict(set)
+        self._interrupted = False
+        self.followers: defaultdict[str, set[Mailbox]] = defaultdict(set)
         self.task = asyncio.create_task(self._run(), name=f"watch {resource.qualified_name} in namespace {namespace}")
 
-    def leave(self, name: str, mailbox: _Mailbox) -> None:
+    def leave(self, name: str, mailbox: Mailbox) -> None:
         self.followers[name].discard(mailbox)
         if not self.followers[name]:
             del self.followers[name]
@@ -236,28 +237,20 @@ class _Stream:
             try:
                 await self._dispatch_all()
             except _PASSING as error:  # the first list failed: later failures do not come here
-                if not self._can_wait(error):
-                    return
+                self._report(error)
             except Exception as error:
                 self._tell_all(error)
                 return
-            await asyncio.sleep(backoff.next())
-
-    def _can_wait(self, error: KubeError) -> bool:
-        try:
-            self._report(error)
-        except KubeError:
-            self._tell_all(error)
-            return False
-        return True
+            await self._hub.pause(backoff.next())
 
     async def _dispatch_all(self) -> None:
         changes = list_and_watch(
-            self._client,
+            self._hub.client,
             self._resource,
             self._namespace,
             on_error=self._report,
-            on_alive=self._patience.succeeded,
+            on_alive=self._resume,
+            wait=self._hub.pause,
         )
         async with aclosing(changes) as stream:
             async for change in stream:
@@ -279,13 +272,23 @@ class _Stream:
     def _report(self, error: KubeError) -> None:
         if not isinstance(error, _PASSING):  # a missing right does not come by waiting
             raise error
-        logger.warning("the watch is interrupted and will be resumed: %s", error)
-        self._patience.failed(error)
+        self._interrupted = self._hub.is_failing = True
+        for mailbox in self._mailboxes():
+            mailbox.interrupt(error)
+
+    def _resume(self) -> None:
+        if self._interrupted:
+            self._interrupted = False
+            self._hub.succeeded()
+            for mailbox in self._mailboxes():
+                mailbox.resume()
 
     def _tell_all(self, error: BaseException) -> None:
-        for mailboxes in self.followers.values():
-            for mailbox in mailboxes:
-                mailbox.fail(error)
+        for mailbox in self._mailboxes():
+            mailbox.fail(error)
+
+    def _mailboxes(self) -> Iterator[Mailbox]:
+        return (mailbox for mailboxes in self.followers.values() for mailbox in mailboxes)
 
 
 def _is_newer(one: JsonObject, other: JsonObject) -> bool:
@@ -299,37 +302,124 @@ def _is_newer(one: JsonObject, other: JsonObject) -> bool:
     return versions[0] != versions[1] or not versions[0]
 
 
-@dataclass
+def _lost(reference: ApplicationReference, server: str) -> KubeError:
+    message = f"not found at {server}, which the configuration of the connection names now; it may be another cluster"
+    kind = reference.resource.qualified_name
+    return NotFound(404, "NotFound", message, "get", kind, reference.namespace, reference.name)
+
+
+@dataclass(eq=False)
 class _SharedHub:
+    source: str
+    wanted: Fingerprint
     users: int = 0
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     hub: WatchHub | None = None
 
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return self.hub.fingerprint if self.hub else self.wanted
 
-_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _SharedHub]] = WeakKeyDictionary()
+    async def open(self, access: ClusterAccess, latest: Fingerprint) -> WatchHub:
+        async with self.opening:
+            if self.hub is None:
+                self.hub = WatchHub(await open_client(access))
+            else:
+                await _refresh(self.hub, access, latest)
+            return self.hub
+
+
+_shared: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_SharedHub]] = WeakKeyDictionary()
 
 
 @asynccontextmanager
-async def shared_hub(access: ClusterAccess) -> AsyncIterator[WatchHub]:
+async def shared_hub(access: ClusterAccess, *, waiting_for: str | None = None) -> AsyncIterator[WatchHub]:
     """The hub of a cluster in the running event loop: made by the first user, closed after the last.
+
+    The configuration is read for each user. Users share a hub if it says the same, or if only the credentials
+    have changed since: the hub then goes on with the new ones.
+
+    Args:
+        access: The access to the cluster.
+        waiting_for: What the caller follows, for messages. An unusable configuration is then tolerated like an
+            outage; until it is usable, a hub that works and was made from the same source is used. None for a
+            caller that must report an unusable configuration at once.
 
     Raises:
         ConfigurationError: No client can be made for `access`.
     """
-    hubs = _shared.setdefault(asyncio.get_running_loop(), {})
-    shared = hubs.setdefault(access.key, _SharedHub())
+    hubs = _shared.setdefault(asyncio.get_running_loop(), [])
+    if waiting_for is None:
+        shared, hub = await _join(hubs, access)
+    else:
+        shared, hub = await _join_patiently(hubs, access, waiting_for)
+    try:
+        yield hub
+    finally:
+        await _leave(hubs, shared)
+
+
+async def _join(hubs: list[_SharedHub], access: ClusterAccess) -> tuple[_SharedHub, WatchHub]:
+    latest = read_configuration(access).fingerprint
+    shared = _joinable(hubs, access.source, latest)
+    if shared is None:
+        shared = _SharedHub(access.source, latest)
+        hubs.append(shared)
     shared.users += 1
     try:
-        async with shared.opening:
-            if shared.hub is None:
-                shared.hub = WatchHub(await open_client(access))
-        yield shared.hub
-    finally:
-        shared.users -= 1
-        if shared.users == 0:
-            # Out of the table before anything is awaited: the next user shall begin anew.
-            if hubs.get(access.key) is shared:
-                del hubs[access.key]
-            if shared.hub is not None:
-                await shared.hub.close()
-                await shared.hub.client.close()
+        hub = await shared.open(access, latest)
+    except BaseException:
+        await _leave(hubs, shared)
+        raise
+    for other in hubs:
+        # What fails there may be fixed by the configuration that was read here.
+        if other is not shared and other.source == access.source and other.hub and other.hub.is_failing:
+            other.hub.retry_now()
+    return shared, hub
+
+
+async def _join_patiently(
+    hubs: list[_SharedHub], access: ClusterAccess, waiting_for: str
+) -> tuple[_SharedHub, WatchHub]:
+    async def attempt() -> tuple[_SharedHub, WatchHub]:
+        nonlocal access
+        try:
+            return await _join(hubs, access)
+        except ConfigurationError:
+            for shared in hubs:
+                if shared.source == access.source and shared.hub is not None and not shared.hub.is_failing:
+                    shared.users += 1
+                    return shared, shared.hub
+            with suppress(ConfigurationError):  # the next attempt reports it
+                access = await reread(access)
+            raise
+
+    return await retry(attempt, waiting_for, logger)
+
+
+async def _leave(hubs: list[_SharedHub], shared: _SharedHub) -> None:
+    shared.users -= 1
+    if shared.users == 0:
+        # Out of the table before anything is awaited: the next user shall begin anew.
+        if shared in hubs:
+            hubs.remove(shared)
+        if shared.hub is not None:
+            await shared.hub.close()
+            await shared.hub.client.close()
+
+
+def _joinable(hubs: list[_SharedHub], source: str, latest: Fingerprint) -> _SharedHub | None:
+    same = [one for one in hubs if one.fingerprint == latest]
+    renewed = [one for one in hubs if one.source == source and one.fingerprint.place == latest.place]
+    return next(iter(same or renewed), None)
+
+
+async def _refresh(hub: WatchHub, access: ClusterAccess, latest: Fingerprint) -> None:
+    """Connect anew with the latest credentials; if the hub is failing, with the same ones too."""
+    age = time.monotonic() - hub.client.links.current.opened_at
+    if hub.fingerprint == latest and not (hub.is_failing and age >= _SHORTEST_RECONNECT_SECONDS):
+        return
+    try:
+        await reconnect(hub.client, access)
+    except ConfigurationError as error:
+        logger.warning("could not connect to the Kubernetes API anew: %s", error)

@@ -7,9 +7,12 @@ At most one of the first three; with none of them the pod's service account is u
 the default kubeconfig outside of one.
 """
 
+import asyncio
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +48,9 @@ def access_from_connection(conn_id: str | None, *, required: bool = False) -> "C
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
         return _without_connection(conn_id, error, required=required)
-    return access_from_extras(conn_id, _extras(connection, connection.extra_dejson))
+    access = access_from_extras(conn_id, _extras(connection, connection.extra_dejson))
+    reread = partial(asyncio.to_thread, access_from_connection, conn_id, required=True)
+    return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
 
 async def async_access_from_connection(conn_id: str | None, *, required: bool = False) -> "ClusterAccess":
@@ -59,7 +64,9 @@ async def async_access_from_connection(conn_id: str | None, *, required: bool = 
         from asgiref.sync import sync_to_async
 
         return await sync_to_async(access_from_connection)(conn_id, required=required)
-    return access_from_extras(conn_id, _extras(connection, await connection.aextra_dejson()))
+    access = access_from_extras(conn_id, _extras(connection, await connection.aextra_dejson()))
+    reread = partial(async_access_from_connection, conn_id, required=True)
+    return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
 
 def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> "ClusterAccess":

@@ -1,5 +1,6 @@
 """The API's verbs on plain JSON objects."""
 
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -8,10 +9,10 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic_core import from_json
-
-from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.decoding import read_json
+from airflow_provider_spark_operator.kube.errors import LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
+from airflow_provider_spark_operator.kube.link import Links
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.kube.transport import Call, JsonObject, Transport
 
@@ -23,6 +24,10 @@ WATCH_SLACK_SECONDS = 30
 LONGEST_EVENT = 16 * 1024 * 1024
 LONGEST_LOG_LINE = 64 * 1024
 _LOG_SECONDS = 60.0
+# A kubelet has already answered 200 when it finds that it cannot read a log. Its error then stands in the log's place.
+_UNAVAILABLE_LOG = re.compile(
+    rb'unable to retrieve container logs for [\w.+-]+://\S*|failed to try resolving symlinks in path "/var/log/pods/.*'
+)
 
 
 class PatchType(StrEnum):
@@ -71,6 +76,11 @@ class KubeClient:
     def server(self) -> str:
         """The address of the API server, for messages."""
         return self._transport.server
+
+    @property
+    def links(self) -> Links:
+        """The connection to the API server, which may be replaced."""
+        return self._transport.links
 
     async def __aenter__(self) -> Self:
         return self
@@ -249,10 +259,12 @@ class KubeClient:
         field_selector: str | None = None,
         timeout_seconds: int = WATCH_SECONDS,
         trim: Callable[[JsonObject], object] | None = None,
+        on_open: Callable[[], None] | None = None,
     ) -> AsyncGenerator[WatchEvent, None]:
         """The changes since `resource_version`, until the server ends the stream after `timeout_seconds`.
 
         `trim` is called with each object first, as by `list`; with the near-empty one of a bookmark it is not.
+        `on_open` is called when the server has accepted the request, before any event.
 
         Leave it early only through `contextlib.aclosing`, which gives the connection back.
 
@@ -271,6 +283,8 @@ class KubeClient:
         call = Call("watch", "GET", resource, namespace, parameters=parameters)
         limit = float(timeout_seconds + WATCH_SLACK_SECONDS)
         async with self._transport.stream(call, total_seconds=limit) as response:
+            if on_open is not None:
+                on_open()
             try:
                 async with aclosing(split_lines(response.content, longest=LONGEST_EVENT)) as lines:
                     async for line in lines:
@@ -307,6 +321,7 @@ class KubeClient:
 
         Raises:
             BadRequest: The container has not started, or the pod has several and none is named.
+            LogUnavailable: The node cannot read the log, for example because the container was removed.
             NotFound: The pod is gone.
             Unreachable: The stream was cut.
         """
@@ -326,12 +341,15 @@ class KubeClient:
             aclosing(split_lines(response.content, longest=LONGEST_LOG_LINE, cut=True)) as lines,
         ):
             async for line in lines:
+                if _UNAVAILABLE_LOG.fullmatch(line):
+                    text = line.decode("utf-8", "replace")
+                    raise LogUnavailable(200, "LogUnavailable", text, call.verb, call.rbac_resource, namespace, pod)
                 yield line.decode("utf-8", "replace").rstrip("\r")
 
 
 def _event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None) -> WatchEvent:
     try:
-        event = from_json(line)
+        event = read_json(line)
         kind, item = event["type"], event["object"]
     except (ValueError, KeyError, TypeError) as error:
         # A cut in the middle of a line looks like this too, where a proxy ends the stream politely.

@@ -1,17 +1,18 @@
 """From a kubeconfig, or from inside a pod, to an open `KubeClient`."""
 
-import hashlib
+import asyncio
 import json
 import os
+import re
 import secrets
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -19,16 +20,23 @@ import yaml
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
-from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, tls_context
+from airflow_provider_spark_operator.kube.endpoint import Access, Fingerprint, Unusable, digest, tls_context
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
-from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_files
+from airflow_provider_spark_operator.kube.kubeconfig import Choice, Document, Malformed, choose, open_choice, read_files
+from airflow_provider_spark_operator.kube.link import Link, Links
 from airflow_provider_spark_operator.kube.plugins import ask
+from airflow_provider_spark_operator.kube.service_account import fingerprint as service_account_fingerprint
 from airflow_provider_spark_operator.kube.service_account import open_service_account
 from airflow_provider_spark_operator.kube.transport import CallObserver, RequestGate, RetryPolicy, Transport
 
 # An object is at most 1.5 MiB; a smaller buffer would make aiohttp stop and go inside one event.
 _READ_BUFFER = 2 * 1024 * 1024
 # A peer that vanished without a word is noticed after a minute: 30 s of silence, then 3 probes.
+# An origin that does not answer must not hold up the requests that wait for a new configuration.
+_ORIGIN_SECONDS = 10.0
+# A task that nobody refers to may be collected while it runs.
+_readings: "set[asyncio.Future[ClusterAccess]]" = set()
+_BLANK = re.compile(r"\s")
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
@@ -47,6 +55,8 @@ class ClusterAccess:
         namespace: The default namespace; None for that of the context or pod.
         verify_ssl: False accepts any certificate.
         tcp_keepalive: Probe silent connections.
+        origin: Where these settings come from, for messages: `connection 'spark'`. Empty if nowhere else.
+        reread: Reads the settings again from their origin; None if they cannot change.
     """
 
     kubeconfig: Path | str | None = None
@@ -56,15 +66,21 @@ class ClusterAccess:
     namespace: str | None = None
     verify_ssl: bool = True
     tcp_keepalive: bool = True
+    origin: str = ""
+    reread: "Reread | None" = field(default=None, repr=False)
+
+    @property
+    def source(self) -> str:
+        """Equal for settings that come from the same place, even if that place has changed meanwhile."""
+        return self.origin or self.key
 
     @property
     def key(self) -> str:
         """Equal for equal access, to share clients by; holds a digest in place of secrets."""
         document = self.kubeconfig_document
-        digest = hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
         parts = (
             str(self.kubeconfig or ""),
-            digest if document is not None else "",
+            digest(dict(document)) if document is not None else "",
             self.in_cluster,
             self.context,
             self.namespace,
@@ -80,6 +96,28 @@ class ClusterAccess:
         return hash(self.key)
 
 
+Reread: TypeAlias = Callable[[], Awaitable[ClusterAccess]]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a kubeconfig, or the service account of a pod, says now.
+
+    Attributes:
+        title: Names it, for messages.
+        source: The files, joined as in $KUBECONFIG, or the content of one; None for a service account.
+        choice: What the context leads to; None for a service account.
+        fingerprint: Digests of the content.
+        renewal: What to do when the API server rejects the credentials.
+    """
+
+    title: str
+    source: str | Mapping[str, Any] | None
+    choice: Choice | None
+    fingerprint: Fingerprint
+    renewal: str
+
+
 async def open_client(
     access: ClusterAccess,
     *,
@@ -89,6 +127,8 @@ async def open_client(
     field_manager: str | None = None,
 ) -> KubeClient:
     """Read the configuration and make a client; nothing is sent yet.
+
+    The client reads the configuration again when the API server cannot be reached or answers 401.
 
     Args:
         access: Which cluster.
@@ -100,8 +140,86 @@ async def open_client(
     Raises:
         ConfigurationError: The configuration is missing, wrong, or names what does not exist.
     """
+
+    async def reopen(failed: Link, rejected: bool) -> Link | None:
+        latest = await reread(access)
+        configuration = read_configuration(latest)
+        # A plugin's token is asked for again by `Credentials`; its certificate is part of the TLS settings.
+        asks = configuration.choice is not None and configuration.choice.asks
+        has_new_certificate = rejected and asks and not await failed.credentials.headers()
+        if configuration.fingerprint == failed.fingerprint and not has_new_certificate:
+            return None
+        return (await _open_link(latest, configuration))[0]
+
+    link, namespace = await _open_link(access, read_configuration(access))
+    transport = Transport(Links(link, reopen), retry=retry, observer=observer, gate=gate)
+    return KubeClient(transport, access.namespace or namespace or "default", field_manager=field_manager)
+
+
+async def reconnect(client: KubeClient, access: ClusterAccess) -> None:
+    """Have the client use the configuration as it is now; requests under way finish on the old connection.
+
+    Raises:
+        ConfigurationError: See `open_client`; the client is left as it is.
+    """
+    link, _ = await _open_link(access, read_configuration(access))
+    await client.links.replace(link)
+
+
+def read_configuration(access: ClusterAccess) -> Configuration:
+    """Read the configuration, without running a credential plugin.
+
+    Raises:
+        ConfigurationError: See `open_client`.
+    """
+    settings = (access.namespace, access.verify_ssl, access.tcp_keepalive)
+    source = None if access.in_cluster else _kubeconfig_source(access)
+    place = f", {access.origin}" if access.origin else ""
+    if source is None:
+        title = "the service account of this pod"
+        fingerprint = service_account_fingerprint(*settings)
+        return Configuration(title, None, None, fingerprint, f"renew the token of {title}{place}")
+    title = f"kubeconfig {source}" if isinstance(source, str) else "the given kubeconfig"
+    with _explained(title, access.context):
+        documents = read_files(source) if isinstance(source, str) else [Document(source, Path())]
+        choice = choose(documents, access.context)
+        renewal = f"{choice.renewal} in {title} (context {choice.context}){place}"
+        return Configuration(title, source, choice, choice.fingerprint(*settings), renewal)
+
+
+async def reread(access: ClusterAccess) -> ClusterAccess:
+    """Read the settings again from their origin.
+
+    Raises:
+        ConfigurationError: The origin could not be read, and the settings name no files that may have changed.
+    """
+    if access.reread is None:
+        return access
+    reading = asyncio.ensure_future(access.reread())
+    _readings.add(reading)
+    reading.add_done_callback(_forget)
+    try:
+        async with asyncio.timeout(_ORIGIN_SECONDS):
+            # Never cancelled: Airflow's connection to its supervisor does not survive half a request.
+            return await asyncio.shield(reading)
+    except Exception as error:
+        if access.kubeconfig_document is None:
+            return access  # the files that it names may have changed
+        raise ConfigurationError(
+            f"could not read {access.origin} again: {str(error) or type(error).__name__}"
+        ) from error
+
+
+def _forget(reading: "asyncio.Future[ClusterAccess]") -> None:
+    _readings.discard(reading)
+    if not reading.cancelled():
+        reading.exception()  # where nobody waits for it any more, asyncio would report it as lost
+
+
+async def _open_link(access: ClusterAccess, configuration: Configuration) -> tuple[Link, str | None]:
+    """Make a link, and tell the default namespace of its configuration."""
     with ExitStack() as key_files:
-        found = await _open(access, key_files)
+        found = await _open(access, configuration, key_files)
         endpoint = found.endpoint if access.verify_ssl else replace(found.endpoint, verify_ssl=False)
         tls = tls_context(endpoint)
     session = aiohttp.ClientSession(
@@ -114,57 +232,27 @@ async def open_client(
         trust_env=not _is_loopback(endpoint.server),
         read_bufsize=_READ_BUFFER,
     )
-    transport = Transport(
+    link = Link(
         session,
         endpoint.server,
         Credentials(found.headers, found.reload, reload_on_time=found.reload_on_time),
+        configuration.fingerprint,
         proxy=endpoint.proxy,
         tls_server_name=endpoint.tls_server_name,
-        retry=retry,
-        observer=observer,
-        gate=gate,
+        renewal=configuration.renewal,
     )
-    return KubeClient(transport, access.namespace or endpoint.namespace or "default", field_manager=field_manager)
+    return link, endpoint.namespace
 
 
-async def _open(access: ClusterAccess, key_files: ExitStack) -> Access:
-    """Read the configuration; the files that the endpoint names last as long as `key_files`."""
-    if not access.in_cluster:
-        if access.kubeconfig_document is not None:
-            return await _open_kubeconfig("the given kubeconfig", access, access.kubeconfig_document, key_files)
-        paths = _kubeconfig_paths(access)
-        if paths is not None:
-            return await _open_kubeconfig(f"kubeconfig {paths}", access, paths, key_files)
-        if "KUBERNETES_SERVICE_HOST" not in os.environ:
-            raise ConfigurationError(
-                "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
-                "and this is no pod; name a kubeconfig"
-            )
-    try:
-        return open_service_account()
-    except Unusable as error:
-        raise ConfigurationError(f"the service account of this pod is not usable: {error}") from error
-
-
-def _kubeconfig_paths(access: ClusterAccess) -> str | None:
-    """The files to read, joined as in $KUBECONFIG, or None where nobody names any and none is there."""
-    named = str(access.kubeconfig or os.environ.get("KUBECONFIG") or "")
-    if not named:
-        usual = Path.home() / ".kube" / "config"
-        return str(usual) if usual.is_file() else None
-    files = [Path(os.path.expanduser(part)) for part in named.split(os.pathsep) if part]  # noqa: PTH111 - Path raises without a home
-    if not any(file.is_file() for file in files):
-        source = "" if access.kubeconfig else " ($KUBECONFIG)"
-        raise ConfigurationError(f"kubeconfig {named}{source} does not exist")
-    return os.pathsep.join(str(file) for file in files)
-
-
-async def _open_kubeconfig(
-    title: str, access: ClusterAccess, source: str | Mapping[str, Any], key_files: ExitStack
-) -> Access:
+async def _open(access: ClusterAccess, configuration: Configuration, key_files: ExitStack) -> Access:
+    """Open the configuration; the files that the endpoint names last as long as `key_files`."""
+    title, source, choice = configuration.title, configuration.source, configuration.choice
+    if source is None or choice is None:
+        try:
+            return open_service_account()
+        except Unusable as error:
+            raise ConfigurationError(f"{title} is not usable: {error}") from error
     with _explained(title, access.context):
-        documents = read_files(source) if isinstance(source, str) else [Document(source, Path())]
-        choice = choose(documents, access.context)
         if choice.asks:
             found = await ask(source, choice.context, key_files, _name_of_private_folder)
         else:
@@ -173,6 +261,33 @@ async def _open_kubeconfig(
     if found.endpoint.proxy:
         _check_proxy(title, found.endpoint.proxy)
     return found
+
+
+def _kubeconfig_source(access: ClusterAccess) -> str | Mapping[str, Any] | None:
+    """The files, or the content of one; None for the service account of the pod we run in."""
+    if access.kubeconfig_document is not None:
+        return access.kubeconfig_document
+    paths = _kubeconfig_paths(access)
+    if paths is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
+        raise ConfigurationError(
+            "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
+            "and this is no pod; name a kubeconfig"
+        )
+    return paths
+
+
+def _kubeconfig_paths(access: ClusterAccess) -> str | None:
+    """The files to read, joined as in $KUBECONFIG, or None where nobody names any and none is there."""
+    named = str(access.kubeconfig or os.environ.get("KUBECONFIG") or "")
+    if not named:
+        usual = Path(os.path.expanduser("~/.kube/config"))  # noqa: PTH111 - Path raises without a home
+        return str(usual) if usual.is_file() else None
+    files = [Path(os.path.expanduser(part)) for part in named.split(os.pathsep) if part]  # noqa: PTH111 - Path raises without a home
+    if not any(file.is_file() for file in files):
+        source = "" if access.kubeconfig else " ($KUBECONFIG)"
+        problem = "is not a file" if any(file.exists() for file in files) else "does not exist"
+        raise ConfigurationError(f"kubeconfig {named}{source} {problem}")
+    return os.pathsep.join(str(file) for file in files)
 
 
 def _name_of_private_folder() -> Path:
@@ -188,7 +303,7 @@ def _check_server(title: str, server: str) -> None:
             "and give the credentials under users"
         )
     if not is_address:
-        raise ConfigurationError(f"{title}: the server {server!r} is no address: it must begin with https://")
+        raise ConfigurationError(f"{title}: the server {server!r} is no address: it must be https://HOST:PORT")
 
 
 def _check_proxy(title: str, proxy: str) -> None:
@@ -201,9 +316,12 @@ def _check_proxy(title: str, proxy: str) -> None:
 def _is_address(url: str) -> bool:
     try:
         address = urlsplit(url)
+        host = address.hostname or ""
+        host.encode("idna")  # a part of a name has 1 to 63 characters
+        is_port = address.port is None or address.port > 0
     except ValueError:
         return False
-    return address.scheme in ("http", "https") and bool(address.hostname)
+    return address.scheme in ("http", "https") and bool(host) and is_port and not _BLANK.search(host)
 
 
 @contextmanager

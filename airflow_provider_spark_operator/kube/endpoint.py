@@ -1,8 +1,10 @@
 """Where an API server is, and what is needed to speak with it: what every kind of configuration comes down to."""
 
+import hashlib
+import json
 import shutil
 import ssl
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +41,36 @@ class Endpoint:
     verify_ssl: bool = True
     tls_server_name: str | None = None
     proxy: str | None = None
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Digests of a configuration's content, files included. They reveal no secret.
+
+    Attributes:
+        place: Of everything that says which cluster is meant, and how to connect to it.
+        credentials: Of everything that says who connects.
+    """
+
+    place: str
+    credentials: str
+
+
+def digest(*parts: object) -> str:
+    """A digest that is equal for equal content."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def file_digests(files: Iterable[Path | None]) -> list[str | None]:
+    """The digest of each file's content; None for a file that cannot be read."""
+    return [_file_digest(file) for file in files]
+
+
+def _file_digest(file: Path | None) -> str | None:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
+    except OSError:  # opening the configuration reports it
+        return None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+# The verb in the message of a failed request for what the API server serves; such a request has no place.
+DISCOVER = "discover"
+
 
 class ConfigurationError(Exception):
     """No way to the cluster can be made out: kubeconfig missing or wrong, context unknown, no credentials."""
@@ -53,7 +56,8 @@ class KubeError(Exception):
 
     def __str__(self) -> str:
         action = " ".join(part for part in (self.verb or "talk to", self.resource, self.name) if part)
-        sentence = f"cannot {action} {self.place}: {_one_line(self.message) or self.reason}"
+        where = "" if self.verb == DISCOVER else f" {self.place}"
+        sentence = f"cannot {action}{where}: {_one_line(self.message) or self.reason}"
         return f"{sentence}; {self.advice}" if self.advice else sentence
 
 
@@ -62,12 +66,18 @@ class BadRequest(KubeError):
 
 
 class Unauthorized(KubeError):
-    """401: the API does not know who we are."""
+    """401: the API server does not accept the credentials.
+
+    Attributes:
+        renewal: Which credentials to renew, and where; empty if unknown.
+    """
+
+    renewal: str = ""
 
     @property
     def advice(self) -> str:
-        """Point at the credentials."""
-        return "check the token, certificate or credential plugin of the connection"
+        """Name the credentials to renew."""
+        return self.renewal or "check the token, certificate or credential plugin of the connection"
 
 
 class Forbidden(KubeError):
@@ -103,6 +113,10 @@ class AlreadyExists(KubeError):
     """409 with reason AlreadyExists: the name is taken."""
 
 
+class LogUnavailable(KubeError):
+    """200: the node has written why it cannot read a container's log, in place of the log or after its first part."""
+
+
 class Gone(KubeError):
     """410: the resource version is too old to watch or page from; list again."""
 
@@ -135,6 +149,10 @@ _BY_STATUS: Mapping[int, type[KubeError]] = {
     422: Invalid,
     429: TooManyRequests,
 }
+
+
+# What the API server may recover from, or the user may correct, while a task waits.
+PASSING = (Unreachable, ServerError, TooManyRequests, Unauthorized)
 
 
 def from_status(

@@ -7,17 +7,29 @@ need 50 MiB in all.
 
 import base64
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Headers, Unusable, private_folder
+from airflow_provider_spark_operator.kube.endpoint import (
+    Access,
+    Endpoint,
+    Fingerprint,
+    Headers,
+    Unusable,
+    digest,
+    file_digests,
+    private_folder,
+)
 
 # Who has one of these is asked by the official loader.
+_LARGEST = 16 * 1024 * 1024
 _ASKING = ("exec", "auth-provider")
 
 
@@ -80,6 +92,41 @@ class Choice:
         """Whether the user's credentials come from a plugin or an identity provider."""
         return any(key in self.user.content for key in _ASKING)
 
+    def fingerprint(self, *settings: object) -> Fingerprint:
+        """Digests of the chosen entries and of the files that they name.
+
+        Args:
+            settings: What else says how to connect.
+
+        Raises:
+            Malformed: one of the files is named by something other than text.
+        """
+        place = file_digests([self.cluster.path("certificate-authority")])
+        credentials = file_digests(self.user.path(key) for key in ("tokenFile", "client-certificate", "client-key"))
+        return Fingerprint(
+            place=digest(dict(self.cluster.content), place, self.namespace, *settings),
+            credentials=digest(dict(self.user.content), credentials),
+        )
+
+    @property
+    def renewal(self) -> str:
+        """What to do when the API server rejects the user's credentials."""
+        user = self.user
+        if "exec" in user.content:
+            command = mapping(user.content["exec"], f"exec of {user.title}").get("command")
+            return f"run the credential plugin {shlex.quote(str(command))} of {user.title} to see what it returns"
+        if "auth-provider" in user.content:
+            return f"log in again with the identity provider of {user.title}"
+        if user.text("token"):
+            return f"renew the token of {user.title}"
+        if user.path("tokenFile"):
+            return f"renew the token in the file {user.path('tokenFile')} of {user.title}"
+        if user.text("username"):
+            return f"check the user name and password of {user.title}"
+        if user.text("client-certificate-data") or user.path("client-certificate"):
+            return f"renew the client certificate of {user.title}"
+        return f"add credentials for {user.title}"
+
 
 def read_files(paths: str) -> list[Document]:
     """Read the files of a list as in $KUBECONFIG; those that do not exist are left out.
@@ -88,14 +135,32 @@ def read_files(paths: str) -> list[Document]:
         OSError: one cannot be read.
         YAMLError: one is no YAML.
         Malformed: one is no object.
+        Unusable: one is too large, or not UTF-8 text.
     """
     documents = []
     for file in map(Path, filter(None, paths.split(os.pathsep))):
         if file.exists():
-            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+            content = _parse(_bounded_text(file))
             content = {} if content is None else content  # as kubectl has it: an empty file says nothing
             documents.append(Document(mapping(content, "the document"), file.absolute().parent))
     return documents
+
+
+def _bounded_text(file: Path) -> str:
+    with file.open("rb") as stream:
+        content = stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise Unusable(f"{file} is larger than {_LARGEST >> 20} MiB")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Unusable(f"{file} is not UTF-8 text") from None
+
+
+@lru_cache(maxsize=8)
+def _parse(text: str) -> Any:
+    # Every task of a triggerer reads the file, and parsing takes milliseconds of the event loop.
+    return yaml.safe_load(text)
 
 
 def mapping(value: object, title: str) -> Mapping[str, Any]:
@@ -230,3 +295,5 @@ def _token_of_file(user: Entry) -> str | None:
         return file.read_text(encoding="utf-8").strip() if file else None
     except OSError as error:
         raise Unusable(f"the tokenFile {file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise Unusable(f"the tokenFile {file} is not UTF-8 text") from None

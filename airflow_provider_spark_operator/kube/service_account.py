@@ -3,7 +3,15 @@
 import os
 from pathlib import Path
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Headers, Unusable
+from airflow_provider_spark_operator.kube.endpoint import (
+    Access,
+    Endpoint,
+    Fingerprint,
+    Headers,
+    Unusable,
+    digest,
+    file_digests,
+)
 
 FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _HOST = "KUBERNETES_SERVICE_HOST"
@@ -32,11 +40,22 @@ def open_service_account(folder: Path = FOLDER) -> Access:
     return Access(endpoint, headers.known, headers.reload, reload_on_time=True)
 
 
+def fingerprint(*settings: object, folder: Path = FOLDER) -> Fingerprint:
+    """Digests of what `open_service_account` reads, and of `settings`."""
+    place = file_digests([folder / "ca.crt", folder / "namespace"])
+    return Fingerprint(
+        place=digest(os.environ.get(_HOST), os.environ.get(_PORT), place, *settings),
+        credentials=digest(file_digests([folder / "token"])),
+    )
+
+
 def _authentication(file: Path) -> dict[str, str]:
     try:
         token = file.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise Unusable(f"the token {file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise Unusable(f"the token {file} is not UTF-8 text") from None
     if not token:
         raise Unusable(f"the token {file} is empty")
     return {"Authorization": f"Bearer {token}"}

@@ -2,27 +2,33 @@
 
 import asyncio
 import json
+import os
 import random
+import re
+import socket
+import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
 
 import aiohttp
-from pydantic_core import from_json
 from yarl import URL
 
 from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.kube.credentials import Credentials
+from airflow_provider_spark_operator.kube.decoding import read_json
 from airflow_provider_spark_operator.kube.errors import (
+    DISCOVER,
     KubeError,
     ServerError,
     TooManyRequests,
+    Unauthorized,
     Unreachable,
     from_status,
 )
+from airflow_provider_spark_operator.kube.link import Link, Links
 from airflow_provider_spark_operator.kube.resources import ResourceType
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -35,6 +41,9 @@ _HEADERS = {
 }
 _READING_VERBS = frozenset({"get", "list"})
 _ERROR_BODY_LIMIT = 64 * 1024
+_ERROR_NUMBER = re.compile(r"\[Errno ([0-9]+)\]")
+# What OpenSSL calls an answer that is not TLS, in different versions.
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Call:
         return from_status(
             status,
             document,
-            verb=self.verb,
+            verb=self._action,
             resource=self.rbac_resource,
             namespace=self.namespace,
             name=self.name,
@@ -100,7 +109,11 @@ class Call:
 
     def unreachable(self, message: str) -> Unreachable:
         """The error for a call that got no answer."""
-        return Unreachable(None, "Unreachable", message, self.verb, self.rbac_resource, self.namespace, self.name)
+        return Unreachable(None, "Unreachable", message, self._action, self.rbac_resource, self.namespace, self.name)
+
+    @property
+    def _action(self) -> str:
+        return self.verb if self.address is None else DISCOVER
 
     @property
     def rbac_resource(self) -> str:
@@ -122,11 +135,7 @@ class Transport:
     """Requests to one API server over one pool of connections.
 
     Args:
-        session: Its connector carries the TLS settings. Closed with the transport.
-        server: `https://host:port`, with a path where the API stands behind one.
-        credentials: Asked before every request.
-        proxy: Proxy URL of the kubeconfig, if any.
-        tls_server_name: Name to expect in the server's certificate, if it differs from the host.
+        links: The server and the credentials; both may change. Closed with the transport.
         retry: For reads, and for any call that the server turned away with 429 before acting on it.
         observer: Told of every request, retries included; not of those that were cancelled.
         gate: Passed by every request, retries included; none, if nothing holds them back.
@@ -134,28 +143,25 @@ class Transport:
 
     def __init__(
         self,
-        session: aiohttp.ClientSession,
-        server: str,
-        credentials: Credentials,
+        links: Links,
         *,
-        proxy: str | None = None,
-        tls_server_name: str | None = None,
         retry: RetryPolicy | None = None,
         observer: CallObserver | None = None,
         gate: RequestGate | None = None,
     ) -> None:
-        self.server = server.rstrip("/")
-        self._session = session
-        self._credentials = credentials
-        self._proxy = proxy
-        self._tls_server_name = tls_server_name
+        self.links = links
         self._retry = retry or RetryPolicy()
         self._observer = observer
         self._gate = gate
 
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return self.links.current.server
+
     async def close(self) -> None:
         """Close every connection."""
-        await self._session.close()
+        await self.links.close()
 
     async def request(self, call: Call) -> JsonObject:
         """Send a call and return the JSON object of the answer.
@@ -178,7 +184,7 @@ class Transport:
         async with self.stream(call, total_seconds=REQUEST_SECONDS) as response:
             content = await response.read()
         try:
-            document = from_json(content)
+            document = read_json(content)
         except ValueError:
             document = None
         if not isinstance(document, dict):
@@ -202,40 +208,63 @@ class Transport:
             total_seconds: For the whole answer; None for a stream that ends when it ends.
 
         Raises:
-            KubeError: As for `request`, without its retries; 401 is tried once more with fresh credentials.
+            KubeError: As for `request`, without its retries. A request that was rejected with 401, or never sent,
+                is sent once more if the configuration, which is read again, has changed.
         """
-        try:
-            response = await self._send(call, total_seconds)
-            try:
-                yield response
-            finally:
-                _drop(response)
-        except TimeoutError as error:
-            limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
-            raise call.unreachable(f"{self.server} did not answer{limit}") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise call.unreachable(f"{self.server} cannot be reached: {_cause(error)}") from error
+        async with AsyncExitStack() as links:
+            link, response = await self._send_on_working_link(call, total_seconds, links)
+            with _explained(call, link, total_seconds):
+                try:
+                    yield response
+                finally:
+                    _drop(response)
 
-    async def _send(self, call: Call, total_seconds: float | None) -> aiohttp.ClientResponse:
-        authentication = await self._credentials.headers()
-        response = await self._send_observed(call, total_seconds, authentication)
+    async def _send_on_working_link(
+        self, call: Call, total_seconds: float | None, links: AsyncExitStack
+    ) -> tuple[Link, aiohttp.ClientResponse]:
+        """Send on the current link, or on the one that replaces it if the configuration has changed."""
+        link = self.links.current
+        await links.enter_async_context(link.in_use())
+        try:
+            with _explained(call, link, total_seconds):
+                return link, await self._send(link, call, total_seconds)
+        except KubeError as error:
+            if not _may_be_outdated(error) or not await self._renew(link, error) or not _had_no_effect(error):
+                raise
+            renewed = self.links.current
+            if _continues(call) and renewed.fingerprint.place != link.fingerprint.place:
+                raise
+        await links.enter_async_context(renewed.in_use())
+        with _explained(call, renewed, total_seconds):
+            return renewed, await self._send(renewed, call, total_seconds)
+
+    async def _renew(self, link: Link, error: KubeError) -> bool:
+        renewed = await self.links.renew(link, rejected=isinstance(error, Unauthorized))
+        if not renewed and self.links.problem:
+            error.message += f" (the configuration could not be read again: {self.links.problem})"
+        return renewed
+
+    async def _send(self, link: Link, call: Call, total_seconds: float | None) -> aiohttp.ClientResponse:
+        authentication = await link.credentials.headers()
+        response = await self._send_observed(link, call, total_seconds, authentication)
         if response.status == 401:
-            refusal = await self._refusal(call, response)
-            if not await self._credentials.renewed(authentication):
+            refusal = await self._refusal(link, call, response)
+            # Without headers a client certificate was rejected, which only another link can replace.
+            if not authentication or not await link.credentials.renewed(authentication):
                 raise refusal
-            response = await self._send_observed(call, total_seconds, await self._credentials.headers())
+            response = await self._send_observed(link, call, total_seconds, await link.credentials.headers())
         if response.status >= 300:
-            raise await self._refusal(call, response)
+            raise await self._refusal(link, call, response)
         return response
 
     async def _send_observed(
-        self, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
+        self, link: Link, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
         if self._gate is not None:
             await self._gate(call)
         began = time.monotonic()
         try:
-            response = await self._send_as(call, total_seconds, authentication)
+            response = await self._send_as(link, call, total_seconds, authentication)
         except (TimeoutError, aiohttp.ClientError, OSError):
             self._tell(call, None, began)
             raise
@@ -247,25 +276,25 @@ class Transport:
             self._observer(call, status, time.monotonic() - began)
 
     async def _send_as(
-        self, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
+        self, link: Link, call: Call, total_seconds: float | None, authentication: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
         data, headers = None, {**_HEADERS, **authentication}
         if call.body is not None:
             data, headers["Content-Type"] = json.dumps(call.body).encode(), call.content_type
-        return await self._session.request(
+        return await link.session.request(
             call.method,
-            URL(self.server + call.path),
+            URL(link.server + call.path),
             params=call.parameters or None,
             data=data,
             headers=headers,
-            proxy=self._proxy,
-            server_hostname=self._tls_server_name,
+            proxy=link.proxy,
+            server_hostname=link.tls_server_name,
             timeout=_timeout(total_seconds),
             # The API never redirects; what does is a login page, and our token is not for it.
             allow_redirects=False,
         )
 
-    async def _refusal(self, call: Call, response: aiohttp.ClientResponse) -> KubeError:
+    async def _refusal(self, link: Link, call: Call, response: aiohttp.ClientResponse) -> KubeError:
         try:
             content = b""
             while len(content) < _ERROR_BODY_LIMIT and (chunk := await response.content.readany()):
@@ -273,9 +302,12 @@ class Transport:
         finally:
             _drop(response)
         if 300 <= response.status < 400:
-            message = f"{self.server} redirects to another address: it is no Kubernetes API"
+            message = f"{link.server} redirects to another address: it is no Kubernetes API"
             return call.failed(502, {"reason": "NoKubernetesAnswer", "message": message})
-        return call.failed(response.status, _status_document(content), _retry_after(response))
+        error = call.failed(response.status, _status_document(content), _retry_after(response))
+        if isinstance(error, Unauthorized):
+            error.renewal = link.renewal
+        return error
 
 
 @cache
@@ -291,6 +323,35 @@ def _drop(response: aiohttp.ClientResponse) -> None:
         # the socket would outlive the event loop.
         connection.transport.abort()
     response.close()
+
+
+@contextmanager
+def _explained(call: Call, link: Link, total_seconds: float | None) -> Iterator[None]:
+    """Turn what aiohttp raises into an `Unreachable`."""
+    try:
+        yield
+    except TimeoutError as error:
+        limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
+        raise call.unreachable(f"{link.server} did not answer{limit}") from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise call.unreachable(f"{link.server} cannot be reached: {_cause(error)}") from error
+
+
+def _may_be_outdated(error: KubeError) -> bool:
+    """Whether the address or the credentials may have changed since the configuration was read."""
+    without_answer = isinstance(error, Unreachable) and error.__cause__ is not None
+    return without_answer or isinstance(error, Unauthorized | ServerError)
+
+
+def _had_no_effect(error: KubeError) -> bool:
+    """Whether the API server cannot have acted on the request: rejected, or not connected."""
+    unsent = isinstance(error.__cause__, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    return isinstance(error, Unauthorized) or unsent
+
+
+def _continues(call: Call) -> bool:
+    """Whether the call refers to something that another server does not know: a resource version, a page."""
+    return call.verb == "watch" or "continue" in call.parameters
 
 
 def _is_worth_a_retry(call: Call, error: KubeError) -> bool:
@@ -330,6 +391,12 @@ def _cause(error: BaseException) -> str:
         return "the connection was lost before the answer was complete"
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
+    if isinstance(error, ssl.SSLError) and error.reason in _NOT_TLS:
+        return "the server does not use TLS on this port"
+    # asyncio puts addresses and error numbers in place of the system's words; several errors have no number.
+    number = _ERROR_NUMBER.search(str(error)) if isinstance(error, OSError) else None
+    if number is not None and not isinstance(error, ssl.SSLError | socket.gaierror):
+        return os.strerror(int(number[1]))
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__

@@ -5,15 +5,19 @@ Where they lead, the section `[spark_operator]` of Airflow's configuration says,
 ingress or the route that the application itself asks for.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
 
 from airflow.sdk import BaseOperatorLink, conf
+from airflow.sdk.bases.xcom import BaseXCom
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
-    from airflow.sdk.types import TaskInstanceKey
+    from airflow.sdk.types import RuntimeTaskInstanceProtocol, TaskInstanceKey
+
+logger = logging.getLogger(__name__)
 
 SECTION = "spark_operator"
 
@@ -27,7 +31,7 @@ class LinkTarget:
         name: Of the application.
         uid: Of the application.
         application_id: Spark's own id of the latest attempt.
-        driver_pod: The driver pod of that attempt.
+        driver_pod: The driver pod of that attempt; empty if there is none.
         own_ui: The URL that the application's own ingress or route gives to its UI; empty for none.
     """
 
@@ -40,9 +44,15 @@ class LinkTarget:
 
 
 class Linked(Protocol):
-    """An operator that knows its application, once it has submitted it."""
+    """An operator that knows its application, once it has submitted it.
+
+    Attributes:
+        link_target: The application; None until it is known.
+        resumed: Whether this process continues a try that deferred.
+    """
 
     link_target: LinkTarget | None
+    resumed: bool
 
 
 class SparkUILink(BaseOperatorLink):
@@ -50,10 +60,10 @@ class SparkUILink(BaseOperatorLink):
 
     name = "Spark UI"
 
-    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
+    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:
         """The URL; empty where none is known."""
         target = operator.link_target if _is_linked(operator) else None
-        return (_configured("ui_url", target) or target.own_ui) if target else ""
+        return (_configured("ui_url", target) or target.own_ui) if target else _stored(self, operator, ti_key)
 
 
 class SparkHistoryServerLink(BaseOperatorLink):
@@ -61,10 +71,10 @@ class SparkHistoryServerLink(BaseOperatorLink):
 
     name = "Spark History Server"
 
-    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
+    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:
         """The URL; empty where none is known."""
         target = operator.link_target if _is_linked(operator) else None
-        return _configured("history_server_url", target) if target else ""
+        return _configured("history_server_url", target) if target else _stored(self, operator, ti_key)
 
 
 class DriverLogLink(BaseOperatorLink):
@@ -72,10 +82,29 @@ class DriverLogLink(BaseOperatorLink):
 
     name = "Driver log"
 
-    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
-        """The URL; empty where none is known."""
+    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:
+        """The URL; empty where none is known, or no driver existed."""
         target = operator.link_target if _is_linked(operator) else None
-        return _configured("driver_log_url", target) if target else ""
+        if target is None:
+            return _stored(self, operator, ti_key)
+        return _configured("driver_log_url", target) if target.driver_pod else ""
+
+
+LINKS: Final[tuple[BaseOperatorLink, ...]] = (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
+
+
+def push_links(operator: "BaseOperator", task_instance: "RuntimeTaskInstanceProtocol") -> None:
+    """Store the links while the task runs. Airflow itself stores them only when the task has left the worker.
+
+    Args:
+        operator: An operator that knows its application.
+        task_instance: The task instance of the try.
+    """
+    for link in LINKS:
+        # Airflow passes the same task instance for the key.
+        url = link.get_link(operator, ti_key=task_instance)  # type: ignore[arg-type]
+        if url:
+            task_instance.xcom_push(key=link.xcom_key, value=url)
 
 
 def own_ui(document: Mapping[str, Any]) -> str:
@@ -93,6 +122,27 @@ def own_ui(document: Mapping[str, Any]) -> str:
         if isinstance(names, list) and names:
             return f"http://{names[0]}/"
     return ""
+
+
+def _stored(link: BaseOperatorLink, operator: object, ti_key: "TaskInstanceKey") -> str:
+    """The URL that was stored before the task deferred, for a task that resumes without knowing its application.
+
+    Airflow would replace it with nothing.
+    """
+    if not _is_linked(operator) or not operator.resumed:
+        return ""
+    try:
+        stored = BaseXCom.get_one(
+            key=link.xcom_key,
+            dag_id=ti_key.dag_id,
+            task_id=ti_key.task_id,
+            run_id=ti_key.run_id,
+            map_index=ti_key.map_index,
+        )
+    except Exception as error:  # a missing link must not hide why the task failed
+        logger.debug("could not read the link %s: %s", link.name, error)
+        return ""
+    return stored if isinstance(stored, str) else ""
 
 
 def _is_linked(operator: object) -> TypeGuard[Linked]:

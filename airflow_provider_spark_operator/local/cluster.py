@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import logging
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
@@ -12,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from airflow_provider_spark_operator.local.api import resources
+from airflow_provider_spark_operator.local.api import admission, resources
 from airflow_provider_spark_operator.local.api.documents import JsonObject
-from airflow_provider_spark_operator.local.api.journal import Journal
-from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
+from airflow_provider_spark_operator.local.api.journal import Journal, JournalError
+from airflow_provider_spark_operator.local.api.kinds import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    Kind,
+)
 from airflow_provider_spark_operator.local.api.registry import KindRegistry
 from airflow_provider_spark_operator.local.api.requests import WriteOptions
 from airflow_provider_spark_operator.local.api.retention import EventRetention
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalCluster", "LocalClusterError"]
 
+logger = logging.getLogger(__name__)
+
 _HOST = "127.0.0.1"
 JOURNAL = "journal"
 _NAMESPACES = ("default", "kube-system")
@@ -48,6 +55,7 @@ class LocalCluster:
         images: which images can be run, and by what.
         port: the port of the API server; 0 takes a free one.
         keep: whether its objects outlive it, in a journal in the folder, for the next cluster that keeps them.
+        repair: whether to drop damaged records of that journal, after keeping a copy, instead of refusing to start.
     """
 
     def __init__(
@@ -58,12 +66,14 @@ class LocalCluster:
         images: Sequence[ImageRule] = DEFAULT_IMAGES,
         port: int = 0,
         keep: bool = False,
+        repair: bool = False,
     ) -> None:
         self.home = home.absolute()
         self._crds = crds
         self._images = images
         self._port = port
         self._keep = keep
+        self._repair = repair
         self._running = AsyncExitStack()
 
     @property
@@ -75,11 +85,11 @@ class LocalCluster:
         """Start.
 
         Raises:
-            LocalClusterError: the folder cannot be had or written, or the port not be had.
+            LocalClusterError: the folder cannot be had or written, or the port not be had; or the journal is damaged.
         """
         async with AsyncExitStack() as starting:
             home = starting.enter_context(locked_home(self.home))
-            journal = starting.enter_context(_journal(home)) if self._keep else None
+            journal = starting.enter_context(_journal(home, repair=self._repair)) if self._keep else None
             await starting.enter_async_context(self._served(home, journal))
             self._running = starting.pop_all()
         return self
@@ -99,12 +109,16 @@ class LocalCluster:
         kinds = KindRegistry(store)
         _install(store, kinds, NAMESPACES, [_namespace(name) for name in _NAMESPACES])
         _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
+        _restore_namespaces(store, kinds)
+        _create_missing_accounts(store)
         logs = _NodeLogs()
         server = ApiServer(store, kinds, token=token, tls=identity.server_context(), logs=logs)
         try:
             port = await server.start(_HOST, self._port)
         except OSError as error:
-            raise LocalClusterError(f"the local cluster cannot listen on port {self._port}: {error}") from error
+            raise LocalClusterError(
+                f"the local cluster cannot listen on port {self._port}: {error.strerror or error}"
+            ) from error
         access = ApiAccess(f"https://{_HOST}:{port}", identity.ca_file, token)
         logs.node = Kubelet(store, home, access, images=self._images)
         sets = StatefulSetController(store, kinds, EventRecorder(store, "", lambda: datetime.now(UTC)))
@@ -139,20 +153,26 @@ class _NodeLogs:
 
 
 @contextmanager
-def _journal(home: Path) -> Iterator[Journal]:
+def _journal(home: Path, *, repair: bool) -> Iterator[Journal]:
     """The journal of the folder, closed at the end."""
     try:
-        with closing(Journal(home / JOURNAL)) as journal:
+        with closing(Journal(home / JOURNAL, repair=repair)) as journal:
             yield journal
+    except JournalError as error:
+        raise LocalClusterError(str(error)) from error
     except OSError as error:
-        raise LocalClusterError(f"the local cluster cannot keep its objects in {home / JOURNAL}: {error}") from error
+        raise LocalClusterError(
+            f"the local cluster cannot keep its objects in {home / JOURNAL}: {error.strerror or error}"
+        ) from error
 
 
 def _store(journal: Journal | None) -> Store:
     try:
         return Store(journal=journal)
     except OSError as error:
-        raise LocalClusterError(f"the local cluster cannot read the objects that were kept: {error}") from error
+        raise LocalClusterError(
+            f"the local cluster cannot read the objects that were kept: {error.strerror or error}"
+        ) from error
 
 
 def _identity(home: Path) -> "ServerIdentity":
@@ -166,7 +186,9 @@ def _identity(home: Path) -> "ServerIdentity":
     try:
         return issue_identity(home)
     except OSError as error:
-        raise LocalClusterError(f"the local cluster cannot write its certificates in {home}: {error}") from error
+        raise LocalClusterError(
+            f"the local cluster cannot write its certificates in {home}: {error.strerror or error}"
+        ) from error
 
 
 def _namespace(name: str) -> JsonObject:
@@ -183,6 +205,25 @@ def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[
             resources.create(store, served, None, document, options)
         elif "spec" in document:
             resources.patch(store, served, (None, name), (resources.MERGE_PATCH, {"spec": document["spec"]}), options)
+
+
+def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
+    """Create the namespaces that objects are in, and that do not exist: a repaired journal may lack their records."""
+    for name, number in sorted(store.homeless().items()):
+        _install(store, kinds, NAMESPACES, [_namespace(name)])
+        logger.warning(
+            "namespace %s did not exist, but %d objects are in it: created it again, without its labels and "
+            "annotations. If it was to be deleted, delete it again",
+            name,
+            number,
+        )
+
+
+def _create_missing_accounts(store: Store) -> None:
+    """Give each namespace its service account; a repaired journal may lack one, and no pod is created without."""
+    for namespace in store.list(NAMESPACES, None)[0]:
+        if "deletionTimestamp" not in namespace["metadata"]:
+            admission.create_default_account(store, namespace["metadata"]["name"])
 
 
 def _kubeconfig(access: ApiAccess) -> str:

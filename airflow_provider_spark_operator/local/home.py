@@ -1,5 +1,6 @@
 """The folder that a local cluster has for itself."""
 
+import errno
 import fcntl
 import os
 import shutil
@@ -18,8 +19,15 @@ _PRIVATE_FILE = 0o600
 _OF_ONE_RUN = ("pods", "kubeconfig", "ca.crt", "server.crt", "server.key")
 
 
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
 class LocalClusterError(Exception):
     """The local cluster cannot be run; the message is one sentence with the cause and what to do."""
+
+
+class UnusableHome(LocalClusterError):
+    """The folder that was named cannot be that of a local cluster."""
 
 
 @contextmanager
@@ -33,8 +41,15 @@ def locked_home(home: Path) -> Iterator[Path]:
         LocalClusterError: another cluster holds it, it is somebody else's, or it cannot be written.
     """
     home = home.absolute()
-    with _sentences(home):
+    try:
         _claim(home)
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise _unwritable(home, error) from error
+        raise UnusableHome(
+            f"could not use {home} as the folder of a local cluster: {_in_words(error)}. Choose another folder"
+        ) from error
+    with _sentences(home):
         descriptor = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
     try:
         _lock(descriptor, home)
@@ -86,18 +101,26 @@ def _sentences(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise LocalClusterError(
-            f"the local cluster cannot write {error.filename or path}: {error.strerror or error}; "
-            "free some space, or choose another folder for it"
-        ) from error
+        raise _unwritable(path, error) from error
+
+
+def _in_words(error: OSError) -> str:
+    if isinstance(error, FileExistsError):
+        return "it is a file, not a directory"
+    if isinstance(error, NotADirectoryError):
+        return "a part of its path is a file, not a directory"
+    return (error.strerror or str(error)).lower()
+
+
+def _unwritable(path: Path, error: OSError) -> LocalClusterError:
+    advice = "Free some space, or choose another folder" if error.errno in _NO_SPACE else "Choose another folder"
+    return LocalClusterError(f"could not write {error.filename or path}: {error.strerror or error}. {advice}")
 
 
 def _claim(home: Path) -> None:
     """Make the folder, or take one that an earlier cluster made: in a user's own nothing is to be removed."""
     if home.is_dir() and not (home / _LOCK).exists() and any(home.iterdir()):
-        raise LocalClusterError(
-            f"{home} is not empty and was not made by a local cluster; choose another folder for it"
-        )
+        raise UnusableHome(f"{home} is not empty and was not made by a local cluster; choose another folder for it")
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(_PRIVATE_FOLDER)
 

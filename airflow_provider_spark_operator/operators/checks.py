@@ -10,6 +10,10 @@ from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.parameters import is_template
 
+# The words of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
+REPLACE_ENDED = "replace_ended"
+FAIL = "fail"
+
 
 def checked_application(application: Any, noun: str = "application") -> Any:
     """`application`, or another `noun`, as Airflow can store and render it, if it is of a type that can be one.
@@ -42,6 +46,16 @@ def check_unless_template(value: object, problem_of: Callable[[object], str | No
     problem = problem_of(value) if isinstance(value, str) and not is_template(value) else None
     if problem:
         raise ValueError(problem)
+
+
+def check_if_exists(value: object) -> None:
+    """Refuse what is no answer to an application of the same name.
+
+    Raises:
+        ValueError: `value` is no such word.
+    """
+    if value not in (REPLACE_ENDED, FAIL):
+        raise ValueError(f"if_exists must be {REPLACE_ENDED!r} or {FAIL!r}, not {value!r}")
 
 
 def with_restarts(restarts: str, application: Any, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -78,9 +78,34 @@ def folders(environment: "jinja2.Environment") -> list[str]:
     return [str(folder) for folder in getattr(environment.loader, "searchpath", ())]
 
 
-def blank() -> JsonObject:
+def blank(api_version: str | None = None) -> JsonObject:
     """A SparkApplication that says nothing yet."""
-    return {"apiVersion": API_VERSION, "kind": "SparkApplication", "spec": {}}
+    return {"apiVersion": api_version or API_VERSION, "kind": "SparkApplication", "spec": {}}
+
+
+def application_of(source: object, api_version: str | None) -> JsonObject:
+    """The rendered document of an application as an object of its own, with its kind.
+
+    Args:
+        source: An object, a model, YAML or JSON text, or None for a document that says nothing yet.
+        api_version: The apiVersion of a document that names none. None for `spark.apache.org/v1` without a document.
+
+    Raises:
+        AirflowFailException: The source is no application, or names another apiVersion.
+    """
+    if source is None:
+        return blank(api_version)
+    document = parse(source)
+    named = document.get("apiVersion")
+    if api_version and named not in (None, api_version):
+        raise AirflowFailException(
+            f"apiVersion of the application is {named!r}, but api_version is {api_version!r}: leave one of them out"
+        )
+    if named is None and api_version:
+        document["apiVersion"] = api_version
+    if document.get("kind") is None:
+        document["kind"] = _KINDS["application"]
+    return document
 
 
 def parse(source: object, noun: str = "application") -> JsonObject:

@@ -77,4 +77,4 @@ def _untold_end(loop: "LoopThread", engagement: "Engagement") -> "ApplicationEve
     except ApplicationDeleted:
         return None
     except (ConfigurationError, KubeError) as error:
-        raise SparkApplicationError(f"earlier tries' applications could not be looked for: {error}") from error
+        raise SparkApplicationError(f"earlier tries' applications could not be looked for: {error}") from None

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow.sdk.exceptions import AirflowNotFoundException
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
     from airflow_provider_spark_operator.kube.resources import ResourceType
+    from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
 # Airflow kills a task for good 5 s after the signal; a drained worker has longer.
 _FATE_SECONDS = 3.0
 _CANCEL_SECONDS = 20.0
+# Where no signal is pending, an outage need not leave an application behind that nobody waits for.
+LONG_CANCEL_SECONDS = 300.0
+# For the last attempt to end by itself, and say why.
+_GRACE_SECONDS = 2.0
 
 
 @dataclass
@@ -57,33 +62,83 @@ class Engagement:
         self.stop_requested = True
         try:
             if not _is_killed(self.stamp):
-                logger.info("the worker stops, but the task goes on: its next try takes the application over")
+                follows = (
+                    "the task goes on: its next try takes the application over"
+                    if self.stamp.has_retry_left
+                    else "the task has no retry left: the application may still run"
+                )
+                logger.info("the worker stops, but %s", follows)
                 return
             self.cancel()
         except Exception as error:
             # Airflow would lose it, and with it the reason why something still runs.
-            logger.warning("what this task has submitted could not be cancelled and may still run: %s", error)
+            cause = str(error) or f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
+            logger.warning("what this task has submitted could not be deleted and may still run: %s", cause)
 
-    def cancel(self) -> "Mapping[ApplicationReference, CancelOutcome]":
+    def unended(self, goal: str = "have ended", noun: str = "the application") -> str:
+        """The sentence for a task that did not hear of its resource in time: which one, and its state.
+
+        Args:
+            goal: What was not known of it.
+            noun: What the resource is called if it cannot be read.
+        """
+        try:
+            with LoopThread() as loop:
+                found = loop.run(self._states(), timeout=_CANCEL_SECONDS)
+        except Exception as error:
+            # The cancellation that follows has the same problem, and raises it.
+            logger.warning("could not read the state of %s: %s", noun, str(error) or "no answer")
+            found = {}
+        named = [f"{reference} ({state})" for reference, state in found.items()]
+        return f"{', '.join(named) or noun} was not known to {goal}"
+
+    async def _states(self) -> "Mapping[ApplicationReference, str]":
+        from airflow_provider_spark_operator.follow.owned import applications_of
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.follow.versions import served_version
+        from airflow_provider_spark_operator.kube.connection import open_client
+
+        async with await open_client(self.access) as client:
+            resource = await served_version(client, self.resource)
+            own = await applications_of(client, resource, self.namespace or client.default_namespace, self.stamp)
+        # Of earlier tries, only what still runs belongs to the sentence.
+        return {
+            ApplicationReference.of(one, resource): state
+            for one, state, ended in ((one, *_state(one)) for one in own)
+            if self.stamp.is_try_of(one) or not ended
+        }
+
+    def cancel(self, seconds: float | None = None) -> "Mapping[ApplicationReference, CancelOutcome]":
         """Delete what this try has submitted and what has not ended; what became of each application.
+
+        Args:
+            seconds: How long to try while the API server is not available; by default as in a signal handler.
 
         Raises:
             KubeError: The API refused, or could not be reached.
             ConfigurationError: No client can be made.
             TimeoutError: It took too long.
         """
+        limit = _CANCEL_SECONDS if seconds is None else seconds
         with LoopThread() as loop:
-            outcomes = loop.run(self._cancel(), timeout=_CANCEL_SECONDS)
+            outcomes = loop.run(self._cancel(limit - _GRACE_SECONDS), timeout=limit)
         for reference, outcome in outcomes.items():
             logger.info("%s was to be cancelled: %s", reference, outcome)
         return outcomes
 
-    async def _cancel(self) -> "Mapping[ApplicationReference, CancelOutcome]":
+    async def _cancel(self, seconds: float) -> "Mapping[ApplicationReference, CancelOutcome]":
         from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+        from airflow_provider_spark_operator.follow.patience import retry
         from airflow_provider_spark_operator.kube.connection import open_client
 
-        async with await open_client(self.access) as client:
-            return await cancel_try(client, self.stamp, self.namespace, self.resource)
+        # Files are read again, but not the connection: Airflow may not answer in a signal handler.
+        access = replace(self.access, reread=None)
+
+        async def attempt() -> "Mapping[ApplicationReference, CancelOutcome]":
+            async with await open_client(access) as client:
+                return await cancel_try(client, self.stamp, self.namespace, self.resource)
+
+        return await retry(attempt, "deletion of what this task has submitted", logger, seconds=seconds)
 
 
 def engage(
@@ -151,11 +206,22 @@ def timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: b
     if not delete:
         return SparkApplicationTimedOut(f"{message}; it is left running, as delete_on_kill is off")
     try:
-        outcomes = engagement.cancel()
+        outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
     except Exception as error:
         # Whatever it is, the task fails for the time that is over; what still runs must be said with it.
-        return SparkApplicationTimedOut(f"{message}; cancelling it failed, it may still run: {error}")
+        return SparkApplicationTimedOut(
+            f"{message}; cancelling it failed, it may still run: {str(error) or type(error).__name__}"
+        )
     return SparkApplicationTimedOut(f"{message}; {cancellation_sentence(outcomes)}")
+
+
+def _state(resource: "JsonObject") -> tuple[str, bool]:
+    """The state of a resource, and whether it has ended."""
+    from airflow_provider_spark_operator.core.dialects.dialect import progress
+    from airflow_provider_spark_operator.core.dialects.progress import Phase
+
+    seen = progress(resource)
+    return seen.state, seen.phase is Phase.ENDED
 
 
 def _is_killed(stamp: "TaskStamp") -> bool:

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.operators.document import JsonObject
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
-_NUMBER = re.compile(r"[1-9][0-9]*\Z")
+_NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")
 _VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
 _CLUSTER = re.compile(r"([a-z0-9][-a-z0-9]{0,62}/)?[a-z][-a-z0-9]{0,44}\Z")
 _FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
@@ -26,7 +26,8 @@ _CONF_KEYS = {
     "executor_memory": "spark.executor.memory",
     "executor_instances": "spark.executor.instances",
 }
-_NUMBERS = ("driver_cores", "executor_cores", "executor_instances")
+_POSITIVE_NUMBERS = ("driver_cores", "executor_cores")
+_DYNAMIC_KEY = "spark.dynamicAllocation.enabled"
 _MEMORIES = ("driver_memory", "executor_memory")
 _LISTS = ("jars", "py_files", "files", "arguments")
 _TEXTS = ("image", "main_class", "py_file", "spark_version", "service_account")
@@ -63,7 +64,8 @@ class Parameters:
             alone: There is no document to put them over.
         """
         found = [_text_problem(name, getattr(self, name)) for name in _TEXTS]
-        found += [_number_problem(name, getattr(self, name)) for name in _NUMBERS]
+        found += [_number_problem(name, getattr(self, name), 1) for name in _POSITIVE_NUMBERS]
+        found.append(_number_problem("executor_instances", self.executor_instances, 0))
         found += [_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
         found += [_list_problem(name, getattr(self, name)) for name in _LISTS]
         found.append(self._script_problem())
@@ -72,7 +74,7 @@ class Parameters:
         if alone and self.py_file is None and self.py_files is None and self.main_class is None:
             found.append("say what to run: an application, or py_file, or main_class with jars")
         elif alone and not any(found):
-            found.append(self._version_problem())
+            found += [self._version_problem(), self._instances_problem()]
         return [problem for problem in found if problem]
 
     def over(self, document: JsonObject) -> JsonObject:
@@ -87,6 +89,8 @@ class Parameters:
         if kubeflow.is_kubeflow(document):
             if self.cluster is not None:
                 raise AirflowFailException("cluster: Kubeflow's operator runs no application on a SparkCluster")
+            if self._has_no_instances():
+                raise AirflowFailException("executor_instances must be at least 1 for Kubeflow's operator")
             tagged = _VERSION_IN_TAG.search(self.image or "")
             return kubeflow.with_parameters(document, self, tagged[1] if tagged else None)
         spec = _object(document, "spec", "spec")
@@ -101,6 +105,7 @@ class Parameters:
             # Kubernetes' executors get a secret from the driver; master and workers of a cluster have none.
             conf.setdefault("spark.authenticate", "false")
         self._set_program(spec, conf)
+        _set_python_runner(spec, conf)
         self._set_version(spec, conf)
         return document | {"spec": spec | ({"sparkConf": conf} if conf else {})}
 
@@ -117,6 +122,18 @@ class Parameters:
         told = f"the tag of {image} does not tell it" if image else "no image tells it by its tag"
         return f"spark_version must be given: {told}, as spark:4.3.0 does"
 
+    def _has_no_instances(self) -> bool:
+        return self.executor_instances is not None and str(self.executor_instances).strip() == "0"
+
+    def _instances_problem(self) -> str | None:
+        """Spark refuses to start without executors, unless it may request some itself."""
+        if not self._has_no_instances() or not isinstance(self.conf, Mapping | None):
+            return None
+        enabled = (self.conf or {}).get(_DYNAMIC_KEY, False)
+        if is_template(enabled) or str(enabled).strip().lower() == "true":
+            return None
+        return f"executor_instances must be at least 1, or set {_DYNAMIC_KEY} in conf"
+
     def _set_program(self, spec: JsonObject, conf: dict[str, str]) -> None:
         if self.main_class is not None:
             spec["mainClass"] = self.main_class
@@ -130,7 +147,7 @@ class Parameters:
             spec["driverArgs"] = [str(argument) for argument in self.arguments]
         files = listed(self.files)
         if files:
-            conf["spark.files"] = ",".join([*listed(conf.get("spark.files")), *files])
+            conf["spark.files"] = _joined(conf.get("spark.files"), files)
         self._set_jars(spec, conf)
 
     def _set_script(self, spec: JsonObject, script: str) -> None:
@@ -146,12 +163,14 @@ class Parameters:
         jars = listed(self.jars)
         if not jars:
             return
+        joined = _joined(conf.get("spark.jars"), jars)
         if spec.get("pyFiles") or spec.get("sparkRFiles"):
-            conf["spark.jars"] = ",".join(jars)
+            spec.pop("jars", None)
+            conf["spark.jars"] = joined
             return
         spec["jars"] = jars[0]
-        if len(jars) > 1:  # the property hides the application's own jar, unless it names it as well
-            conf["spark.jars"] = ",".join(jars)
+        if joined != jars[0]:  # the property hides the application's own jar, unless it names it as well
+            conf["spark.jars"] = joined
 
     def _set_version(self, spec: JsonObject, conf: Mapping[str, str]) -> None:
         versions = _object(spec, "runtimeVersions", "spec.runtimeVersions")
@@ -204,10 +223,13 @@ def _is_pending(value: object) -> bool:
     return value is None or is_template(value) or isinstance(value, XComArg)
 
 
-def _number_problem(name: str, value: object) -> str | None:
-    if _is_pending(value) or (not isinstance(value, (bool, float)) and _NUMBER.match(str(value).strip())):
+def _number_problem(name: str, value: object, least: int) -> str | None:
+    if _is_pending(value):
         return None
-    return f"{name} must be a whole number greater than 0, not {value!r}"
+    written = str(value).strip()
+    if not isinstance(value, (bool, float)) and _NUMBER.match(written) and int(written) >= least:
+        return None
+    return f"{name} must be a whole number of {least} or more, not {value!r}"
 
 
 def _memory_problem(name: str, value: object) -> str | None:
@@ -240,6 +262,27 @@ def _list_problem(name: str, value: object) -> str | None:
     if isinstance(value, str) and name != "arguments":
         return None
     return f"{name} must be a list, not {value!r}"
+
+
+def _set_python_runner(spec: JsonObject, conf: dict[str, str]) -> None:
+    """Name the class that runs a Python script, and move its jars to the property.
+
+    The Apache operator splits `pyFiles` only with this class. It takes the file in `jars` for the program.
+    """
+    from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
+
+    jars, main_class = spec.get("jars"), spec.get("mainClass")
+    if not spec.get("pyFiles") or main_class not in (None, PYTHON_RUNNER) or (jars and main_class is None):
+        return
+    spec["mainClass"] = PYTHON_RUNNER
+    if jars:
+        del spec["jars"]
+        conf["spark.jars"] = _joined(conf.get("spark.jars"), jars)
+
+
+def _joined(*lists: Sequence[str] | str | None) -> str:
+    """The entries of all `lists` as a text with commas, each entry once."""
+    return ",".join(dict.fromkeys(entry for each in lists for entry in listed(each)))
 
 
 def _property(value: object) -> str:

@@ -18,10 +18,12 @@ logger = logging.getLogger(__name__)
 
 # A request that is under way when the time is over takes effect all the same: only afterwards can it be undone.
 _SUBMISSION_GRACE_SECONDS = 10.0
+# The task's result is known: it must not wait long, nor be forgotten for a rotation of credentials.
+_ACKNOWLEDGEMENT_SECONDS = 60.0
 
 
 def submit(
-    loop: "LoopThread", engagement: "Engagement", document: "JsonObject", noun: str = "application"
+    loop: "LoopThread", engagement: "Engagement", document: "JsonObject", if_exists: str, noun: str = "application"
 ) -> "Submission":
     """Create the application, or take over the one that an earlier try left.
 
@@ -29,6 +31,7 @@ def submit(
         loop: To ask in.
         engagement: Who submits, and where.
         document: What.
+        if_exists: What to do with an application of the same name: a word of `follow.replace.IfExists`.
         noun: What it is, for messages.
 
     Raises:
@@ -37,27 +40,43 @@ def submit(
     """
     from airflow_provider_spark_operator.core.problems import InvalidResource
     from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+    from airflow_provider_spark_operator.follow.submit import IfExists
     from airflow_provider_spark_operator.follow.submit import submit as submit_document
     from airflow_provider_spark_operator.kube.connection import open_client
     from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
     async def send() -> "Submission":
         async with await open_client(engagement.access) as client:
-            return await submit_document(client, document, engagement.namespace, engagement.stamp)
+            return await submit_document(
+                client, document, engagement.namespace, engagement.stamp, if_exists=IfExists(if_exists)
+            )
 
     try:
         submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
+    # The messages name the cause: a chained exception would print it a second time in the task log.
     except InvalidResource as error:
-        raise AirflowFailException(f"the {noun} is not valid: {error}") from error
+        raise AirflowFailException(f"the {noun} is not valid: {error}") from None
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
-        raise SparkApplicationError(f"the {noun} was not submitted: {error}") from error
+        hint = _hint(error) if noun == "application" else ""
+        raise SparkApplicationError(f"the {noun} was not submitted: {error}{hint}") from None
     done = "taken over from an earlier try" if submission.adopted else "submitted"
     logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
     return submission
 
 
+def _hint(error: Exception) -> str:
+    """What to do where the cluster has another operator than the one that the application is for."""
+    from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
+    from airflow_provider_spark_operator.follow.versions import KindNotServed
+
+    if not isinstance(error, KindNotServed) or error.versions or error.group != APACHE.group:
+        return ""
+    return f'; for Kubeflow\'s operator, set api_version="{KUBEFLOW.group}/{KUBEFLOW.versions[0]}"'
+
+
 def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "ApplicationReference") -> None:
     """Have the end count once: a task that is cleared later runs anew instead of finding it."""
+    from airflow_provider_spark_operator.follow.patience import retry
     from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
     from airflow_provider_spark_operator.kube.connection import open_client
     from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
@@ -66,7 +85,8 @@ def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "Applic
         async with await open_client(engagement.access) as client:
             return await acknowledge_success(client, reference, engagement.stamp)
 
+    subject = f"recording the end of {reference}"
     try:
-        loop.run(send())
+        loop.run(retry(send, subject, logger, seconds=_ACKNOWLEDGEMENT_SECONDS))
     except (ConfigurationError, KubeError) as error:
         logger.warning("the end is not marked as taken note of; a later try would find it: %s", error)

@@ -1,6 +1,8 @@
 """What an application's end means for its task: the exception, the XComs, the extras of asset events, the links."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -8,12 +10,13 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_spark_operator.core.names import application_id
 from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
     SparkApplicationError,
+    deletion,
     failure,
 )
 from airflow_provider_spark_operator.follow.await_end import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.links.spark_application import LinkTarget, own_ui
 from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -22,23 +25,32 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_spark_operator.follow.submit import Submission
+    from airflow_provider_spark_operator.operators.parameters import Parameters
 
 
-def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> AirflowException | None:
+def error_of(
+    event: ApplicationEvent,
+    retry_delay: timedelta | None,
+    policy: object | None = None,
+    *,
+    has_retry_left: bool = False,
+) -> AirflowException | None:
     """What the task raises for this event; None where the application has succeeded.
 
     Args:
         event: Of any kind but TIMED_OUT, which needs something done first.
         retry_delay: What the application asks to wait before it is tried again.
+        policy: The task's retry policy, which decides about a deletion.
+        has_retry_left: Whether another try of the task follows a failure.
     """
     if event.kind is EventKind.DELETED:
-        return SparkApplicationDeleted(event.sentence)
+        return deletion(event.sentence, policy=policy)
     if event.kind is EventKind.REFUSED:
         return AirflowFailException(event.sentence)
-    if event.kind is EventKind.UNSUBMITTED:
+    if event.kind in (EventKind.UNSUBMITTED, EventKind.REPLACED):
         return SparkApplicationError(event.sentence)
     if event.kind is not EventKind.ENDED:
-        return SparkApplicationError(f"{event.sentence}; it may still run, and a retry takes it over")
+        return SparkApplicationError(f"{event.sentence}; it may still run, and {successor(has_retry_left)}")
     if event.outcome == "Succeeded":
         return None
     return failure(
@@ -52,6 +64,17 @@ def error_of(event: ApplicationEvent, retry_delay: timedelta | None) -> AirflowE
     )
 
 
+def successor(has_retry_left: bool) -> str:
+    """Who takes over what may still run after the task has failed.
+
+    Args:
+        has_retry_left: Whether another try of the task follows.
+    """
+    return (
+        "a retry takes it over" if has_retry_left else "no retry is left to take it over: delete it if it is not needed"
+    )
+
+
 def has_ended(submission: "Submission") -> bool:
     """Whether the application that was taken over has ended: its task then need not defer.
 
@@ -60,9 +83,9 @@ def has_ended(submission: "Submission") -> bool:
     return submission.adopted and judge(submission.resource) is not None
 
 
-def reference_of(event: ApplicationEvent) -> ApplicationReference:
-    """The application that the event tells of."""
-    return ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version))
+def reference_of(event: ApplicationEvent, kind: ResourceType = SPARK_APPLICATIONS) -> ApplicationReference:
+    """The application, or another `kind` of resource, that the event is about."""
+    return ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version, kind))
 
 
 def xcoms_of(event: ApplicationEvent) -> dict[str, Any]:
@@ -106,6 +129,33 @@ def link_target(
         return LinkTarget(namespace, name, uid, spark_id or "", kubeflow.driver_pod(document, name))
     spec = document.get("spec")
     conf = spec.get("sparkConf") if isinstance(spec, Mapping) else None
-    fixed = conf.get("spark.app.id") if isinstance(conf, Mapping) else None
-    known = spark_id or str(fixed or application_id(namespace, name, 0))
-    return LinkTarget(namespace, name, uid, known, f"{known}-driver", own_ui(document))
+    properties = {key: str(value) for key, value in conf.items()} if isinstance(conf, Mapping) else {}
+    known = spark_id or properties.get("spark.app.id") or application_id(namespace, name, 0)
+    return LinkTarget(namespace, name, uid, known, _driver_pod(known, properties), own_ui(document))
+
+
+def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], parameters: "Parameters") -> LinkTarget | None:
+    """Where the task's links lead after the event; None if the event names no application.
+
+    Args:
+        event: The event of the trigger.
+        document: The application as the task knows it when it resumes.
+        parameters: The parameters of the operator: they may name the driver pod, too.
+    """
+    if not event.uid:
+        return None
+    document = {**document, "apiVersion": event.api_version}
+    with suppress(AirflowFailException):  # its file may have changed since the submission
+        document = parameters.over(document)
+    target = link_target(document, event.namespace, event.name, event.uid, event.application_id)
+    return target if event.had_driver else replace(target, driver_pod="")
+
+
+def _driver_pod(spark_id: str, conf: Mapping[str, str]) -> str:
+    from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+    from airflow_provider_spark_operator.core.driver.naming import driver_pod_of
+
+    try:
+        return driver_pod_of(spark_id, conf)
+    except DriverBuildError:  # no driver can be created with this configuration
+        return ""

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
+from airflow_provider_spark_operator.arguments import check_booleans
+from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
-from airflow_provider_spark_operator.links.spark_application import (
-    DriverLogLink,
-    LinkTarget,
-    SparkHistoryServerLink,
-    SparkUILink,
-)
+from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget, push_links
 from airflow_provider_spark_operator.operators import checks
 from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
 from airflow_provider_spark_operator.operators.parameters import Parameters, folder_problem
+from airflow_provider_spark_operator.operators.retention import (
+    KEEP_FAILED_DRIVER,
+    retention_problem,
+    with_failed_driver_kept,
+)
+from airflow_provider_spark_operator.operators.ttl import ttl_problem, with_ttl
 from airflow_provider_spark_operator.placeholders import kept
 
 if TYPE_CHECKING:
@@ -71,18 +74,27 @@ class SparkApplicationOperator(BaseOperator):
         driver_memory: With its unit: `2g`.
         executor_cores: Of each executor.
         executor_memory: Of each executor, with its unit.
-        executor_instances: How many executors.
+        executor_instances: Number of executors. 0 is allowed with spark.dynamicAllocation.enabled in `conf`.
         cluster: The name of a SparkCluster (or `<namespace>/<name>`) whose workers run the executors, in place of pods.
         upload_to: The URL of a folder (`s3://connection@bucket/jobs`) for local files that are too large for a
             config map, or no text.
         download_from: The same folder as the driver reads it, where that is not `upload_to` (with `s3a` for `s3`).
+        api_version: apiVersion of an application whose document names none, or that has no document:
+            `sparkoperator.k8s.io/v1beta2` for Kubeflow's operator. Without a document, None is `spark.apache.org/v1`.
         name: Over the document's. With neither, a name is made of the DAG's, the task's and the run's.
         namespace: Over the document's. With neither, that of the connection.
         kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
         wait_for_completion: False ends the task as soon as the application is submitted.
         delete_on_kill: Delete the application when the task is killed or its time is over.
+        ttl: How long the application stays in the cluster after its end: seconds or a timedelta, -1 to keep it. None
+            for what the document says; without that, 1 day after a success that the task has seen, else 7 days
+            (7 days after any end with Kubeflow's operator).
         get_logs: Show the driver's log in the task's log while it runs.
+        keep_failed_driver: How long the cluster keeps the driver pod of a failed application, so that its log and its
+            status can be read: seconds or a timedelta. Written as `resourceRetainPolicy: OnFailure` with
+            `resourceRetainDurationMillis`, unless the document has one of these fields. None leaves retention to the
+            cluster.
         restarts: Who tries the application again: `cluster`, the operator there, by the application's restartConfig;
             `airflow`, the task: where the document is given as an object, its restartConfig becomes the task's
             `retries`, `retry_delay` and (unless one is given) `retry_policy`, and is switched off in the cluster.
@@ -91,10 +103,13 @@ class SparkApplicationOperator(BaseOperator):
         openlineage_inject_transport_info: Put Airflow's OpenLineage transport into the Spark properties, its key
             in clear; the default is `[openlineage] spark_inject_transport_info`.
         start_from_trigger: Start in the triggerer at once, and see a worker only at the end.
+        if_exists: What to do if the name is used by an application of another run of the same task: `replace_ended`
+            deletes one that has ended, waits until it is gone, and fails if it has not ended; `fail` always fails.
+            Applications of other owners are never deleted.
         **kwargs: Airflow's own arguments for every task.
 
     Raises:
-        TypeError: `application` is of no type that can be one.
+        TypeError: `application` is of no type that can be one, or a switch is not a boolean.
         ValueError: A name is no Kubernetes name, or a parameter cannot be right.
     """
 
@@ -113,7 +128,7 @@ class SparkApplicationOperator(BaseOperator):
     }
     # Airflow would take every string inside the document that ends in .yaml for a file: see `render_template`.
     template_ext: Sequence[str] = ()
-    operator_extra_links: Sequence[BaseOperatorLink] = (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
+    operator_extra_links: Sequence[BaseOperatorLink] = LINKS
     ui_color = "#fbe2d3"
 
     def __init__(
@@ -138,20 +153,33 @@ class SparkApplicationOperator(BaseOperator):
         cluster: str | None = None,
         upload_to: str | None = None,
         download_from: str | None = None,
+        api_version: str | None = None,
         name: str | None = None,
         namespace: str | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         wait_for_completion: bool = True,
         delete_on_kill: bool = True,
+        ttl: timedelta | float | None = None,
         get_logs: bool = True,
+        keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
         restarts: str = restarting.CLUSTER,
         openlineage_inject_parent_job_info: bool = _INJECT_PARENT,
         openlineage_inject_transport_info: bool = _INJECT_TRANSPORT,
         start_from_trigger: bool = False,
+        if_exists: str = checks.REPLACE_ENDED,
         **kwargs: Any,
     ) -> None:
         super().__init__(**checks.with_restarts(restarts, application, kwargs))
+        check_booleans(
+            deferrable=deferrable,
+            wait_for_completion=wait_for_completion,
+            delete_on_kill=delete_on_kill,
+            get_logs=get_logs,
+            openlineage_inject_parent_job_info=openlineage_inject_parent_job_info,
+            openlineage_inject_transport_info=openlineage_inject_transport_info,
+            start_from_trigger=start_from_trigger,
+        )
         self.restarts = restarts
         self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
         self.openlineage_inject_transport_info = openlineage_inject_transport_info
@@ -174,14 +202,21 @@ class SparkApplicationOperator(BaseOperator):
         self.cluster = cluster
         self.upload_to = upload_to
         self.download_from = download_from
+        self.api_version = api_version
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
         self.deferrable = deferrable
         self.wait_for_completion = wait_for_completion
         self.delete_on_kill = delete_on_kill
+        self.ttl = ttl
         self.get_logs = get_logs
+        self.keep_failed_driver = keep_failed_driver
+        checks.check_if_exists(if_exists)
+        self.if_exists = if_exists
         problems = self._parameters().problems(alone=application is None)
+        version_problem = api_version_problem(api_version) if api_version else None
+        problems += filter(None, [ttl_problem(ttl), retention_problem(keep_failed_driver), version_problem])
         if problems:
             raise ValueError("; ".join(problems))
         self.start_from_trigger = start_from_trigger
@@ -193,6 +228,7 @@ class SparkApplicationOperator(BaseOperator):
         checks.check_unless_template(namespace, documents.namespace_problem)
         checks.check_unless_template(upload_to, folder_problem)
         self.link_target: LinkTarget | None = None
+        self.resumed = False
         self._engagement: Engagement | None = None
         self._unreadable: AirflowFailException | None = None
 
@@ -228,11 +264,12 @@ class SparkApplicationOperator(BaseOperator):
         deadline = datetime.now(UTC) + self.execution_timeout if self.execution_timeout else None
         document = self._document()
         engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
+        trigger: SparkApplicationTrigger | None = None
         try:
             with LoopThread() as loop:
                 earlier.settle(loop, engagement, context, self.retry_policy, self.retries or 0)
                 document = self._submitted(document, engagement, context)
-                submission = requests.submit(loop, engagement, document)
+                submission = requests.submit(loop, engagement, document, self.if_exists)
                 if engagement.stop_requested:  # the signal came before there was anything to delete
                     self.on_kill()
                 reference = submission.reference
@@ -247,9 +284,11 @@ class SparkApplicationOperator(BaseOperator):
                 if self.deferrable and not results.has_ended(submission):
                     timeout = self.execution_timeout + _DEFERRAL_SLACK if self.execution_timeout else None
                     self.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
+                push_links(self, context["ti"])
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
-            raise self._timed_out(engagement, "the application had not ended") from error
+            unended = trigger.unended if trigger is not None else "the application had not been submitted"
+            raise self._timed_out(engagement, unended) from error
         return self._conclude(context, engagement, event)
 
     def execute_complete(self, context: "Context", event: Mapping[str, Any] | None = None) -> str:
@@ -261,15 +300,19 @@ class SparkApplicationOperator(BaseOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
         """Resume after the deferral; where Airflow itself has ended it, because no trigger did, cancel."""
+        from airflow_provider_spark_operator.operators import results
+        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+        self.resumed = True
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except TaskDeferralTimeout as error:
-            raise self._timed_out(
-                self._engage_unknown(context), "the application was not known to have ended"
-            ) from error
+            engagement = self._engage_unknown(context)
+            raise self._timed_out(engagement, engagement.unended()) from error
         except TaskDeferralError as error:
+            follows = results.successor(stamp_of(context["ti"]).has_retry_left)
             raise SparkApplicationError(
-                "the trigger failed (see the triggerer's log); the application may still run, and a retry takes it over"
+                f"the trigger failed (see the triggerer's log); the application may still run, and {follows}"
             ) from error
 
     def on_kill(self) -> None:
@@ -285,7 +328,7 @@ class SparkApplicationOperator(BaseOperator):
         """
         if self._unreadable is not None:
             raise self._unreadable
-        document = documents.blank() if self.application is None else documents.parse(self.application)
+        document = documents.application_of(self.application, self.api_version)
         return documents.overlay(document, name=self.name, namespace=self.namespace)
 
     def _submitted(self, document: "JsonObject", engagement: "Engagement", context: "Context") -> "JsonObject":
@@ -298,15 +341,20 @@ class SparkApplicationOperator(BaseOperator):
         from airflow_provider_spark_operator.operators.preparation import prepared
 
         sender = self._sender(document, engagement)
-        document = prepared(document, self._parameters(), sender)
+        document = with_ttl(prepared(document, self._parameters(), sender), self.ttl)
         document = tries.restarted_by_one(document, self.restarts, self.retries or 0)
         document = tries.with_grown_memory(document, self.retry_policy, context)
+        document = self._retained(document)
         return tries.with_lineage(
             document,
             context,
             parent=self.openlineage_inject_parent_job_info,
             transport=self.openlineage_inject_transport_info,
         )
+
+    def _retained(self, document: "JsonObject") -> "JsonObject":
+        """The document with how long the cluster keeps the driver pod."""
+        return with_failed_driver_kept(document, self.keep_failed_driver)
 
     def _parameters(self) -> Parameters:
         return Parameters(**{name: getattr(self, name) for name in PARAMETERS})
@@ -333,7 +381,7 @@ class SparkApplicationOperator(BaseOperator):
         try:
             return self._document()
         except AirflowFailException:
-            return {"metadata": {"namespace": self.namespace}}
+            return {"apiVersion": self.api_version, "metadata": {"namespace": self.namespace}}
 
     def _engage_unknown(self, context: "Context") -> "Engagement":
         """Engage where no event tells what was submitted."""
@@ -370,13 +418,18 @@ class SparkApplicationOperator(BaseOperator):
         from airflow_provider_spark_operator.triggers.event import EventKind
         from airflow_provider_spark_operator.triggers.loop import LoopThread
 
+        document = self._known_document()
+        self.link_target = results.link_target_of(event, document, self._parameters())
         if event.kind is EventKind.TIMED_OUT:
             raise self._timed_out(engagement, event.sentence)
-        document = self._known_document()
-        self.link_target = results.link_target(document, event.namespace, event.name, event.uid, event.application_id)
         if event.kind is EventKind.ENDED:
             self._push(context, **results.xcoms_of(event))
-        error = results.error_of(event, restarting.backoff(document, event.failure_kind))
+        error = results.error_of(
+            event,
+            restarting.backoff(document, event.failure_kind),
+            self.retry_policy,
+            has_retry_left=engagement.stamp.has_retry_left,
+        )
         if error is None:
             results.tell_assets(context, self.outlets, event)
             self.log.info("%s", event.sentence)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from airflow.sdk import BaseOperator, XComArg, conf
 from airflow.sdk.exceptions import (
@@ -14,15 +14,21 @@ from airflow.sdk.exceptions import (
     TaskDeferralTimeout,
 )
 
+from airflow_provider_spark_operator.arguments import check_booleans
 from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
     SparkApplicationError,
     SparkApplicationTimedOut,
     SparkSchedulingFailed,
+    deletion,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.operators import document as documents
-from airflow_provider_spark_operator.operators.checks import check_unless_template, checked_application
+from airflow_provider_spark_operator.operators.checks import (
+    REPLACE_ENDED,
+    check_if_exists,
+    check_unless_template,
+    checked_application,
+)
 from airflow_provider_spark_operator.operators.parameters import master_url
 from airflow_provider_spark_operator.placeholders import kept
 
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     import jinja2
     from airflow.sdk import Context
 
+    from airflow_provider_spark_operator.follow.reference import ApplicationReference
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.follow.submit import Submission
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -43,10 +50,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NOUN = "cluster"
+# In the task state store, which outlives a try.
+_DELETION_KEY = "spark_cluster_deletion"
 # What its pods are labelled with has to fit into 63 characters.
 _LONGEST_NAME = 45
 # The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
 _DEFERRAL_SLACK = timedelta(seconds=60)
+# The connection of the task that creates the cluster; unlike None, which is the default cluster.
+_INHERITED: Final = ""
 
 
 class SparkClusterOperator(BaseOperator):
@@ -67,10 +78,13 @@ class SparkClusterOperator(BaseOperator):
         wait_until_ready: False ends the task as soon as the cluster is created.
         ready_timeout: How long the master and the workers may take to be ready.
         delete_on_kill: Delete the cluster when the task is killed, or fails.
+        if_exists: What to do if the name is used by a cluster of another run of the same task: `replace_ended`
+            deletes one that has failed, waits until it is gone, and fails if it still exists otherwise; `fail` always
+            fails. Clusters of other owners are never deleted.
         **kwargs: Airflow's own arguments for every task.
 
     Raises:
-        TypeError: `cluster` is of no type that can be one.
+        TypeError: `cluster` is of no type that can be one, or a switch is not a boolean.
         ValueError: A name is no Kubernetes name.
     """
 
@@ -91,9 +105,11 @@ class SparkClusterOperator(BaseOperator):
         wait_until_ready: bool = True,
         ready_timeout: timedelta = timedelta(minutes=10),
         delete_on_kill: bool = True,
+        if_exists: str = REPLACE_ENDED,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_booleans(deferrable=deferrable, wait_until_ready=wait_until_ready, delete_on_kill=delete_on_kill)
         if cluster is None:
             raise TypeError("cluster is required: give the SparkCluster to create")
         self.cluster = checked_application(cluster, _NOUN)
@@ -104,6 +120,8 @@ class SparkClusterOperator(BaseOperator):
         self.wait_until_ready = wait_until_ready
         self.ready_timeout = ready_timeout
         self.delete_on_kill = delete_on_kill
+        check_if_exists(if_exists)
+        self.if_exists = if_exists
         check_unless_template(name, _name_problem)
         check_unless_template(namespace, documents.namespace_problem)
         self._engagement: Engagement | None = None
@@ -139,11 +157,12 @@ class SparkClusterOperator(BaseOperator):
         engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
         try:
             with LoopThread() as loop:
-                submission = requests.submit(loop, engagement, document, _NOUN)
+                submission = requests.submit(loop, engagement, document, self.if_exists, _NOUN)
                 if engagement.stop_requested:  # the signal came before there was anything to delete
                     self.on_kill()
                 self._push(context, submission)
                 if not self.wait_until_ready:
+                    requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
                 trigger = self._trigger(submission, engagement, deadline)
                 if self.deferrable:
@@ -151,7 +170,8 @@ class SparkClusterOperator(BaseOperator):
                     self.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
-            raise self._given_up(engagement, "the cluster was not ready", SparkApplicationTimedOut) from error
+            sentence = engagement.unended("be ready", "the cluster")
+            raise self._given_up(engagement, sentence, SparkApplicationTimedOut) from error
         return self._conclude(engagement, event)
 
     def execute_complete(self, context: "Context", event: Mapping[str, Any] | None = None) -> str:
@@ -163,16 +183,20 @@ class SparkClusterOperator(BaseOperator):
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
         """Resume after the deferral; where Airflow itself has ended it, because no trigger did, delete."""
+        from airflow_provider_spark_operator.operators import results
+        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except TaskDeferralTimeout as error:
             engagement = self._engage(context, self.namespace, None)
             raise self._given_up(
-                engagement, "the cluster was not known to be ready", SparkApplicationTimedOut
+                engagement, engagement.unended("be ready", "the cluster"), SparkApplicationTimedOut
             ) from error
         except TaskDeferralError as error:
+            follows = results.successor(stamp_of(context["ti"]).has_retry_left)
             raise SparkApplicationError(
-                "the trigger failed (see the triggerer's log); the cluster may be there, and a retry takes it over"
+                f"the trigger failed (see the triggerer's log); the cluster may be there, and {follows}"
             ) from error
 
     def on_kill(self) -> None:
@@ -220,29 +244,37 @@ class SparkClusterOperator(BaseOperator):
         )
 
     def _conclude(self, engagement: "Engagement", event: "ApplicationEvent") -> str:
+        from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
+        from airflow_provider_spark_operator.operators import requests, results
         from airflow_provider_spark_operator.triggers.event import EventKind
+        from airflow_provider_spark_operator.triggers.loop import LoopThread
 
         if event.kind is EventKind.REACHED:
             self.log.info("%s", event.sentence)
+            # From now on other tasks may use the cluster: it must survive when this task alone is cleared.
+            with LoopThread() as loop:
+                requests.acknowledge(loop, engagement, results.reference_of(event, SPARK_CLUSTERS))
             return event.name
         if event.kind is EventKind.TIMED_OUT:
             raise self._given_up(engagement, event.sentence, SparkApplicationTimedOut)
         if event.kind is EventKind.ENDED:
             raise self._given_up(engagement, event.sentence, SparkSchedulingFailed)
-        raise (SparkApplicationDeleted if event.kind is EventKind.DELETED else SparkApplicationError)(event.sentence)
+        if event.kind is EventKind.DELETED:
+            raise deletion(event.sentence, policy=self.retry_policy)
+        raise SparkApplicationError(event.sentence)
 
     def _given_up(
         self, engagement: "Engagement", sentence: str, error: type[SparkApplicationError]
     ) -> SparkApplicationError:
         """Delete the cluster, for which no teardown will come, and say so."""
-        from airflow_provider_spark_operator.operators.kill import cancellation_sentence
+        from airflow_provider_spark_operator.operators.kill import LONG_CANCEL_SECONDS, cancellation_sentence
 
         if error is SparkApplicationTimedOut:
             sentence = f"{sentence} within {min(self.ready_timeout, self.execution_timeout or self.ready_timeout)}"
         if not self.delete_on_kill:
             return error(f"{sentence}; it is left, as delete_on_kill is off")
         try:
-            outcomes = engagement.cancel()
+            outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
         except Exception as problem:
             # Whatever it is, the task fails for its own reason; what is still there must be said with it.
             return error(f"{sentence}; deleting it failed, it may still be there: {problem}")
@@ -257,21 +289,29 @@ class SparkClusterOperator(BaseOperator):
 
 
 class DeleteSparkClusterOperator(BaseOperator):
-    """Delete a SparkCluster, and wait until it is gone; one that is not there is as good as deleted.
+    """Delete a SparkCluster, and wait until it is gone.
 
-    Made the teardown of the task that creates the cluster: `delete.as_teardown(setups=create)`.
+    Make it the teardown of the task that creates the cluster:
+    `DeleteSparkClusterOperator(task_id="delete", cluster=create).as_teardown(setups=create)`.
 
     Args:
-        name: Of the cluster: the output of the task that creates it.
-        namespace: None for the connection's.
-        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
+        cluster: The task that creates the cluster, a `SparkClusterOperator`. Its XComs give `name` and `namespace`, and
+            its connection is used, unless you give others.
+        name: Name of the cluster, if you do not give `cluster`. The output of the task that creates the cluster
+            (`name=create.output`) counts as `cluster`.
+        namespace: Namespace of the cluster; by default that of `cluster`, else that of the connection.
+        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster. By default that of
+            `cluster`, else `kubernetes_default`.
         only_own: Delete only what a task of the same DAG run has created; False for anybody's cluster.
+        ignore_missing: Succeed if the cluster does not exist. By default the task fails, because the cluster may still
+            run in another namespace.
         wait_until_gone: False ends the task as soon as the deletion has begun.
         gone_timeout: How long the cluster may take to go.
         **kwargs: Airflow's own arguments for every task.
 
     Raises:
-        ValueError: A name is no Kubernetes name.
+        TypeError: `cluster` creates no SparkCluster, or a switch is not a boolean.
+        ValueError: A name is no Kubernetes name, or it is not clear which cluster is meant.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -280,19 +320,25 @@ class DeleteSparkClusterOperator(BaseOperator):
     def __init__(
         self,
         *,
-        name: "str | XComArg",
+        cluster: SparkClusterOperator | None = None,
+        name: "str | XComArg | None" = None,
         namespace: "str | XComArg | None" = None,
-        kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
+        kubernetes_conn_id: str | None = _INHERITED,
         only_own: bool = True,
+        ignore_missing: bool = False,
         wait_until_gone: bool = True,
         gone_timeout: timedelta = timedelta(minutes=5),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.name = name
-        self.namespace = namespace
-        self.kubernetes_conn_id = kubernetes_conn_id
+        check_booleans(only_own=only_own, ignore_missing=ignore_missing, wait_until_gone=wait_until_gone)
+        creator = _creator(cluster, name)
+        self.name = creator.output if creator and name is None else name
+        self.namespace = XComArg(creator, key="namespace") if creator and namespace is None else namespace
+        inherited = creator.kubernetes_conn_id if creator else DEFAULT_CONNECTION_ID
+        self.kubernetes_conn_id = inherited if kubernetes_conn_id == _INHERITED else kubernetes_conn_id
         self.only_own = only_own
+        self.ignore_missing = ignore_missing
         self.wait_until_gone = wait_until_gone
         self.gone_timeout = gone_timeout
         check_unless_template(name, _name_problem)
@@ -311,29 +357,84 @@ class DeleteSparkClusterOperator(BaseOperator):
         stamp = stamp_of(context["ti"]) if self.only_own else None
         try:
             with LoopThread() as loop:
-                loop.run(self._delete(access, self.name, stamp))
+                deleted = loop.run(self._delete(access, self.name, stamp))
+                if deleted is None:
+                    self._report_missing(context, access, self.name)
+                    return
+                self._note_deletion(context, deleted.name)
+                if self.wait_until_gone:
+                    loop.run(self._wait(access, deleted))
         except NameTaken as error:
             raise AirflowFailException(
                 f"{error.reference} belongs to {error.owner}, not to this DAG run, and is left; "
                 "only_own=False deletes it all the same"
-            ) from error
+            ) from None
         except (ConfigurationError, DeletionStuck, KubeError) as error:
-            raise SparkApplicationError(f"the cluster {self.name} was not deleted: {error}") from error
+            raise SparkApplicationError(f"the cluster {self.name} was not deleted: {error}") from None
+        logger.info("%s is deleted", deleted)
 
-    async def _delete(self, access: "ClusterAccess", name: str, stamp: "TaskStamp | None") -> None:
-        from airflow_provider_spark_operator.follow.delete_cluster import DeletionOutcome, delete_cluster
+    async def _delete(
+        self, access: "ClusterAccess", name: str, stamp: "TaskStamp | None"
+    ) -> "ApplicationReference | None":
+        from airflow_provider_spark_operator.follow.delete_cluster import delete_cluster
         from airflow_provider_spark_operator.kube.connection import open_client
 
-        seconds = self.gone_timeout.total_seconds() if self.wait_until_gone else 0.0
         async with await open_client(access) as client:
-            namespace = self.namespace if isinstance(self.namespace, str) else None
-            outcome = await delete_cluster(client, name, namespace, stamp, seconds=seconds)
-            shown = f"SparkCluster {namespace or client.default_namespace}/{name}"
-        if outcome == DeletionOutcome.DELETED:
-            logger.info("%s is deleted", shown)
+            return await delete_cluster(client, name, self._namespace(), stamp)
+
+    async def _wait(self, access: "ClusterAccess", deleted: "ApplicationReference") -> None:
+        from airflow_provider_spark_operator.follow.delete_cluster import wait_until_gone
+        from airflow_provider_spark_operator.kube.connection import open_client
+
+        async with await open_client(access) as client:
+            await wait_until_gone(client, deleted, self.gone_timeout.total_seconds())
+
+    def _report_missing(self, context: "Context", access: "ClusterAccess", name: str) -> None:
+        """Fail, unless that is no surprise.
+
+        Raises:
+            AirflowFailException: Nobody knows what became of the cluster.
+        """
+        store = context.get("task_state_store")
+        namespace = self._namespace() or access.namespace
+        shown = f"SparkCluster {namespace}/{name}" if namespace else f"SparkCluster {name}"
+        if store is not None and store.get(_DELETION_KEY) == name:
+            logger.info("%s is deleted, as an earlier try of this task has asked for", shown)
+        elif self.ignore_missing:
+            logger.warning("%s does not exist; ignore_missing=True", shown)
         else:
-            # It may have gone by itself; or it is where nobody has looked, and stays for ever.
-            logger.warning("%s was not there: if it was created in another namespace, give that one", shown)
+            raise AirflowFailException(
+                f"could not delete {shown}: it does not exist. Check the namespace and the connection; if the cluster "
+                "may be missing, set ignore_missing=True"
+            )
+
+    def _note_deletion(self, context: "Context", name: str) -> None:
+        """Let a later try know that a missing cluster is what this task has asked for."""
+        store = context.get("task_state_store")
+        if store is not None:
+            store.set(_DELETION_KEY, name)
+
+    def _namespace(self) -> str | None:
+        return self.namespace if isinstance(self.namespace, str) else None
+
+
+def _creator(cluster: object, name: "str | XComArg | None") -> SparkClusterOperator | None:
+    """The task whose output tells which cluster is meant; None if `name` says it.
+
+    Raises:
+        TypeError: `cluster` creates no SparkCluster.
+        ValueError: Both are given, or none, or the task does not tell.
+    """
+    if (cluster is None) == (name is None):
+        raise ValueError("give either cluster, the task that creates the SparkCluster, or name")
+    creator = getattr(name, "operator", None) if isinstance(name, XComArg) else cluster
+    if cluster is not None and not isinstance(creator, SparkClusterOperator):
+        raise TypeError(f"cluster must be a SparkClusterOperator, not {type(cluster).__name__}; or give name")
+    if not isinstance(creator, SparkClusterOperator):
+        return None
+    if not creator.do_xcom_push:
+        raise ValueError(f"task {creator.task_id} has do_xcom_push=False: give name and namespace as text")
+    return creator
 
 
 def _name_problem(name: object) -> str | None:

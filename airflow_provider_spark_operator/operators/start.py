@@ -7,7 +7,9 @@ from airflow.sdk import XComArg
 from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import restarts as restarting
 from airflow_provider_spark_operator.operators.parameters import NAMES, Parameters, is_template, listed
+from airflow_provider_spark_operator.operators.retention import with_failed_driver_kept
 from airflow_provider_spark_operator.operators.shipment import is_local
+from airflow_provider_spark_operator.operators.ttl import with_ttl
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 if TYPE_CHECKING:
@@ -37,10 +39,11 @@ def trigger_arguments(operator: "SparkApplicationOperator", parameters: Paramete
     problems = [problem for problem in _problems(operator) if problem]
     if problems:
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
-    document = documents.blank() if operator.application is None else documents.parse(operator.application)
-    document = parameters.over(document)
+    document = documents.application_of(operator.application, operator.api_version)
+    document = with_ttl(parameters.over(document), operator.ttl)
     if operator.restarts == restarting.AIRFLOW:
         document = restarting.without_restarts(document)
+    document = with_failed_driver_kept(document, operator.keep_failed_driver)
     return StartTriggerArgs(
         trigger_cls=_TRIGGER,
         next_method="execute_complete",
@@ -51,6 +54,7 @@ def trigger_arguments(operator: "SparkApplicationOperator", parameters: Paramete
             "kubernetes_conn_id": operator.kubernetes_conn_id,
             "delete_on_kill": operator.delete_on_kill,
             "driver_log": operator.get_logs,
+            "if_exists": operator.if_exists,
         },
     )
 

@@ -1,24 +1,29 @@
 """Leaving to other controllers what they drive: a live look at a resource before it is driven for the first time."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, tenure_of
-from airflow_provider_spark_operator.reconcile.rivals import Identity, last_driver, lease_of, objection
+from airflow_provider_spark_operator.reconcile.rivals import (
+    Identity,
+    claim_patch,
+    is_settled,
+    last_driver,
+    lease_of,
+    objection,
+)
 from airflow_provider_spark_operator.reconcile.settings import RivalSettings
 
 logger = logging.getLogger(__name__)
 
-DRIVEN_BY_ANOTHER = "DrivenByAnother"
-"""Another controller drives the resource; the message names it."""
-TAKEN_OVER = "TakenOver"
-"""The resource is driven by this controller from now on; the message names the one before."""
 LOOK_AGAIN = timedelta(seconds=30)
 """How long a resource that another controller drives is left alone before it is looked at again."""
 # A lease is looked at once for all the resources that are looked at meanwhile.
@@ -63,7 +68,7 @@ class Arbiter:
         try:
             tenure = None if lease is None else await self._tenure(lease)
         except Forbidden as error:
-            return f"{driver} may drive it: {error}"
+            return f"could not check whether {driver} is still running: {error}"
         return objection(driver, lease, tenure, self._now())
 
     async def _tenure(self, lease: LeaseReference) -> Tenure | None:
@@ -77,6 +82,21 @@ class Arbiter:
             tenure = None
         self._leases[lease] = now, tenure
         return tenure
+
+
+@dataclass(frozen=True)
+class ClaimCounts:
+    """How many resources of one kind are whose.
+
+    Attributes:
+        claimed: Managed by this controller, or new.
+        waiting: Managed by another controller last; this one has not checked yet whether it may claim them.
+        left_alone: Managed by another controller that may still be running.
+    """
+
+    claimed: int
+    waiting: int
+    left_alone: int
 
 
 class Claims:
@@ -105,10 +125,38 @@ class Claims:
         self._now = now
         self._held: dict[ObjectKey, str] = {}
         self._refused: dict[ObjectKey, str] = {}
+        # Who else has driven what, as the watch shows it; by that, nothing has to be read of what is left alone.
+        self._foreign: dict[ObjectKey, str] = {}
+        # The same for settled applications, which need no controller any more.
+        self._settled: set[ObjectKey] = set()
+        self._taken: dict[ObjectKey, datetime] = {}
 
-    def count_refused(self) -> int:
-        """How many resources are left alone."""
-        return len(self._refused)
+    def patch(self, resource: JsonObject) -> JsonObject:
+        """The patch that records on a resource that this controller drives it."""
+        return claim_patch(resource, self._arbiter.own, self._now())
+
+    def count(self, known: int) -> ClaimCounts:
+        """Whose the `known` resources of this kind are."""
+        others = self._foreign.keys() | self._settled
+        waiting = (others if self._arbiter.settings.take_over else self._foreign.keys()) - self._refused.keys()
+        claimed = known - len(others | self._refused.keys())
+        return ClaimCounts(max(0, claimed), len(waiting), len(self._refused))
+
+    def foreign(self) -> Iterable[ObjectKey]:
+        """The resources that other controllers drive."""
+        return (*self._foreign, *self._settled)
+
+    def is_foreign(self, resource: JsonObject) -> bool:
+        """Whether to claim a resource at once, although nothing is due.
+
+        One that was taken over and that the other controller has written since is not taken over again at once: two
+        controllers would never come to rest.
+        """
+        key = key_of(resource)
+        if key not in self._foreign and not (self._arbiter.settings.take_over and key in self._settled):
+            return False
+        taken = self._taken.get(key)
+        return taken is None or self._now() - taken >= LOOK_AGAIN
 
     def cover(self, resource: JsonObject) -> bool:
         """Whether a resource may be driven as it is known; if not, it has to be read and claimed first.
@@ -125,39 +173,66 @@ class Claims:
 
     def notice(self, document: JsonObject) -> None:
         """Take what the watch shows, with its managed fields: what somebody else drives has to be claimed anew."""
-        key = key_of(document)
-        if key in self._held and self._stranger(document) is not None:
-            del self._held[key]
+        key, driver = key_of(document), self._stranger(document)
+        self._foreign.pop(key, None)
+        self._settled.discard(key)
+        if driver is None:
+            return
+        self._held.pop(key, None)
+        if is_settled(document):
+            self._settled.add(key)
+            self._refused.pop(key, None)
+        else:
+            self._foreign[key] = driver
 
     def forget(self, key: ObjectKey) -> None:
         """Drop what is remembered of a resource that is gone."""
-        self._held.pop(key, None)
-        self._refused.pop(key, None)
+        for remembered in (self._held, self._refused, self._foreign, self._taken):
+            remembered.pop(key, None)
+        self._settled.discard(key)
 
     def release(self) -> None:
         """Hold none any more: a replica drives them, and each has to be read before it is driven again."""
         self._held.clear()
 
-    async def claim(self, resource: JsonObject) -> None:
-        """See that nobody else drives a resource.
+    async def refuse_foreign(self, resource: JsonObject) -> None:
+        """Leave a resource alone if the controller that drives it, by the watch, may be alive.
+
+        Raises:
+            Rivalled: it may.
+            KubeError: the API failed.
+        """
+        driver = self._foreign.get(key_of(resource))
+        if driver is not None:
+            await self._refuse_if_alive(resource, driver)
+
+    async def find_former(self, resource: JsonObject) -> str | None:
+        """The controller to take a resource over from; None if nobody else has driven it last.
 
         Args:
             resource: just read from the API, with its managed fields.
 
         Raises:
-            Rivalled: another one does, and this controller was not told to take over.
+            Rivalled: another one drives it, and this controller was not told to take over.
             KubeError: the API failed.
         """
         driver = self._stranger(resource)
         if driver is not None:
-            problem = await self._arbiter.objection(driver)
-            if problem is not None:
-                self._refuse(resource, driver, problem)
-                raise Rivalled(problem)
-            self._tell(
-                resource, NORMAL, TAKEN_OVER, f"driven by {self._arbiter.own} from now on, not by {driver}", driver
-            )
+            await self._refuse_if_alive(resource, driver)
+        return driver
+
+    def take(self, resource: JsonObject, former: str | None) -> None:
+        """Drive a resource from now on, which `former` has driven, if any other controller has."""
+        if former is not None:
+            self._taken[key_of(resource)] = self._now()
+            self._tell(resource, NORMAL, reasons.TAKEN_OVER, f"taken over from {former}", former)
         self._hold(resource)
+
+    async def _refuse_if_alive(self, resource: JsonObject, driver: str) -> None:
+        problem = await self._arbiter.objection(driver)
+        if problem is not None:
+            self._refuse(resource, driver, problem)
+            raise Rivalled(problem)
 
     def _stranger(self, resource: JsonObject) -> str | None:
         driver = last_driver(resource, self._finalizer, self._arbiter.own)
@@ -167,12 +242,14 @@ class Claims:
         key = key_of(resource)
         self._held[key] = resource["metadata"].get("uid", "")
         self._refused.pop(key, None)
+        self._foreign.pop(key, None)
+        self._settled.discard(key)
 
     def _refuse(self, resource: JsonObject, driver: str, problem: str) -> None:
         key = key_of(resource)
         self._held.pop(key, None)
         if self._refused.get(key) != problem:
-            self._tell(resource, WARNING, DRIVEN_BY_ANOTHER, f"left alone: {problem}", driver)
+            self._tell(resource, WARNING, reasons.DRIVEN_BY_ANOTHER, f"left alone: {problem}", driver)
         self._refused[key] = problem
 
     def _tell(self, resource: JsonObject, kind: str, reason: str, message: str, driver: str) -> None:

@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster import ApplyCluster, ClusterDecision, decide
 from airflow_provider_spark_operator.core.cluster_resources.frame import object_name
-from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
+from airflow_provider_spark_operator.core.decision import AddFinalizer, Created, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
 from airflow_provider_spark_operator.core.models.cluster_status import CLUSTER_FAILURE, ClusterStatus
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER, ROLE_MASTER
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -21,9 +20,17 @@ from airflow_provider_spark_operator.reconcile.arbitration import Claims
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.cluster_apply import apply_cluster
-from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening, invalid
+from airflow_provider_spark_operator.reconcile.events import (
+    NORMAL,
+    WARNING,
+    EventRecorder,
+    Happening,
+    invalid,
+    spec_warning,
+)
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.observe import owner_uids
+from airflow_provider_spark_operator.reconcile.reading import read_cluster
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
 
@@ -96,8 +103,10 @@ class ClusterReconciler:
 
     async def _look_at(self, resource: JsonObject) -> timedelta | None:
         is_claimed = self._clusters.is_claimed(resource)
+        if not is_claimed and self._clusters.is_foreign(resource):
+            raise _Unclaimed
         try:
-            cluster = parse_cluster(resource)
+            cluster = read_cluster(resource)
         except InvalidResource as problems:
             if not is_claimed:
                 raise _Unclaimed from None
@@ -119,6 +128,8 @@ class ClusterReconciler:
                 case ApplyCluster():
                     await self._check_unchanged(resource)
                     outcome = await apply_cluster(self._client, cluster, self._operator_name)
+                    if isinstance(outcome, Created) and (warning := spec_warning(resource, self._now())):
+                        self._recorder.record(warning)
                     return await self._act(resource, cluster, decide(cluster, outcome, self._now()))
         if decision.status is not None:
             await self._write_status(resource, decision.status, decision)

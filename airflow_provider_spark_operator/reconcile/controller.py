@@ -5,14 +5,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS
-from airflow_provider_spark_operator.reconcile.arbitration import LOOK_AGAIN, Arbiter, Claims, Rivalled
+from airflow_provider_spark_operator.reconcile.arbitration import LOOK_AGAIN, Arbiter, ClaimCounts, Claims, Rivalled
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
+from airflow_provider_spark_operator.reconcile.claim_report import ClaimReport
 from airflow_provider_spark_operator.reconcile.cluster_reconciler import ClusterReconciler
 from airflow_provider_spark_operator.reconcile.defects import DefectTeller
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
@@ -22,6 +24,7 @@ from airflow_provider_spark_operator.reconcile.limits import LookLimiter
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
+from airflow_provider_spark_operator.reconcile.refusals import is_refused_content
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import Scope
@@ -82,9 +85,10 @@ class _Line:
             # The next leader looks at everything; should it be this one again, it does so too.
             logger.info("left to another: %s", error, extra=context)
         except KubeError as error:
-            wish = (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
-            seconds = self.queue.retry(key, at_least=wish)
+            seconds = self.queue.retry(key, at_least=_requested_pause(error))
             logger.warning("again in %.1f s: %s", seconds, error, extra=context)
+            if is_refused_content(error):
+                await self.defects.tell(key, error)
         except Exception as defect:
             # A defect that one resource brings to light must not stop the others.
             seconds = self.queue.retry(key)
@@ -131,7 +135,12 @@ class Controller:
         metrics.watch_leadership(self._leadership)
         self._recorder = EventRecorder(client, name)
         self._arbiter = None if identity is None else Arbiter(client, identity, settings.rivals, now)
-        self._claims = {} if self._arbiter is None else _claims(self._arbiter, self._recorder, metrics, now)
+        self._claims = {} if self._arbiter is None else _claims(self._arbiter, self._recorder, now)
+        known = {SPARK_APPLICATIONS.kind: caches.applications, SPARK_CLUSTERS.kind: caches.clusters}
+        counts = {kind: partial(_count_claims, claims, known[kind]) for kind, claims in self._claims.items()}
+        self._claim_report = ClaimReport(counts)
+        for kind, count in counts.items():
+            metrics.watch_claims(kind, count)
         mine, mine_too = self._claims.get(SPARK_APPLICATIONS.kind), self._claims.get(SPARK_CLUSTERS.kind)
         self._reconciler = Reconciler(client, caches, settings.decisions, self._recorder, metrics, now, mine)
         clusters = ClusterReconciler(client, caches.clusters, name, self._recorder, metrics, now, mine_too)
@@ -165,11 +174,18 @@ class Controller:
         self._reconciler.settings = settings.decisions
         if self._arbiter is not None:
             self._arbiter.settings = settings.rivals
+            self._requeue_foreign()
         for line in self._lines:
             line.queue.first_retry = settings.first_retry
             line.limiter.limit = settings.looks
         self._workers.resize(settings.workers)
         self._watching.rescope(scope)
+
+    def _requeue_foreign(self) -> None:
+        """Reconcile what other controllers drive: it may have become possible to take it over."""
+        for line in self._lines:
+            for key in self._claims[line.kind].foreign() if self._drives else ():
+                line.queue.add(key)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Work until cancelled; `ready` is called once, when everything in scope is known.
@@ -199,6 +215,7 @@ class Controller:
                     line.queue.add(key)
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(workers.run()) for workers in self._all_workers]
+                tasks.append(group.create_task(self._claim_report.run()))
                 await self._leadership.lost()
                 for task in tasks:
                     task.cancel()
@@ -225,17 +242,16 @@ class Controller:
             line.queue.clear()
 
 
-def _claims(
-    arbiter: Arbiter, recorder: EventRecorder, metrics: Metrics, now: Callable[[], datetime]
-) -> dict[str, Claims]:
+def _claims(arbiter: Arbiter, recorder: EventRecorder, now: Callable[[], datetime]) -> dict[str, Claims]:
     """Which resources this controller drives, by their kind."""
-    claims = {
+    return {
         SPARK_APPLICATIONS.kind: Claims(arbiter, APPLICATION_FINALIZER, "application", recorder, now),
         SPARK_CLUSTERS.kind: Claims(arbiter, CLUSTER_FINALIZER, "cluster", recorder, now),
     }
-    for kind, held in claims.items():
-        metrics.watch_left_alone(kind, held.count_refused)
-    return claims
+
+
+def _count_claims(claims: Claims, known: ObjectCache) -> ClaimCounts:
+    return claims.count(len(known))
 
 
 def _line(
@@ -248,6 +264,10 @@ def _line(
     queue, kind = WorkQueue[ObjectKey](first_retry=settings.first_retry), defects.resources.kind.kind
     metrics.watch_queue(kind, queue)
     return _Line(kind, defects.noun, cache, queue, LookLimiter(settings.looks), reconcile, defects, metrics)
+
+
+def _requested_pause(error: KubeError) -> float:
+    return (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

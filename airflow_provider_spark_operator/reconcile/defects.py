@@ -34,9 +34,13 @@ class DefectTeller:
     now: Callable[[], datetime]
 
     async def tell(self, key: ObjectKey, defect: Exception) -> None:
-        """Say it once for each kind of failure; that it cannot be said is only logged."""
+        """Say it once for each kind of failure; that it cannot be said is only logged.
+
+        A deleted resource whose cleanup fails this way loses our finalizer instead: garbage collection deletes what
+        it owns.
+        """
         resource = self.resources.get(key)
-        if resource is None:
+        if resource is None or await self._let_go(key, resource, defect):
             return
         cause = f"{type(defect).__name__}: {defect}"[:_LONGEST_CAUSE]
         sentence = f"The controller fails at this {self.noun} and tries again; its log says more: {cause}"
@@ -46,6 +50,17 @@ class DefectTeller:
             await self._write(resource, sentence)
         except KubeError as error:
             logger.warning("nor can its status be written: %s", error, extra={self.noun: str(key)})
+
+    async def _let_go(self, key: ObjectKey, resource: JsonObject, defect: Exception) -> bool:
+        if not (self.resources.holds(resource) and self.resources.is_claimed(resource)):
+            return False
+        cause = f"{type(defect).__name__}: {defect}"[:_LONGEST_CAUSE]
+        logger.warning("finalizer removed without cleanup: %s", cause, extra={self.noun: str(key)})
+        try:
+            await self.resources.remove_finalizer(resource)
+        except KubeError as error:
+            logger.warning("failed to remove the finalizer: %s", error, extra={self.noun: str(key)})
+        return True
 
     async def _write(self, resource: JsonObject, sentence: str) -> None:
         patch = message_patch(resource, sentence)

@@ -6,7 +6,9 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS
@@ -16,8 +18,6 @@ logger = logging.getLogger(__name__)
 
 NORMAL = "Normal"
 WARNING = "Warning"
-INVALID_RESOURCE = "InvalidResource"
-"""The resource cannot be read; the message names the field."""
 _LONGEST_MESSAGE = 1024
 _LONGEST_NAME = 253
 WRITERS = 4
@@ -107,7 +107,17 @@ def invalid(resource: JsonObject, problems: InvalidResource, time: datetime) -> 
     sentence = "; ".join(str(problem) for problem in problems.problems)
     metadata = resource["metadata"]
     identity = str(metadata.get("generation", metadata.get("resourceVersion")))
-    return Happening(resource, WARNING, INVALID_RESOURCE, sentence, identity, time)
+    return Happening(resource, WARNING, reasons.INVALID_RESOURCE, sentence, identity, time)
+
+
+def spec_warning(resource: JsonObject, time: datetime) -> Happening | None:
+    """What `spark-operator validate` finds wrong with a resource that is run, once for each version of its spec."""
+    problems = validate_without_status(resource)
+    if not problems:
+        return None
+    sentence = "; ".join(str(problem) for problem in problems)
+    generation = str(resource["metadata"].get("generation"))
+    return Happening(resource, WARNING, reasons.SPEC_WARNING, sentence, generation, time)
 
 
 def event_document(happening: Happening, component: str) -> JsonObject:

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 
 import yaml
 
-from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, ExcessiveYaml
+from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
@@ -198,16 +198,12 @@ def _template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
         template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        what = f"holds {error.problem}" if isinstance(error, ExcessiveYaml | _RepeatedKey) else "is no YAML"
+        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        what = f"holds {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is no YAML"
         raise DriverBuildError(key, f"the file {_shown(path)} {what}{place}") from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
         raise DriverBuildError(key, f"the file {_shown(path)} is no template: it has no spec")
     return template
-
-
-class _RepeatedKey(yaml.MarkedYAMLError):
-    """A key that an object has twice: only one of the two would be heard."""
 
 
 class _TemplateLoader(BoundedLoader):
@@ -222,15 +218,6 @@ class _TemplateLoader(BoundedLoader):
         for tag, constructor in BoundedLoader.yaml_constructors.items()
         if tag is None or tag.rpartition(":")[2] in _JSON_TAGS
     }
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """The object of a node; raise _RepeatedKey where a key comes twice."""
-        seen = set()
-        for key, _ in node.value:
-            if (key.tag, str(key.value)) in seen:
-                raise _RepeatedKey(problem=f"the key {key.value!r} twice", problem_mark=key.start_mark)
-            seen.add((key.tag, str(key.value)))
-        return super().construct_mapping(node, deep)
 
 
 _TemplateLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), list("tf"))

@@ -7,8 +7,8 @@ import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
+from functools import cache, partial
 from typing import Final
 
 from aiohttp import web
@@ -27,7 +27,7 @@ from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.transport import Call
-from airflow_provider_spark_operator.reconcile.arbitration import Rivalled
+from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts, Rivalled
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
@@ -82,6 +82,9 @@ class Metrics:
         self._queue_depth = self._gauge("queue_depth", "Resources that wait for a worker.", "kind")
         self._queue_age = self._gauge("queue_oldest_age_seconds", "How long the first of them has waited.", "kind")
         self._left_alone = self._gauge("left_alone", "Resources that another controller drives.", "kind")
+        self._claims = self._gauge(
+            "claims", "Resources in scope, by whether this controller has claimed them.", "kind", "claim"
+        )
         self._requests = self._counter(
             "api_requests", "Requests to the API, each retry being one.", "verb", "resource", "status"
         )
@@ -126,9 +129,11 @@ class Metrics:
         gauge = self._gauge("leader", "Whether this controller drives resources (1) or stands by (0).")
         gauge.set_function(lambda: float(leadership.holds))
 
-    def watch_left_alone(self, kind: str, count: Callable[[], int]) -> None:
-        """Have the resources of a kind counted that are left to other controllers when the metrics are asked for."""
-        self._left_alone.labels(kind).set_function(count)
+    def watch_claims(self, kind: str, count: Callable[[], ClaimCounts]) -> None:
+        """Have the resources of a kind counted by the controller that drives them when the metrics are asked for."""
+        for claim in (field.name for field in fields(ClaimCounts)):
+            self._claims.labels(kind, claim).set_function(partial(_one_count, count, claim))
+        self._left_alone.labels(kind).set_function(lambda: count().left_alone)
 
     @contextmanager
     def reconciling(self, kind: str) -> Iterator[None]:
@@ -217,6 +222,10 @@ def serve_metrics(port: int, metrics: Metrics) -> AbstractAsyncContextManager[in
         return web.Response(body=encode(metrics), headers={"Content-Type": content_type})
 
     return serving(port, {"/metrics": answer})
+
+
+def _one_count(count: Callable[[], ClaimCounts], claim: str) -> float:
+    return float(getattr(count(), claim))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from airflow_provider_spark_operator.core.decision import (
 )
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, can_label
+from airflow_provider_spark_operator.core.observation import main_container
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.core.unreadable import refusal
@@ -39,8 +40,10 @@ from airflow_provider_spark_operator.reconcile.events import (
     EventRecorder,
     Happening,
     invalid,
+    spec_warning,
 )
 from airflow_provider_spark_operator.reconcile.informer import Caches
+from airflow_provider_spark_operator.reconcile.last_lines import with_last_lines
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.observe import (
     current_attempt,
@@ -146,6 +149,8 @@ class Reconciler:
 
     async def _look_at(self, resource: JsonObject, fresh: bool) -> timedelta | None:
         is_claimed = self._applications.is_claimed(resource)
+        if not is_claimed and self._applications.is_foreign(resource):
+            raise _Unclaimed
         try:
             current = _Pass(resource, self._reader.read(resource), fresh)
         except InvalidResource as problems:
@@ -175,10 +180,16 @@ class Reconciler:
             for action in decision.actions:
                 observed = await self._apply(action, current, observed)
             if observed is known:
-                changed = await self._write_status(current, decision)
+                changed = await self._write_status(current, await self._with_last_lines(current, observed, decision))
                 return _paced(decision.requeue_after, bool(changed or decision.actions))
             decision = self._decide(current, observed)
         raise NotYet(f"{key_of(current.resource)}: no decision came of looking ({decision.reason})")
+
+    async def _with_last_lines(self, current: _Pass, observed: Observed, decision: Decision) -> Decision:
+        if not isinstance(observed.driver, Present):
+            return decision
+        main = main_container(current.application.spec.spark_conf)
+        return await with_last_lines(self._client, observed.driver.pod, main, current.application.status, decision)
 
     async def _apply(self, action: Action, current: _Pass, observed: Observed) -> Observed:
         """Do what was decided; return what is known then: the same object if nothing new has to be decided."""
@@ -212,11 +223,17 @@ class Reconciler:
         return driver_of(application, attempt_id, await self._list_drivers(application))
 
     async def _list_drivers(self, application: SparkApplication) -> list[JsonObject]:
-        selector = driver_selector(self.settings.operator_name, application.name)
-        listed = await self._client.list(PODS, application.namespace, label_selector=selector)
-        for pod in listed.items:
+        drivers = await self._list_named(ObjectKey(application.namespace, application.name))
+        for pod in drivers:
             self._caches.pods.put_answer(pod)
-        return drivers_of(application, listed.items)
+        return drivers_of(application, drivers)
+
+    async def _list_named(self, key: ObjectKey) -> list[JsonObject]:
+        """Read the driver pods that carry an application's name as a label."""
+        if not can_label(key.name):
+            return []  # there are none, and the API refuses the selector
+        selector = driver_selector(self.settings.operator_name, key.name)
+        return (await self._client.list(PODS, key.namespace, label_selector=selector)).items
 
     async def _create_attempt(self, attempt_id: int, current: _Pass, observed: Observed) -> Observed:
         # What is decided on an old state could create the driver of an attempt that has long ended.
@@ -230,6 +247,8 @@ class Reconciler:
         )
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
+        if warning := spec_warning(current.resource, self._now()):
+            self._recorder.record(warning)
         self._caches.pods.put_answer(creation.driver)
         return replace(observed, create_outcome=creation.outcome, driver=Present(creation.driver))
 
@@ -325,10 +344,9 @@ class Reconciler:
         if patch is None:
             return
         # A creation that broke off before it came into the status may have left a driver, which runs.
-        key, uid = key_of(resource), resource["metadata"]["uid"]
-        selector = driver_selector(self.settings.operator_name, key.name)
-        drivers = await self._client.list(PODS, key.namespace, label_selector=selector)
-        if not any(uid in owner_uids(driver) for driver in drivers.items):
+        uid = resource["metadata"]["uid"]
+        drivers = await self._list_named(key_of(resource))
+        if not any(uid in owner_uids(driver) for driver in drivers):
             await self._applications.patch(resource, patch, subresource="status")
 
 

@@ -47,16 +47,29 @@ class Resources:
         """Whether the resource may be driven as it is known; if not, `claim` it first."""
         return self._claims is None or self._claims.cover(resource)
 
+    def is_foreign(self, resource: JsonObject) -> bool:
+        """Whether another controller drives the resource, so that it has to be claimed or left alone at once."""
+        return self._claims is not None and self._claims.is_foreign(resource)
+
     async def claim(self, key: ObjectKey) -> None:
-        """Read a resource live, and see that nobody else drives it.
+        """Read a resource live, and take it over from another controller, or see that none drives it.
 
         Raises:
             Rivalled: another controller does.
+            Conflict: the resource changed meanwhile.
             KubeError: the API failed.
         """
+        claims, known = self._claims, self._cache.get(key)
+        if claims is not None and known is not None:
+            await claims.refuse_foreign(known)
         live = await self.read_again(key)
-        if self._claims is not None and live is not None:
-            await self._claims.claim(live)
+        if claims is None or live is None:
+            return
+        former = await claims.find_former(live)
+        if former is not None:
+            # So that the claim outlives this process, also where nothing else is due.
+            await self.patch(live, claims.patch(live))
+        claims.take(live, former)
 
     async def read_again(self, key: ObjectKey) -> JsonObject | None:
         """Read a resource live, with its managed fields; None if it is gone."""

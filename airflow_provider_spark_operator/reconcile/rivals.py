@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
+from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, is_held
+from airflow_provider_spark_operator.reconcile.status import precondition
 
 _PREFIX = "spark-operator:"
 _LONGEST_MANAGER = 128
@@ -42,7 +47,8 @@ class Identity:
 def last_driver(resource: Mapping[str, Any], finalizer: str, own: str) -> str | None:
     """The field manager of the controller that has driven a resource last; None if none has.
 
-    That is who wrote its status last. Before there is a status, it is who has put the controllers' finalizer on it.
+    That is who wrote its status last, or has claimed it since. Before there is either, it is who has put the
+    controllers' finalizer on it.
 
     Args:
         resource: with its managed fields.
@@ -51,8 +57,31 @@ def last_driver(resource: Mapping[str, Any], finalizer: str, own: str) -> str | 
     """
     entries = resource["metadata"].get("managedFields") or ()
     writers = [entry for entry in entries if _is_controller(entry)]
-    statuses = [entry for entry in writers if entry.get("subresource") == "status"]
-    return _latest(statuses, own) or _latest((entry for entry in writers if _has_put(entry, finalizer)), own)
+    drivers = [entry for entry in writers if entry.get("subresource") == "status" or _has_claimed(entry)]
+    return _latest(drivers, own) or _latest((entry for entry in writers if _has_put(entry, finalizer)), own)
+
+
+def claim_patch(resource: JsonObject, own: str, now: datetime) -> JsonObject:
+    """The merge patch by which the controller `own` becomes the last driver of `resource`; fails where that changed.
+
+    The time makes the value a new one, so that the API server notes the writer again.
+    """
+    value = f"{own} at {now.isoformat(timespec='seconds')}"
+    return {"metadata": {**precondition(resource), "annotations": {ANNOTATION_CLAIM: value}}}
+
+
+def state_of(resource: Mapping[str, Any]) -> str | None:
+    """The state that the status of a resource names; None if it names none."""
+    state = text(mapping(mapping(resource.get("status")).get("currentState")).get("currentStateSummary"))
+    return state or None
+
+
+def is_settled(resource: Mapping[str, Any]) -> bool:
+    """Whether an application has released all its resources and no controller has to delete it."""
+    if state_of(resource) != ApplicationState.RESOURCE_RELEASED or resource["metadata"].get("deletionTimestamp"):
+        return False
+    time_to_live = mapping(mapping(resource.get("spec")).get("applicationTolerations")).get("ttlAfterStopMillis")
+    return not isinstance(time_to_live, int) or time_to_live < 0
 
 
 def lease_of(driver: str, other: LeaseReference | None) -> LeaseReference | None:
@@ -79,25 +108,30 @@ def objection(driver: str, lease: LeaseReference | None, tenure: Tenure | None, 
     """
     if lease is None:
         return (
-            f"{driver} has written its status, and names no lease by which it could be seen to have ended; "
-            "stop that one, then have this one take over (--take-over)"
+            f"{driver} managed it last and names no lease that shows whether it is still running. "
+            "Stop that controller, then start this one with --take-over"
         )
     if tenure is None and lease_of(driver, None) is None:
         # It may never have held that one: a wrong name, or no election.
         return (
-            f"{driver} has written its status, and lease {lease}, by which it is to be known to live, does not exist; "
-            "name another (otherControllerLease), or stop that one, then have this one take over (--take-over)"
+            f"{driver} managed it last, but its configured lease {lease} does not exist. "
+            "Correct otherControllerLease, or stop that controller and start this one with --take-over"
         )
     if tenure is None or not is_held(tenure, now):
         return None
     return (
-        f"{driver} drives it: {tenure.holder} holds its lease {lease}; "
-        "stop that one, or have this one take over (--take-over)"
+        f"{driver} manages it: {tenure.holder} holds its lease {lease}. "
+        "Stop that controller, or start this one with --take-over"
     )
 
 
 def _is_controller(entry: Mapping[str, Any]) -> bool:
     return bool(entry.get("manager")) and not str(entry["manager"]).startswith(_NO_CONTROLLERS)
+
+
+def _has_claimed(entry: Mapping[str, Any]) -> bool:
+    metadata = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+    return f"f:{ANNOTATION_CLAIM}" in (metadata.get("f:annotations") or {})
 
 
 def _has_put(entry: Mapping[str, Any], finalizer: str) -> bool:

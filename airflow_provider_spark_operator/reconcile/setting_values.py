@@ -4,6 +4,14 @@ import math
 from datetime import timedelta
 from typing import TypeAlias
 
+from airflow_provider_spark_operator.reconcile.kubernetes_names import (
+    LABEL_RULE,
+    NAMESPACE_RULE,
+    OBJECT_RULE,
+    is_label_value,
+    is_namespace,
+    is_object_name,
+)
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
 
@@ -15,6 +23,27 @@ def read_text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a non-empty text is wanted")
     return value.strip()
+
+
+def read_namespace(value: object) -> str:
+    """The name of a namespace."""
+    if not is_namespace(name := read_text(value)):
+        raise ValueError(f"the name of a namespace is wanted ({NAMESPACE_RULE})")
+    return name
+
+
+def read_object_name(value: object) -> str:
+    """The name of an object."""
+    if not is_object_name(name := read_text(value)):
+        raise ValueError(f"the name of an object is wanted ({OBJECT_RULE})")
+    return name
+
+
+def read_label_value(value: object) -> str:
+    """The value of a label."""
+    if not is_label_value(text := read_text(value)):
+        raise ValueError(f"the value of a label is wanted ({LABEL_RULE})")
+    return text
 
 
 def read_flag(value: object) -> bool:
@@ -77,12 +106,16 @@ def read_namespaces(value: object) -> Scope:
     stripped = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     if not stripped:
         raise ValueError("at least one namespace is wanted, or *")
-    return EveryNamespace() if "*" in stripped else NamedNamespaces(stripped)
+    if "*" in stripped:
+        return EveryNamespace()
+    if not all(map(is_namespace, stripped)):
+        raise ValueError(f"names of namespaces are wanted ({NAMESPACE_RULE})")
+    return NamedNamespaces(stripped)
 
 
 def read_lease(value: object) -> LeaseReference:
     """The Lease that `namespace/name` names."""
     namespace, slash, name = read_text(value).partition("/")
-    if not (namespace and slash and name) or "/" in name:
+    if not slash or not is_namespace(namespace) or not is_object_name(name):
         raise ValueError("NAMESPACE/NAME of a Lease is wanted")
     return LeaseReference(namespace, name)

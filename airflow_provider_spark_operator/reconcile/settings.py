@@ -17,12 +17,14 @@ from airflow_provider_spark_operator.reconcile.setting_values import (
     SettingValue,
     read_count,
     read_flag,
+    read_label_value,
     read_lease,
+    read_namespace,
     read_namespaces,
     read_number,
+    read_object_name,
     read_positive,
     read_seconds,
-    read_text,
     read_workers,
 )
 
@@ -114,7 +116,7 @@ class _Setting:
 
 _LOOP, _LEADER = "reconciler.", "leaderElection."
 _SETTINGS = (
-    _Setting("decisions", "operator_name", "operatorName", "name", read_text, is_fixed=True),
+    _Setting("decisions", "operator_name", "operatorName", "name", read_label_value, is_fixed=True),
     _Setting("decisions", "reconcile_interval", "reconcileIntervalSeconds", f"{_LOOP}intervalSeconds", read_seconds),
     _Setting(
         "decisions",
@@ -145,8 +147,8 @@ _SETTINGS = (
     _Setting("requests", "per_second", "apiRequestsPerSecond", None, read_number),
     _Setting("requests", "burst", "apiRequestBurst", None, read_count),
     _Setting("election", "is_wanted", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),
-    _Setting("election", "lease_name", "leaseName", f"{_LEADER}leaseName", read_text, is_fixed=True),
-    _Setting("election", "lease_namespace", "leaseNamespace", "namespace", read_text, is_fixed=True),
+    _Setting("election", "lease_name", "leaseName", f"{_LEADER}leaseName", read_object_name, is_fixed=True),
+    _Setting("election", "lease_namespace", "leaseNamespace", "namespace", read_namespace, is_fixed=True),
     _Setting(
         "terms", "duration", "leaseDurationSeconds", f"{_LEADER}leaseDurationSeconds", read_positive, is_fixed=True
     ),

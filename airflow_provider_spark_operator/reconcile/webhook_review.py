@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airflow_provider_spark_operator.core.models.validation import validate_resource
 from airflow_provider_spark_operator.core.names import GROUP
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 
 API_VERSION = "admission.k8s.io/v1"
@@ -20,17 +20,21 @@ class NotAReview(Exception):
 def review(document: object) -> JsonObject:
     """Answer one review.
 
-    Only a new resource and a changed spec are looked at: what was written before this webhook was there, or past
-    it, must be able to get labels, lose its finalizers and be deleted.
+    Only a new resource and a changed spec are checked: a resource that was written before this webhook existed must
+    be able to get labels, lose its finalizers and be deleted. What an operator runs in spite of an error is
+    admitted with a warning.
 
     Raises:
         NotAReview: it is none, or none that can be answered.
     """
     request = _request(document)
-    problems = validate_resource(request.get("object")) if _is_to_be_checked(request) else []
-    response: JsonObject = {"uid": request["uid"], "allowed": not problems}
-    if problems:
-        response["status"] = _refusal(request, problems)
+    problems = validate_without_status(request.get("object")) if _is_to_be_checked(request) else []
+    refused = [problem for problem in problems if problem.is_refused]
+    response: JsonObject = {"uid": request["uid"], "allowed": not refused}
+    if refused:
+        response["status"] = _refusal(request, refused)
+    if warnings := [str(problem) for problem in problems if not problem.is_refused]:
+        response["warnings"] = warnings
     return {"apiVersion": API_VERSION, "kind": _KIND, "response": response}
 
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, conf
 from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, TaskDeferralTimeout
 
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS, dialect_of
+from airflow_provider_spark_operator.arguments import check_booleans
+from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem, dialect_of
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
     failure,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
-from airflow_provider_spark_operator.sensors.place import check_place
+from airflow_provider_spark_operator.sensors.place import check_mode, check_place
 from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped, reasons_kept
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
 
 _CANCEL_SECONDS = 20.0
+_NO_ANSWER = f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
 
 
 class SparkApplicationSensor(BaseSensorOperator):
@@ -45,11 +47,13 @@ class SparkApplicationSensor(BaseSensorOperator):
             the same DAG run has submitted it. By default only that task does so.
         **kwargs: Airflow's own arguments for every sensor. `timeout` bounds the wait, deferred or not; Airflow
             stops by `execution_timeout` only what is on a worker. `poke_interval` is the time between two looks for
-            an application that does not exist yet; one that exists is watched. `mode` has no effect.
+            an application that does not exist yet; one that exists is watched. `mode="reschedule"` is refused,
+            unless the sensor is deferrable.
 
     Raises:
+        TypeError: A switch is not a boolean.
         ValueError: `expects` is empty, or holds a word that is no state; `api_version` is none that is known; a name
-            is no Kubernetes name.
+            is no Kubernetes name; the `mode` is not supported.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -68,6 +72,8 @@ class SparkApplicationSensor(BaseSensorOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_booleans(deferrable=deferrable, delete_on_kill=delete_on_kill)
+        check_mode(self, deferrable=deferrable)
         check_place(name, namespace)
         self.name = name
         self.namespace = namespace
@@ -119,7 +125,7 @@ class SparkApplicationSensor(BaseSensorOperator):
                 loop.run(self._waiting.delete_if_killed(), timeout=_CANCEL_SECONDS)
         except Exception as error:
             # In a signal handler Airflow would lose it, and with it the reason why something still runs.
-            self.log.warning("%s could not be deleted and may still run: %s", self.name, error)
+            self.log.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)
 
     def _late(self) -> str:
         return f"SparkApplication {self.name} has not reached {' or '.join(self.expects)} within {self.timeout:.0f} s"
@@ -132,7 +138,7 @@ class SparkApplicationSensor(BaseSensorOperator):
                 loop.run(trigger.delete(access_from_connection(self.kubernetes_conn_id)), timeout=_CANCEL_SECONDS)
         except Exception as error:
             # The sensor fails for the time that is over; what still runs must be said with it.
-            self.log.warning("%s could not be deleted and may still run: %s", self.name, error)
+            self.log.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)
 
     def _trigger(self, context: "Context") -> "SparkApplicationStateTrigger":
         from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
@@ -178,9 +184,9 @@ def _is_timeout(error: BaseException | None) -> bool:
 
 
 def _known(api_version: str) -> str:
-    known = [f"{dialect.group}/{version}" for dialect in DIALECTS for version in dialect.versions]
-    if api_version not in known:
-        raise ValueError(f"api_version must be one of {', '.join(known)}, not {api_version!r}")
+    problem = api_version_problem(api_version)
+    if problem:
+        raise ValueError(problem)
     return api_version
 
 

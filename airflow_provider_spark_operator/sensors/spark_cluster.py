@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, conf
 from airflow.sdk.exceptions import AirflowSensorTimeout
 
+from airflow_provider_spark_operator.arguments import check_booleans
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
-from airflow_provider_spark_operator.sensors.place import check_place
+from airflow_provider_spark_operator.sensors.place import check_mode, check_place
 from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped, reasons_kept
 
 if TYPE_CHECKING:
@@ -34,10 +35,12 @@ class SparkClusterSensor(BaseSensorOperator):
         kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
         **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
-            a cluster that does not exist yet; one that exists is watched. `mode` has no effect.
+            a cluster that does not exist yet; one that exists is watched. `mode="reschedule"` is refused,
+            unless the sensor is deferrable.
 
     Raises:
-        ValueError: A name is no Kubernetes name.
+        TypeError: A switch is not a boolean.
+        ValueError: A name is no Kubernetes name, or the `mode` is not supported.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -53,6 +56,8 @@ class SparkClusterSensor(BaseSensorOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_booleans(deferrable=deferrable)
+        check_mode(self, deferrable=deferrable)
         check_place(name, namespace)
         self.name = name
         self.namespace = namespace

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
 from airflow_provider_spark_operator.core.dialects.kubeflow import driver_pod_name
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, LABEL_ROLE, ROLE_DRIVER, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.driver.naming import driver_pod_of
+from airflow_provider_spark_operator.core.names import (
+    DRIVER_CONTAINER,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+    application_id,
+)
 from airflow_provider_spark_operator.testing.lives import JsonObject, StateChange, life_in
 from airflow_provider_spark_operator.testing.pods import container_ended, container_running
 
@@ -18,9 +25,14 @@ _EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 
 
 class Log:
-    """The log of one container. It is written and read on the cluster's loop."""
+    """The log of one container. It is written and read on the cluster's loop.
 
-    def __init__(self) -> None:
+    Args:
+        owner: The uid of the application, if its driver writes the log.
+    """
+
+    def __init__(self, owner: str = "") -> None:
+        self.owner = owner
         self.lines: list[str] = []
         self.ended = False
         self.grown = asyncio.Event()
@@ -68,10 +80,16 @@ class Application:
         self.name: str = document["metadata"]["name"]
         self.namespace: str = document["metadata"]["namespace"]
         self.uid: str = document["metadata"]["uid"]
-        self.driver = f"{self.name}-{self.uid[:8]}-driver"
         if self._dialect is KUBEFLOW:
             self.driver = driver_pod_name(document, self.name)
-        self.log = cluster.logs.setdefault((self.namespace, self.driver), Log())
+        else:
+            conf = {key: str(value) for key, value in (document["spec"].get("sparkConf") or {}).items()}
+            known = conf.get("spark.app.id") or application_id(self.namespace, self.name, 0)
+            self.driver = driver_pod_of(known, conf)
+        log = cluster.logs.get((self.namespace, self.driver))
+        if log is None or log.owner not in ("", self.uid):  # an earlier application of this name had the same driver
+            log = cluster.logs[self.namespace, self.driver] = Log(self.uid)
+        self.log = log
 
     def enter(
         self,

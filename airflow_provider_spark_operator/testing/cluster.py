@@ -188,6 +188,7 @@ class ScriptedCluster:
         self, namespace: str, name: str, labels: JsonObject, owner: JsonObject, container: JsonObject
     ) -> JsonObject:
         """Create a pod with one container, which runs."""
+        self._collect_garbage(namespace, name, owner["uid"])
         document = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -228,6 +229,13 @@ class ScriptedCluster:
         if log is None:
             raise ApiStatusError(404, "NotFound", f'pods "{pod}" not found')
         return log.read(follow=follow, timestamps=timestamps)
+
+    def _collect_garbage(self, namespace: str, name: str, owner_uid: str) -> None:
+        """Delete the pod of that name if an earlier application of the same name owns it."""
+        for pod in self.store.list(PODS, namespace, labels=None, fields=None)[0]:
+            owners = [reference["uid"] for reference in pod["metadata"].get("ownerReferences", [])]
+            if pod["metadata"]["name"] == name and owner_uid not in owners:
+                self.delete_pod(namespace, name)
 
     def _applications(self) -> list[JsonObject]:
         return self.store.list(self.kind, None, labels=None, fields=None)[0]

@@ -11,14 +11,17 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from airflow.models.dagrun import DagRun
+    from airflow.sdk import DAG
 
     from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 
@@ -85,24 +88,63 @@ def spark_cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[ScriptedCluster]
         yield cluster
 
 
-@pytest.fixture
-def run_spark_dag(dags_folder: Path) -> "Callable[[Path], DagRun]":
-    """A function that runs the DAG of a file, tasks and triggers in this process, and gives back the DAG run.
+class RunSparkDag(Protocol):
+    """The function that the fixture `run_spark_dag` provides."""
 
-    The whole folder of the file is copied into the DAG folder: the DAG finds what lies beside it.
+    def __call__(
+        self,
+        file: "str | os.PathLike[str]",
+        dag_id: str | None = None,
+        *,
+        logical_date: "datetime | None" = None,
+        conf: dict[str, Any] | None = None,
+    ) -> "DagRun":
+        """Run a DAG of a file and return the DAG run."""
+        ...
+
+
+@pytest.fixture
+def run_spark_dag(dags_folder: Path) -> RunSparkDag:
+    """A function that runs a DAG of a file, tasks and triggers in this process, and returns the DAG run.
+
+    Airflow parses the file as it does in production: `with DAG(...)` with or without `as`, and `@dag`. The function
+    copies the whole folder of the file into the DAG folder: the DAG finds the files next to it.
+
+    The function takes the path of the file, the `dag_id` (needed if the file has several DAGs), and by keyword the
+    `logical_date` (now by default) and the `conf` of the run. It raises ValueError if the file cannot be imported, or
+    if the DAG to run is not in it or is not named.
     """
 
-    def run(file: Path) -> Any:
-        from runpy import run_path
-
-        from airflow.sdk import DAG
-
-        shutil.copytree(file.parent, dags_folder, dirs_exist_ok=True)
-        names = run_path(str(dags_folder / file.name))
-        (dag,) = {id(value): value for value in names.values() if isinstance(value, DAG)}.values()
-        return dag.test()
+    def run(
+        file: "str | os.PathLike[str]",
+        dag_id: str | None = None,
+        *,
+        logical_date: "datetime | None" = None,
+        conf: dict[str, Any] | None = None,
+    ) -> Any:
+        path = Path(file)
+        shutil.copytree(path.parent, dags_folder, dirs_exist_ok=True)
+        dag = _parsed(dags_folder / path.name, dags_folder, dag_id)
+        if logical_date is None:
+            return dag.test(run_conf=conf)
+        return dag.test(logical_date=logical_date, run_conf=conf)
 
     return run
+
+
+def _parsed(file: Path, folder: Path, dag_id: str | None) -> "DAG":
+    from airflow.dag_processing.dagbag import BundleDagBag
+
+    bag = BundleDagBag(dag_folder=file, bundle_path=folder, bundle_name="dags-folder", safe_mode=False)
+    if bag.import_errors:
+        raise ValueError(f"could not import {file.name}: {next(iter(bag.import_errors.values()))}")
+    found = ", ".join(sorted(bag.dags)) or "none"
+    if dag_id is None and len(bag.dags) != 1:
+        raise ValueError(f"name the DAG of {file.name} to run: run_spark_dag(file, dag_id). DAGs in the file: {found}")
+    dag = bag.dags.get(dag_id or found)
+    if dag is None:
+        raise ValueError(f"there is no DAG {dag_id!r} in {file.name}. DAGs in the file: {found}")
+    return dag
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, conn_id: str, cluster: "ScriptedCluster") -> None:

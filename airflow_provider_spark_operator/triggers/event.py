@@ -18,6 +18,8 @@ class EventKind(StrEnum):
     """The application shows one of the states that were asked for."""
     DELETED = "deleted"
     """The application is gone."""
+    REPLACED = "replaced"
+    """Another run of the task has replaced the application; how it ended is unknown."""
     TIMED_OUT = "timed-out"
     """The task's time is over; the application still runs."""
     REFUSED = "refused"
@@ -46,6 +48,7 @@ class ApplicationEvent:
         api_version: Of the resource.
         seconds_per_state: How long the application was in each state, in the order it went through them.
         retry_worthy: False where the same application would surely fail the same way again.
+        had_driver: False if no driver pod ever existed.
         driver_message: What the driver's container left as its message when it ended well.
         out_of_memory: Which of `driver` and `executor` was killed for want of memory.
     """
@@ -67,6 +70,7 @@ class ApplicationEvent:
     retry_worthy: bool = True
     out_of_memory: tuple[str, ...] = ()
     driver_message: str | None = None
+    had_driver: bool = True
 
     def to_payload(self) -> dict[str, Any]:
         """JSON values, for `TriggerEvent`."""

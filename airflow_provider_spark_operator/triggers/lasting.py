@@ -4,6 +4,7 @@ Airflow cancels a trigger's `on_kill` after a second: it repeats the cancellatio
 """
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any
 
@@ -11,9 +12,20 @@ from typing import Any
 _tasks: set[asyncio.Task[None]] = set()
 
 
-async def finish(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for `work`, which goes on to its end even if this wait is cancelled."""
+async def finish(work: Coroutine[Any, Any, None], subject: str, log: logging.Logger) -> None:
+    """Wait for `work`, which goes on to its end even if this wait is cancelled.
+
+    Args:
+        work: What to do.
+        subject: What it does, for messages.
+        log: The task's; Airflow closes it once this wait is cancelled.
+    """
     task = asyncio.create_task(work)
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
-    await asyncio.shield(task)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            log.warning("%s goes on in the triggerer; the triggerer's own log shows the outcome", subject)
+        raise

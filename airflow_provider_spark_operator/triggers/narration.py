@@ -2,22 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
-from weakref import WeakKeyDictionary
-
-from airflow.sdk import conf
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
-from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
+from airflow_provider_spark_operator.core.last_lines import cleaned
+from airflow_provider_spark_operator.core.line_levels import LineLevels
+from airflow_provider_spark_operator.core.obstacles import executors_wait_for, pod_waits_for
+from airflow_provider_spark_operator.core.pods import status_of
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.follow.annotate import annotate
+from airflow_provider_spark_operator.follow.evidence import warnings_about
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.last_lines import LastLines
-from airflow_provider_spark_operator.follow.logs import LogPosition, follow_driver_log
+from airflow_provider_spark_operator.follow.logs import LogPosition
 from airflow_provider_spark_operator.follow.pods import (
     ExecutorCount,
     blocked_container,
@@ -29,18 +27,8 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
-
-_SECTION = "spark_operator"
-# A task's log is read by people: more than this is looked up where the cluster keeps its logs.
-_LONGEST_LOG = 4 * 1024 * 1024
-# Each stream is a connection of its own. Who comes later gets the last lines only, at the end.
-_MOST_STREAMS = 200
-_LAST_LINES_SECONDS = 5.0
-# A triggerer that is killed leaves the lines of at most this time to be told again by the next one.
-_NOTE_SECONDS = 30.0
-_LAST_NOTE_SECONDS = 2.0
-
-_streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
+from airflow_provider_spark_operator.triggers.driver_log import DriverLog
+from airflow_provider_spark_operator.triggers.obstacle_watch import ObstacleWatch, Standing
 
 
 class Narrator:
@@ -55,6 +43,8 @@ class Narrator:
         with_driver_log: Whether the driver's log is told as it is written.
         reader: Whose log it is told to, a task instance's id: another narrator for the same one goes on where this
             one stops. None where nobody can take over.
+        position: See `DriverLog`.
+        standing: Where the present state, and what the application waits for, are kept.
     """
 
     def __init__(
@@ -65,19 +55,21 @@ class Narrator:
         *,
         with_driver_log: bool,
         reader: str | None = None,
+        position: LogPosition | None = None,
+        standing: Standing | None = None,
     ) -> None:
         self._client = client
         self._reference = reference
         self._log = log
-        self._with_driver_log = with_driver_log
+        self._driver: DriverLog | None = None
+        if with_driver_log:
+            self._driver = DriverLog(client, reference, log, reader=reader, position=position)
+        self._standing = standing or Standing()
+        self._obstacles = ObstacleWatch(client, reference, log, self._standing)
         self._told: set[tuple[str, datetime | None]] = set()
-        self._tail = LastLines()
-        self._reader = reader
-        self._position: LogPosition | None = None
-        self._noted = ""
         self._blocked: set[str] = set()  # executors, by uid
+        self._executors_wait: str | None = None
         self._attempt = -1
-        self._driver: asyncio.Task[None] | None = None
         self._executors: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "Narrator":
@@ -86,23 +78,35 @@ class Narrator:
 
     async def __aexit__(self, *error: object) -> None:
         """End the streams."""
-        await _stopped(self._driver)
+        if self._driver is not None:
+            await self._driver.close()
+        await self._obstacles.close()
         await _stopped(self._executors)
 
     @property
     def last_lines(self) -> tuple[str, ...]:
         """The driver's last log lines that tell something, as far as they were streamed."""
-        return self._tail.kept
+        return self._driver.last_lines if self._driver is not None else ()
+
+    @property
+    def cause(self) -> str | None:
+        """The cause of a failure that the driver's log names, as far as it was streamed."""
+        return self._driver.cause if self._driver is not None else None
+
+    @property
+    def whole_log(self) -> bool:
+        """Whether the driver's log was streamed from its first line to its end."""
+        return self._driver is not None and self._driver.whole
 
     async def tell(self, seen: Progress, resource: Mapping[str, Any]) -> None:
         """Tell what is new in `seen`, the progress of `resource`: each state once, with the time it began."""
         if seen.attempt != self._attempt:  # without its time, a state of the attempt before has the same look
+            self._attempt = seen.attempt
             self._told = {(state, time) for state, time in self._told if time is not None}
         new = [entry for entry in _entries(seen) if (entry.state, entry.time) not in self._told]
         self._told |= {(entry.state, entry.time) for entry in new}
-        if self._position is None:
-            self._position = _position_of(resource, self._reader)
-        await self._keep_up_with_driver(seen)
+        await self._keep_up_with_driver(seen, resource)
+        await self._obstacles.update(seen, resource)
         if new and seen.phase is not Phase.RUNNING:
             await _stopped(self._executors)
         for entry in new[:-1]:
@@ -112,8 +116,9 @@ class Narrator:
 
     def tell_last_lines(self, lines: Iterable[str]) -> None:
         """Tell the end of a driver's log that was not streamed."""
+        levels = LineLevels()
         for line in lines:
-            self._log.info("driver | %s", line)
+            self._log.log(levels.level(line), "driver | %s", line)
 
     def tell_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
         """Tell what the cluster still knows of a failure: its warnings, and the executors that failed."""
@@ -124,10 +129,35 @@ class Narrator:
             for line in executor.log_lines:
                 self._log.warning("%s | %s", executor.pod, line)
 
-    async def finish(self) -> None:
-        """Give the driver's last lines the time to arrive: its container has ended."""
+    async def finish(self, seen: Progress) -> None:
+        """Show the rest of the driver's log: the driver has ended."""
         if self._driver is not None:
-            await asyncio.wait([self._driver], timeout=_LAST_LINES_SECONDS)
+            await self._driver.finish(seen)
+
+    def follow_driver(self) -> None:
+        """Follow the log of a driver that runs although no state says so."""
+        if self._driver is not None:
+            self._driver.start()
+
+    async def find_obstacle(self, seen: Progress, resource: Mapping[str, Any]) -> None:
+        """Note the state and what the application waits for.
+
+        Args:
+            seen: The progress of `resource`.
+            resource: The application.
+        """
+        await self._obstacles.update(seen, resource)
+        await self._obstacles.look_once_more()
+
+    async def read_log_of(self, seen: Progress, resource: Mapping[str, Any]) -> None:
+        """Show the driver's log as far as it goes, and none of the states: they were told before.
+
+        Args:
+            seen: The progress of `resource`.
+            resource: The application.
+        """
+        await self._keep_up_with_driver(seen, resource)
+        await self.finish(seen)
 
     async def _tell_present(self, entry: StateEntry, seen: Progress, wanted: int) -> None:
         if seen.phase is not Phase.RUNNING:
@@ -162,6 +192,7 @@ class Narrator:
             self._log.debug("executors cannot be counted: %s", error)
             return None
         self._tell_blocked(pods)
+        await self._tell_waiting(pods)
         return count(pods)
 
     def _tell_blocked(self, executors: Iterable[Mapping[str, Any]]) -> None:
@@ -173,68 +204,26 @@ class Narrator:
                 why = why_blocked(container)
                 self._log.warning("%s: executor %s cannot be started: %s", self._reference, name, why)
 
-    async def _keep_up_with_driver(self, seen: Progress) -> None:
-        if seen.attempt != self._attempt:
-            await _stopped(self._driver)
-            self._attempt, self._driver = seen.attempt, None
-            self._tail.clear()
+    async def _tell_waiting(self, executors: Sequence[Mapping[str, Any]]) -> None:
+        """Log, once per change, what keeps executors from a node, or from their volumes."""
+        why = executors_wait_for(executors)
+        pending = [pod for pod in executors if status_of(pod).get("phase") == "Pending" and not blocked_container(pod)]
+        if why is None and pending:
+            pod = pending[0]
+            warnings = await warnings_about(self._client, self._reference, pod["metadata"]["uid"])
+            why = pod_waits_for(f"executor {pod['metadata']['name']}", pod, warnings)
+        if why is not None and why != self._executors_wait:
+            self._log.warning("%s: %s", self._reference, cleaned(why))
+        self._executors_wait = self._standing.obstacle = why
+
+    async def _keep_up_with_driver(self, seen: Progress, resource: Mapping[str, Any]) -> None:
+        if self._driver is None:
+            return
+        self._driver.resume(resource)
+        await self._driver.begin_attempt(seen.attempt)
         # Not before it has started: a queue of waiting applications would ask for its drivers all the time.
-        started = seen.phase is Phase.RUNNING or seen.state == ApplicationState.DRIVER_STARTED
-        if self._with_driver_log and self._driver is None and started:
-            self._driver = asyncio.create_task(self._tell_driver_log())
-
-    async def _tell_driver_log(self) -> None:
-        loop = asyncio.get_running_loop()
-        most = conf.getint(_SECTION, "driver_log_streams", fallback=_MOST_STREAMS)
-        if _streams.get(loop, 0) >= most:
-            self._log.info("%d drivers' logs are being shown already: this one's last lines follow at the end", most)
-            return
-        _streams[loop] = _streams.get(loop, 0) + 1
-        try:
-            await self._tell_driver_lines()
-        except KubeError as error:
-            self._log.warning("the driver's log cannot be read: %s", error)
-        finally:
-            _streams[loop] -= 1
-
-    async def _tell_driver_lines(self) -> None:
-        position = self._position = self._position or LogPosition()
-        if position.since is not None:
-            self._log.info("the driver's log goes on after %s UTC", f"{position.since.astimezone(UTC):%H:%M:%S}")
-        longest = conf.getint(_SECTION, "driver_log_bytes", fallback=_LONGEST_LOG)
-        lines = follow_driver_log(self._client, self._reference, longest=longest, position=position)
-        loop = asyncio.get_running_loop()
-        noted = loop.time()
-        try:
-            async with aclosing(lines) as stream:
-                async for line in stream:
-                    self._tail.add(line)
-                    self._log.info("driver | %s", line)
-                    if loop.time() - noted >= _NOTE_SECONDS:
-                        noted = loop.time()
-                        await self._note(position)
-        except asyncio.CancelledError:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_NOTE_SECONDS):
-                    await self._note(position)
-            raise
-
-    async def _note(self, position: LogPosition) -> None:
-        """Note on the application how far its log is told, for a triggerer that takes over."""
-        note = f"{self._reader} {position.to_text()}"
-        if self._reader is None or not position.stamp or note == self._noted:
-            return
-        try:
-            await annotate(self._client, self._reference, {ANNOTATION_LOG_POSITION: note})
-            self._noted = note
-        except KubeError as error:  # some lines may be told twice; nothing else hangs on it
-            self._log.debug("the position in the log is not noted: %s", error)
-
-
-def _position_of(resource: Mapping[str, Any], reader: str | None) -> LogPosition:
-    note = (resource["metadata"].get("annotations") or {}).get(ANNOTATION_LOG_POSITION, "")
-    noted_reader, _, text = note.partition(" ")
-    return LogPosition.from_text(text) if reader is not None and noted_reader == reader else LogPosition()
+        if seen.phase is Phase.RUNNING or seen.state == ApplicationState.DRIVER_STARTED:
+            self._driver.start()
 
 
 def seconds_per_state(seen: Progress) -> dict[str, float]:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -12,13 +13,15 @@ from airflow_provider_spark_operator.hooks.spark import async_access_from_connec
 from airflow_provider_spark_operator.triggers import lasting
 from airflow_provider_spark_operator.triggers.deadline import seconds_until
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
+from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING, Fate, fate, fate_of_deferred
 
 if TYPE_CHECKING:
+    from airflow_provider_spark_operator.follow.cancel import CancelOutcome
     from airflow_provider_spark_operator.follow.reference import ApplicationReference
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.follow.watch import WatchHub
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
+    from airflow_provider_spark_operator.triggers.obstacle_watch import Standing
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +81,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.version = version
         self._later = later
         self._fired = False
+        self._standing: Standing | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments, as Airflow stores them."""
@@ -110,30 +114,46 @@ class SparkApplicationTrigger(BaseTrigger):
             resumable: Another triggerer may take over, and then goes on with the driver's log where this one stopped.
         """
         from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+        from airflow_provider_spark_operator.follow.logs import LogPosition
         from airflow_provider_spark_operator.follow.watch import shared_hub
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+        from airflow_provider_spark_operator.triggers.obstacle_watch import Standing
         from airflow_provider_spark_operator.triggers.waiting import wait_for_end
 
         reference = self._reference()
+        reader = self.stamp.get("task_instance_id") if resumable and self.stamp else None
+        shown: Any = {"with_driver_log": self.driver_log, "reader": reader, "position": LogPosition()}
+        shown["standing"] = self._standing = Standing()
         try:
-            async with asyncio.timeout(seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
+            async with (
+                asyncio.timeout(seconds_until(self.deadline)) as limit,
+                shared_hub(access, waiting_for=str(reference)) as hub,
+            ):
                 reference = await self._served_reference(hub)
-                reader = self.stamp.get("task_instance_id") if resumable and self.stamp else None
-                return await wait_for_end(hub, reference, logger, with_driver_log=self.driver_log, reader=reader)
+                return await wait_for_end(hub, reference, logger, **shown)
         except ApplicationDeleted as error:
-            return self._event(EventKind.DELETED, str(error))
+            successor = await self._successor(access)
+            if successor is None:
+                return self._event(EventKind.DELETED, str(error))
+            sentence = f"{reference} was replaced by {successor} before this task had recorded its end"
+            return self._event(EventKind.REPLACED, sentence)
         except TimeoutError:
             if not limit.expired():
                 raise
-            return await self._last_look(access)
+            return await self._last_look(access, shown)
         except (KubeError, ConfigurationError) as error:
             return self._event(EventKind.LOST, f"{reference} cannot be followed any more: {error}")
+
+    @property
+    def unended(self) -> str:
+        """The sentence for a task whose time is over: which application, its state, and what it waits for."""
+        return f"{self._reference()} had not ended{self._standing or ''}"
 
     async def on_kill(self) -> None:
         """Delete the application if a person has killed the task, and if it is still this try's."""
         if self._fired or not self.delete_on_kill or self.stamp is None:
             return
-        await lasting.finish(self._delete_if_killed())
+        await lasting.finish(self._delete_if_killed(), f"deletion of {self._reference()}", logger)
 
     async def _access(self) -> "ClusterAccess":
         return await async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
@@ -147,7 +167,7 @@ class SparkApplicationTrigger(BaseTrigger):
             return self._event(EventKind.LOST, f"{self._reference()} cannot be followed: {error}")
         return await self.wait(access, resumable=True)
 
-    async def _last_look(self, access: "ClusterAccess") -> ApplicationEvent:
+    async def _last_look(self, access: "ClusterAccess", shown: Any) -> ApplicationEvent:
         """The time is over, but the application may have ended in that moment, or while no triggerer ran."""
         from airflow_provider_spark_operator.follow.watch import shared_hub
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
@@ -155,34 +175,60 @@ class SparkApplicationTrigger(BaseTrigger):
 
         reference = self._reference()
         try:
-            async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access) as hub:
-                ended = await ending_by_now(hub, await self._served_reference(hub))
+            async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access, waiting_for=str(reference)) as hub:
+                ended = await ending_by_now(hub, await self._served_reference(hub), logger, **shown)
         except (KubeError, ConfigurationError, TimeoutError) as error:
-            logger.warning("%s cannot be looked at once more: %s", reference, error or "the API does not answer")
+            cause = str(error) or f"the Kubernetes API did not answer within {_LAST_LOOK_SECONDS:.0f} s"
+            logger.warning("could not read %s again: %s", reference, cause)
             ended = None
-        return ended or self._event(EventKind.TIMED_OUT, f"{reference} had not ended")
+        return ended or self._event(EventKind.TIMED_OUT, self.unended)
+
+    async def _successor(self, access: "ClusterAccess") -> str | None:
+        """The other run of the task that has replaced the application; None if there is none, or it is unknown."""
+        from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+
+        if self.stamp is None:
+            return None
+        try:
+            async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access) as hub:
+                reference = await self._served_reference(hub)
+                present = await hub.client.get(reference.resource, reference.name, reference.namespace)
+        except (KubeError, ConfigurationError, TimeoutError):
+            return None
+        return owner_of(present) if TaskStamp.from_arguments(self.stamp).is_another_run_of(present) else None
 
     async def _delete_if_killed(self) -> None:
         from asgiref.sync import sync_to_async
 
-        from airflow_provider_spark_operator.follow.cancel import cancel
+        from airflow_provider_spark_operator.follow.patience import retry
         from airflow_provider_spark_operator.follow.stamp import TaskStamp
-        from airflow_provider_spark_operator.follow.watch import shared_hub
 
         reference = self._reference()
         try:
-            stamp = TaskStamp(**self.stamp or {})
-            if await sync_to_async(fate)(stamp) is Fate.MOVED:
-                logger.info("%s is left running: its task was not killed, but goes on elsewhere", reference)
+            stamp = TaskStamp.from_arguments(self.stamp or {})
+            if await sync_to_async(fate_of_deferred)(stamp) is Fate.MOVED:
+                logger.info(LEFT_RUNNING, reference)
                 return
-            access = await self._access()
-            async with shared_hub(access) as hub:
-                outcome = await cancel(hub.client, await self._served_reference(hub), stamp)
+            outcome = await retry(partial(self._cancel, stamp), f"deletion of {reference}", logger)
         except Exception as error:
             # Nobody waits for this task any more: what is not logged here is lost.
-            logger.warning("%s is left running, as the task's end could not be dealt with: %s", reference, error)
+            logger.warning(
+                "%s could not be deleted and may still run: %s", reference, str(error) or type(error).__name__
+            )
         else:
             logger.info("the task was killed; %s: %s", reference, outcome)
+
+    async def _cancel(self, stamp: "TaskStamp") -> "CancelOutcome":
+        from airflow_provider_spark_operator.follow.cancel import cancel
+        from airflow_provider_spark_operator.follow.versions import served_version
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+
+        reference = self._reference()
+        async with shared_hub(await self._access()) as hub:
+            served = replace(reference, resource=await served_version(hub.client, reference.resource))
+            return await cancel(hub.client, served, stamp)
 
     def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         where = (self.namespace, self.name, self.uid)
@@ -270,7 +316,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """Delete the application if a person has killed the task that waits for it, and if it is its run's."""
         if not self._fired:
-            await lasting.finish(self.delete_if_killed())
+            await lasting.finish(self.delete_if_killed(), f"deletion of SparkApplication {self.name}", logger)
 
     async def delete_if_killed(self) -> None:
         """The same at once; never raises, since nobody could do anything about it."""
@@ -282,10 +328,14 @@ class SparkApplicationStateTrigger(BaseTrigger):
             if await sync_to_async(fate)(_stamp_from(self.stamp)) is Fate.KILLED:
                 await self.delete(await async_access_from_connection(self.kubernetes_conn_id))
         except Exception as error:
-            logger.warning("%s may still run, as the task's end could not be dealt with: %s", self.name, error)
+            logger.warning(
+                "SparkApplication %s could not be deleted and may still run: %s",
+                self.name,
+                str(error) or type(error).__name__,
+            )
 
     async def delete(self, access: "ClusterAccess") -> None:
-        """Delete the application if the run of the task that waits has made it.
+        """Delete the application if the run of the task that waits has made it. Tolerates an outage.
 
         Args:
             access: To the cluster, as the connection says.
@@ -295,14 +345,19 @@ class SparkApplicationStateTrigger(BaseTrigger):
             ConfigurationError: No client can be made.
         """
         from airflow_provider_spark_operator.follow.cancel_run import cancel_run
+        from airflow_provider_spark_operator.follow.patience import retry
         from airflow_provider_spark_operator.follow.reference import resource_of
         from airflow_provider_spark_operator.follow.watch import shared_hub
 
         if self.stamp is None:
             return
         stamp, resource = _stamp_from(self.stamp), resource_of(self.api_version)
-        async with shared_hub(access) as hub:
-            outcome = await cancel_run(hub.client, resource, self.name, self.namespace, stamp)
+
+        async def cancel() -> "CancelOutcome":
+            async with shared_hub(access) as hub:
+                return await cancel_run(hub.client, resource, self.name, self.namespace, stamp)
+
+        outcome = await retry(cancel, f"deletion of {resource.kind} {self.name}", logger)
         logger.info("nobody waits for %s %s any more: %s", resource.kind, self.name, outcome)
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
@@ -317,7 +372,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
         from airflow_provider_spark_operator.triggers.waiting import wait_for_state
 
         try:
-            async with shared_hub(access) as hub:
+            async with shared_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
                 return await wait_for_state(hub, await self._appearance(hub), self.expects, logger)
         except ApplicationDeleted as error:
             return self._event(EventKind.DELETED, str(error))
@@ -349,4 +404,4 @@ class SparkApplicationStateTrigger(BaseTrigger):
 def _stamp_from(fields: Mapping[str, Any]) -> "TaskStamp":
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
 
-    return TaskStamp(**fields)
+    return TaskStamp.from_arguments(fields)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -12,10 +13,12 @@ from airflow_provider_spark_operator.hooks.spark import async_access_from_connec
 from airflow_provider_spark_operator.triggers import lasting
 from airflow_provider_spark_operator.triggers.deadline import seconds_until
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
+from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING, Fate, fate_of_deferred
 
 if TYPE_CHECKING:
+    from airflow_provider_spark_operator.follow.cancel import CancelOutcome
     from airflow_provider_spark_operator.follow.reference import ApplicationReference
+    from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.follow.watch import WatchHub
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
     from airflow_provider_spark_operator.kube.resources import ResourceType
@@ -119,7 +122,10 @@ class SparkClusterTrigger(BaseTrigger):
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
         try:
-            async with asyncio.timeout(seconds_until(self.deadline)) as limit, shared_hub(access) as hub:
+            async with (
+                asyncio.timeout(seconds_until(self.deadline)) as limit,
+                shared_hub(access, waiting_for=self._shown()) as hub,
+            ):
                 reference = await self._appearance(hub)
                 await wait_until_ready(hub, reference, logger)
         except ApplicationDeleted as error:
@@ -139,7 +145,7 @@ class SparkClusterTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """Delete the cluster if a person has killed the task, and if it is still this try's."""
         if not self._fired and self.delete_on_kill and self.stamp is not None and self.uid is not None:
-            await lasting.finish(self._delete_if_killed())
+            await lasting.finish(self._delete_if_killed(), f"deletion of {self._shown()}", logger)
 
     async def _access(self) -> "ClusterAccess":
         return await async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
@@ -166,7 +172,7 @@ class SparkClusterTrigger(BaseTrigger):
 
         sentence = f"{self._shown()} was not ready"
         try:
-            async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access) as hub:
+            async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access, waiting_for=self._shown()) as hub:
                 resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
                 found = await hub.client.get(resource, self.name, namespace)
                 reference = await self._appearance(hub)
@@ -178,22 +184,33 @@ class SparkClusterTrigger(BaseTrigger):
     async def _delete_if_killed(self) -> None:
         from asgiref.sync import sync_to_async
 
-        from airflow_provider_spark_operator.follow.cancel import cancel
+        from airflow_provider_spark_operator.follow.patience import retry
         from airflow_provider_spark_operator.follow.stamp import TaskStamp
-        from airflow_provider_spark_operator.follow.watch import shared_hub
 
         try:
-            stamp = TaskStamp(**self.stamp or {})
-            if await sync_to_async(fate)(stamp) is Fate.MOVED:
-                logger.info("%s is left: its task was not killed, but goes on elsewhere", self._shown())
+            stamp = TaskStamp.from_arguments(self.stamp or {})
+            if await sync_to_async(fate_of_deferred)(stamp) is Fate.MOVED:
+                logger.info(LEFT_RUNNING, self._shown())
                 return
-            async with shared_hub(await self._access()) as hub:
-                outcome = await cancel(hub.client, await self._appearance(hub), stamp)
+            outcome = await retry(partial(self._cancel, stamp), f"deletion of {self._shown()}", logger)
         except Exception as error:
             # Nobody waits for this task any more: what is not logged here is lost.
-            logger.warning("%s is left, as the task's end could not be dealt with: %s", self._shown(), error)
+            logger.warning(
+                "%s could not be deleted and may still run: %s", self._shown(), str(error) or type(error).__name__
+            )
         else:
             logger.info("the task was killed; %s: %s", self._shown(), outcome)
+
+    async def _cancel(self, stamp: "TaskStamp") -> "CancelOutcome":
+        from airflow_provider_spark_operator.follow.cancel import cancel
+        from airflow_provider_spark_operator.follow.reference import ApplicationReference
+        from airflow_provider_spark_operator.follow.versions import served_version
+        from airflow_provider_spark_operator.follow.watch import shared_hub
+
+        async with shared_hub(await self._access()) as hub:
+            resource = await served_version(hub.client, self._resource())
+            namespace = self.namespace or hub.client.default_namespace
+            return await cancel(hub.client, ApplicationReference(namespace, self.name, self.uid or "", resource), stamp)
 
     def _resource(self) -> "ResourceType":
         from airflow_provider_spark_operator.follow.reference import resource_of

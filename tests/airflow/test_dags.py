@@ -89,6 +89,32 @@ def test_a_mapped_task_has_an_application_for_each_element(cluster, run_dag):
     assert sorted(one["metadata"]["namespace"] for one in cluster.applications()) == ["default", "jobs"]
 
 
+CLUSTER_BODY = """create = SparkClusterOperator(
+        task_id="create",
+        namespace="default",  # not that of the connection
+        kubernetes_conn_id="spark",
+        cluster={
+            "apiVersion": "spark.apache.org/v1",
+            "kind": "SparkCluster",
+            "spec": {
+                "runtimeVersions": {"sparkVersion": "4.3.0"},
+                "clusterTolerations": {"instanceConfig": {"initWorkers": 1, "minWorkers": 1, "maxWorkers": 1}},
+            },
+        },
+    )
+    create >> DeleteSparkClusterOperator(task_id="delete", cluster=create).as_teardown(setups=create)
+"""
+
+
+def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster, run_dag):
+    imports = "from airflow_provider_spark_operator.operators.spark_cluster import *"
+    source = DAG_FILE.format(dag_id="clusters", body=CLUSTER_BODY).replace("with DAG", f"{imports}\n\nwith DAG")
+    dag_run = run_dag(source, "clusters")
+    assert states(dag_run) == {"create": "success", "delete": "success"}
+    assert xcom(dag_run, "create", "namespace") == "default"
+    assert cluster.spark_clusters() == []
+
+
 @pytest.fixture
 def stored_connection(cluster):
     """A connection that only Airflow's database has, and no variable of the environment."""

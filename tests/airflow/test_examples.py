@@ -8,7 +8,8 @@ from runpy import run_path
 
 import pytest
 
-from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.validation.application import validate_application
 from tests.cluster import fail, succeed
 
 pytestmark = [
@@ -58,15 +59,19 @@ def test_an_example_ends_as_it_says(cluster, run_example, name):
     assert states == {task: "failed" if task == "fail_on_purpose" else "success" for task in states}
     assert cluster.applications()
     for application in cluster.applications():
-        assert validate_document(application) == []
+        assert errors_of(validate_application(application)) == []
 
 
 def test_the_example_of_a_script_ships_its_files(cluster, run_example):
     run_example("spark_script")
-    (config_map,) = cluster.application()["spec"]["configMapSpecs"]
+    spec = cluster.application()["spec"]
+    (config_map,) = spec["configMapSpecs"]
     assert config_map["data"] == {
         name: (EXAMPLES / "jobs" / name).read_text() for name in ("word_count.py", "words.py", "word_count.toml")
     }
+    # Without this class the Apache operator takes the whole list for one file.
+    assert spec["mainClass"] == "org.apache.spark.deploy.PythonRunner"
+    assert spec["pyFiles"] == "local:///opt/airflow-task/word_count.py,local:///opt/airflow-task/words.py"
 
 
 def test_the_example_of_a_mapped_task_has_an_application_for_each_table(cluster, run_example):

@@ -1,5 +1,7 @@
 """Many deferred tasks in a real Airflow, whose processes are killed: every task ends as its application did.
 
+Meanwhile the credentials are rotated twice: each time the API server rejects the old ones before there are new ones.
+
 Scheduler, triggerer, workers and execution API of Airflow with PostgreSQL (SQLite where it is missing), a real API
 server with a simulated node (`SIM_KUBECONFIG`; its drivers run for moments, then succeed), and the controller, which
 starts only when all tasks are deferred. `make airflow` runs it; `SIM_TASKS` says how many tasks there are.
@@ -8,10 +10,11 @@ starts only when all tasks are deferred. `make airflow` runs it; `SIM_TASKS` say
 import asyncio
 import os
 import random
-import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,6 @@ import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import (
@@ -35,9 +37,13 @@ from demo.airflow_environment import airflow_environment
 from demo.processes import Component, Components
 from demo.run import AIRFLOW_COMMANDS, task_states
 from tests.airflow.database import database
+from tests.airflow.rotation import RotatingCredentials, rotating_credentials
 
 KUBECONFIG = os.environ.get("SIM_KUBECONFIG", "")
 TASKS = int(os.environ.get("SIM_TASKS", "200"))
+ROTATIONS = 2
+# A triggerer that is started anew on a busy machine reports an outage within that time.
+_REPORT_SECONDS = 180
 # A worker process takes seconds of a busy machine to begin and to resume each task, and killed ones are tried again.
 DEADLINE_SECONDS = 600 + 15 * TASKS
 
@@ -77,10 +83,11 @@ COMMON |= {{"retries": 20, "retry_delay": timedelta(seconds=1)}}
 with DAG("fleet", schedule=None, max_active_tasks={tasks}):
     for number in range({tasks}):
         # Every tenth asks for what cannot be built.
-        memory = "none" if number % 10 == 9 else "1g"
+        bad = number % 10 == 9
         SparkApplicationOperator(
-            task_id=f"{{'bad' if memory == 'none' else 'good'}}_{{number}}",
-            conf={{"spark.driver.memory": memory}}, **PROGRAM, **COMMON,
+            task_id=f"{{'bad' if bad else 'good'}}_{{number}}",
+            conf={{"spark.kubernetes.driver.podTemplateFile": {template!r}}} if bad else None,
+            **PROGRAM, **COMMON,
         )
 """
 
@@ -159,17 +166,22 @@ def _title(process: psutil.Process) -> str:
 async def test_every_task_ends_as_its_application_did_whatever_is_killed(client, namespace, tmp_path):
     dags, kubeconfig = tmp_path / "dags", tmp_path / "kubeconfig"
     dags.mkdir()
-    (dags / "fleet.py").write_text(DAG_FILE.format(namespace=namespace, tasks=TASKS))
-    shutil.copy(KUBECONFIG, kubeconfig)
+    template = tmp_path / "template.yaml"
+    template.write_text("spec: {containers: 5}")
+    (dags / "fleet.py").write_text(DAG_FILE.format(namespace=namespace, tasks=TASKS, template=str(template)))
+    began = time.monotonic()
     environment = airflow_environment(tmp_path / "airflow", dags, kubeconfig)
     environment |= IMPATIENCE
-    async with database() as store:
+    async with (
+        database() as store,
+        rotating_credentials(client, namespace, Path(KUBECONFIG), kubeconfig) as credentials,
+    ):
         environment |= store.settings if store else {}
         async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
             if store:
                 await store.start(components)
             fleet = Fleet(components)
-            states = await _run(components, fleet, client, namespace, kubeconfig)
+            states = await _run(components, fleet, credentials, namespace, kubeconfig)
 
     assert len(states) == TASKS
     wrong = {name: state for name, state in states.items() if state != ("failed" if "bad" in name else "success")}
@@ -182,6 +194,19 @@ async def test_every_task_ends_as_its_application_did_whatever_is_killed(client,
     assert all(ANNOTATION_RESULT_TAKEN_BY in item["metadata"]["annotations"] for item in again)
     assert len(again) <= fleet.killed_workers
     assert fleet.killed_workers > 0
+    assert len(credentials.rejected_seconds) == ROTATIONS
+    print(
+        f"{TASKS} tasks in {time.monotonic() - began:.0f} s; {fleet.killed_workers} workers killed, "
+        f"{len(again)} applications run again; credentials rejected for "
+        f"{' and '.join(f'{seconds:.1f} s' for seconds in credentials.rejected_seconds)}; "
+        f"{_count_logs(tmp_path, 'the Kubernetes API is not available: ')} triggers report that, "
+        f"{_count_logs(tmp_path, 'the Kubernetes API is available again')} its end"
+    )
+
+
+def _count_logs(folder: Path, words: str) -> int:
+    logs = (folder / "airflow" / "logs" / "dag_id=fleet").rglob("attempt=*.log.trigger.*.log")
+    return sum(words in log.read_text(errors="replace") for log in logs)
 
 
 def _age(application: Mapping[str, Any]) -> tuple[str, str]:
@@ -193,7 +218,7 @@ def _owner(application: Mapping[str, Any]) -> str:
 
 
 async def _run(
-    components: Components, fleet: Fleet, client: KubeClient, namespace: str, kubeconfig: Path
+    components: Components, fleet: Fleet, credentials: RotatingCredentials, namespace: str, kubeconfig: Path
 ) -> dict[str, str | None]:
     command = (sys.executable, "-m", "demo.dag_run", "fleet")
     reports = task_states(await components.start("dag run", command, pipe_output=True))
@@ -215,7 +240,7 @@ async def _run(
                 killing.result()
             deferred = Counter(states.values())["deferred"]
             if killing is None and deferred >= TASKS // 4:
-                killing = asyncio.create_task(_kill_at_random(fleet, controller, most))
+                killing = asyncio.create_task(_kill_at_random(fleet, credentials, controller, most, kubeconfig.parent))
             if deferred >= TASKS * 9 // 10:
                 most.set()
     finally:
@@ -225,15 +250,34 @@ async def _run(
     return states
 
 
-async def _kill_at_random(fleet: Fleet, controller: Callable[[], Awaitable[None]], most: asyncio.Event) -> None:
-    """Kill while tasks are submitted; let the applications run once `most` are; kill while tasks resume."""
+async def _kill_at_random(
+    fleet: Fleet,
+    credentials: RotatingCredentials,
+    controller: Callable[[], Awaitable[None]],
+    most: asyncio.Event,
+    folder: Path,
+) -> None:
+    """Kill while tasks are submitted; let the applications run once `most` are; kill while tasks resume.
+
+    The credentials are rotated in both parts; the new triggerer begins with those that are rejected.
+    """
+    rejections = partial(_count_logs, folder, "the Kubernetes API is not available: ")
+
+    async def replace_triggerer() -> None:
+        before = rejections()
+        await fleet.kill("triggerer")
+        async with asyncio.timeout(_REPORT_SECONDS):
+            while rejections() == before:  # noqa: ASYNC110 - files of another process
+                await asyncio.sleep(1)
+
     fleet.kill_a_worker()
-    await fleet.kill("triggerer")
+    await credentials.rotate(replace_triggerer)
     await fleet.kill("scheduler")
     await most.wait()
     await controller()
     while not fleet.kill_a_worker():  # noqa: ASYNC110 - nothing tells when a task resumes
         await asyncio.sleep(0.1)
+    await credentials.rotate(replace_triggerer)
     for _ in range(3):
         await asyncio.sleep(random.uniform(3, 10))
         fleet.kill_a_worker()

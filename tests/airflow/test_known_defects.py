@@ -49,6 +49,7 @@ def fate(monkeypatch):
 
     def decide(answer):
         monkeypatch.setattr(spark_application, "fate", lambda stamp: answer)
+        monkeypatch.setattr(spark_application, "fate_of_deferred", lambda stamp: answer)
         monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: answer)
 
     return decide

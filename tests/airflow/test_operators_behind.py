@@ -30,7 +30,7 @@ ENDS = {
     "driver-deleted-while-requested": ("failed", 2, "Failed", 1),
     "driver-evicted": ("failed", 2, "DriverEvicted", 1),
     "timeout-executor-start": ("failed", 2, "ExecutorsStartTimedOut", 1),
-    "sched-bad-executor-volume": ("failed", 2, "SchedulingFailure", 1),
+    "sched-failure-configmap": ("failed", 2, "SchedulingFailure", 1),
 }
 
 DAG_FILE = """
@@ -52,6 +52,7 @@ with DAG("{dag_id}", schedule=None) as dag:
             application=application,
             kubernetes_conn_id="spark",
             deferrable=True,
+            keep_failed_driver=None,  # the recorded applications say themselves what is kept
             retries=1,
             retry_delay=timedelta(0),
             retry_policy=SparkRetryPolicy(),
@@ -88,6 +89,5 @@ def test_tasks_end_as_their_applications_did_with_the_apache_operator(cluster, e
 
 def test_tasks_end_alike_where_the_controller_drives_their_applications(cluster, ends):
     with reconciled(cluster) as problems:
-        # This controller says that such a specification can never be built: it is not tried again.
-        assert ends("reconciled") == ENDS | {"sched-bad-executor-volume": ("failed", 1, "SchedulingFailure", 1)}
+        assert ends("reconciled") == ENDS
     assert problems == []

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 CHART = Path(__file__).resolve().parents[2] / "charts" / "spark-operator"
 HELM = os.environ.get("HELM")
-KUBERNETES = "1.34.0"
+KUBERNETES = "1.36.3"
 RELEASE, NAMESPACE = "spark-operator", "operators"
 
 needs_helm = pytest.mark.skipif(HELM is None, reason="there is no helm: set HELM")
@@ -63,7 +63,7 @@ VARIANTS: Mapping[str, Json] = {
         "watch": {"allNamespaces": True},
         "fullnameOverride": "controller",
         "image": {"digest": "sha256:" + "0" * 64, "pullSecrets": [{"name": "registry"}]},
-        "rbac": {"sparkClusters": False},
+        "rbac": {"sparkClusters": False, "driverLogs": False},
         "workload": {"namespaces": ["jobs"]},
         "metrics": {"enabled": False},
         "webhook": {"enabled": True},

@@ -12,6 +12,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Invalid, NotFound, ServerError, TooManyRequests
@@ -262,9 +263,9 @@ async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeCli
         first = replace(SPARK_APPLICATIONS, version="v1alpha1")
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
             await client.create(first, {**old, "apiVersion": first.api_version, "metadata": {"name": "new"}}, "jobs")
-        empty = spark_cluster(minimum=-1)
-        with pytest.raises(Invalid, match="minWorkers: must not be negative"):
-            await client.create(SPARK_CLUSTERS, empty, "jobs")
+        unscalable = spark_cluster(minimum=0)  # the rules of the definition do not know the autoscaler's metrics
+        with pytest.raises(Invalid, match="minWorkers: is 0, less than maxWorkers"):
+            await client.create(SPARK_CLUSTERS, unscalable, "jobs")
         await client.create(SPARK_APPLICATIONS, application("good"), "jobs")
         with pytest.raises(Invalid, match=r"spec\.mainClass: is required"):
             await client.patch(SPARK_APPLICATIONS, "good", "jobs", {"spec": {"mainClass": None}})
@@ -328,6 +329,29 @@ async def test_an_upgrade_brings_the_definitions_and_keeps_what_is_there(
 
     helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
     assert (await client.get(SPARK_APPLICATIONS, "pi", "jobs"))["metadata"]["uid"] == created["metadata"]["uid"]
+
+
+async def test_applying_newer_definitions_over_those_of_a_release_needs_force_and_helm_still_upgrades(
+    cluster: Cluster, client: KubeClient, definitions: None, tmp_path: Path
+) -> None:
+    place = ("--namespace", NAMESPACE)
+    helm("install", RELEASE, str(previous_chart(tmp_path)), *place, kubeconfig=cluster.kubeconfig, values={})
+    await until_served(client)
+    name = SPARK_APPLICATIONS.qualified_name
+    (document,) = [item for item in custom_resource_definitions() if item["metadata"]["name"] == name]
+    path = f"{collection(document)}/{name}?fieldManager=kubectl"
+    with pytest.raises(AssertionError, match=r'conflicts? with "helm"'):
+        cluster.ask("PATCH", path, document, content=str(PatchType.APPLY))
+    cluster.ask("PATCH", f"{path}&force=true", document, content=str(PatchType.APPLY))
+    applied = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None)
+    assert has_reasons(applied)
+    assert applied["metadata"]["annotations"]["meta.helm.sh/release-name"] == RELEASE
+
+    helm("upgrade", RELEASE, str(CHART), *place, kubeconfig=cluster.kubeconfig)
+
+    upgraded = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name, None)
+    assert upgraded["spec"] == applied["spec"]
+    helm("uninstall", RELEASE, *place, kubeconfig=cluster.kubeconfig)
 
 
 async def test_definitions_that_somebody_else_has_made_can_be_taken_over(

@@ -2,17 +2,31 @@
 
 import asyncio
 import os
+import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 DEADLINE = 90
 
 
+@contextmanager
+def _sighup(*, ignored: bool) -> Iterator[None]:
+    """Have children start with SIGHUP ignored, or with its default disposition, whatever this process has.
+
+    A child inherits SIG_IGN, as under `nohup`, but not a handler.
+    """
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 @asynccontextmanager
 async def running(
-    *words: str, home: Path, variables: Mapping[str, str] | None = None
+    *words: str, home: Path, variables: Mapping[str, str] | None = None, ignores_sighup: bool = False
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """`spark-operator` with these words; killed at the end if it still runs.
 
@@ -20,16 +34,18 @@ async def running(
         words: after the program's name.
         home: the user's home folder, and that for temporary files.
         variables: of the environment, beside what this process has.
+        ignores_sighup: whether it starts with SIGHUP ignored, as under `nohup`.
     """
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(variables or {})}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "airflow_provider_spark_operator.cli", *words),
-        env=environment,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    with _sighup(ignored=ignores_sighup):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "airflow_provider_spark_operator.cli", *words),
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
     try:
         yield process
     finally:

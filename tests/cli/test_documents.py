@@ -1,8 +1,9 @@
+import io
 from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli.documents import DocumentError, read_documents
+from airflow_provider_spark_operator.cli.documents import LARGEST_INPUT, DocumentError, read_documents, read_text
 
 
 def write(folder: Path, content: str | bytes) -> str:
@@ -47,6 +48,20 @@ def test_what_is_no_document_is_said_in_one_sentence(tmp_path: Path, content: st
         list(read_documents(path))
     assert str(caught.value).startswith(f"{path}: {sentence}")
     assert "\n" not in str(caught.value)
+
+
+def test_input_of_more_than_16_mib_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, b"#" * (LARGEST_INPUT + 1))
+    with pytest.raises(DocumentError, match=r"file\.yaml: cannot be read: larger than 16 MiB; split it"):
+        list(read_documents(path))
+    with Path("/dev/zero").open("rb") as endless:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(endless))
+        with pytest.raises(DocumentError, match="standard input: cannot be read: larger than 16 MiB"):
+            list(read_documents("-"))
+
+
+def test_input_of_16_mib_is_read(tmp_path: Path) -> None:
+    assert len(read_text(write(tmp_path, b"#" * LARGEST_INPUT))) == LARGEST_INPUT
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -39,7 +39,12 @@ async def run(words: list[str], home: Path) -> tuple[int | None, str, str]:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, ExitCode.SUCCESS), (signal.SIGINT, ExitCode.INTERRUPTED)]
+    ("number", "code"),
+    [
+        (signal.SIGTERM, ExitCode.SUCCESS),
+        (signal.SIGINT, ExitCode.INTERRUPTED),
+        (signal.SIGHUP, ExitCode.INTERRUPTED),
+    ],
 )
 async def test_a_cluster_is_there_from_its_ready_line_until_a_signal(
     tmp_path: Path, number: signal.Signals, code: ExitCode
@@ -72,6 +77,18 @@ def test_a_kubeconfig_of_the_users_own_is_not_overwritten(tmp_path: Path, capsys
     assert theirs.read_text() == "apiVersion: v1"
 
 
+def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "missing" / "config"
+    assert main(["local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(copy)]) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        f"spark-operator: error: --kubeconfig {copy}: the folder {copy.parent} does not exist. "
+        "Choose an existing folder that you can write\n"
+    )
+    assert left_in(tmp_path) == []
+
+
 async def test_a_run_shows_the_drivers_log_and_tells_the_states(tmp_path: Path) -> None:
     path = write(tmp_path, "echo Pi is roughly 3.14")
     exit_code, out, err = await run(["local", "run", path], tmp_path)
@@ -86,9 +103,10 @@ async def test_a_failed_application_ends_with_1_and_says_why(tmp_path: Path) -> 
     path = write(tmp_path, "echo on purpose; exit 3")
     exit_code, out, err = await run(["local", "run", path, "-n", "jobs"], tmp_path)
     assert (exit_code, out) == (ExitCode.APPLICATION_FAILED, "on purpose\n")
-    last = err.splitlines()[-1]
-    assert last.startswith("spark-operator: error: SparkApplication jobs/pi failed in state Failed: ")
-    assert last.endswith('exit code 3 (Error); last log lines: "on purpose"')
+    sentence, *lines = err.splitlines()[-3:]
+    assert sentence.startswith("spark-operator: error: SparkApplication jobs/pi failed in state Failed: ")
+    assert sentence.endswith("exit code 3 (Error)")
+    assert lines == [f"spark-operator: error: {line}" for line in ("Last lines of the driver's log:", "  on purpose")]
 
 
 async def test_an_application_that_takes_too_long_ends_with_4(tmp_path: Path) -> None:
@@ -107,7 +125,18 @@ async def test_a_driver_that_can_never_start_ends_with_5_at_once(tmp_path: Path)
     assert "nobody/knows:1" in last
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_cluster_under_nohup_survives_its_terminal(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with running("local", "up", "--home", str(home), home=tmp_path, ignores_sighup=True) as process:
+        await line_of(process, "ready ")
+        process.send_signal(signal.SIGHUP)
+        async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
+            assert (await client.list(SPARK_APPLICATIONS)).items == []
+        process.terminate()
+        assert (await ended(process))[0] == ExitCode.SUCCESS
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     path = write(tmp_path, "echo $$$$; exec sleep 600")  # $$ is $ in a pod
     async with running("local", "run", path, home=tmp_path) as process:

@@ -47,7 +47,8 @@ def test_what_is_no_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[str
 
     error = capsys.readouterr().err
     assert error == (
-        f"spark-operator: error: --image: {rule!r} is no PATTERN=RUNTIME with one of the runtimes spark, process\n"
+        f"spark-operator: error: --image: invalid rule {rule!r}: "
+        "give PATTERN=RUNTIME with one of the runtimes spark, process\n"
     )
 
 

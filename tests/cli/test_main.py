@@ -16,6 +16,7 @@ spec:
   mainClass: org.apache.spark.examples.SparkPi
   jars: local:///opt/spark/examples/jars/spark-examples.jar
   runtimeVersions: {sparkVersion: 4.3.0}
+  sparkConf: {spark.kubernetes.container.image: "spark:4.3.0"}
 """
 
 
@@ -76,11 +77,24 @@ def test_every_verb_has_help_with_the_exit_codes(verb: list[str], capsys: pytest
         pytest.param(["fly"], "invalid choice: 'fly'", id="unknown verb"),
         pytest.param(["validate"], "FILE", id="no file"),
         pytest.param(["local"], "ACTION", id="no action"),
-        pytest.param(["reconcile", "--health-port", "99999"], "'99999' is no port", id="no port"),
-        pytest.param(["reconcile", "--metrics-port", "x"], "'x' is no port", id="no metrics port"),
-        pytest.param(["reconcile", "--workers", "0"], "'0' is no number of 1 or more", id="no workers"),
+        pytest.param(["reconcile", "--health-port", "99999"], "invalid port '99999'", id="no port"),
+        pytest.param(["reconcile", "--metrics-port", "x"], "invalid port 'x'", id="no metrics port"),
+        pytest.param(["reconcile", "--workers", "0"], "invalid number '0': give an integer from 1 to", id="no workers"),
         pytest.param(["reconcile", "--all-namespaces", "--namespaces", "a"], "not allowed with", id="two scopes"),
-        pytest.param(["local", "run", "x", "--timeout", "-1"], "'-1' is no number of seconds", id="no time"),
+        pytest.param(["reconcile", "--lease", "A_B"], "invalid lease 'A_B': give NAME or NAMESPACE/NAME", id="lease"),
+        pytest.param(["reconcile", "--webhook", "A_B"], "'A_B' is not the name of an object", id="webhook"),
+        pytest.param(["reconcile", "--workers", "9" * 20], "give an integer from 1 to 10000", id="many workers"),
+        pytest.param(["reconcile", "--namespace-selector", ""], "is not a label selector", id="no selector"),
+        pytest.param(["reconcile", "--namespace-selector", "a b"], "'a b' is not a label selector", id="selector"),
+        pytest.param(["reconcile", "--kubeconfig", ""], "--kubeconfig: must not be empty", id="no kubeconfig"),
+        pytest.param(["reconcile", "--context", ""], "--context: must not be empty", id="no context"),
+        pytest.param(["reconcile", "--config", ""], "--config: must not be empty", id="no config"),
+        pytest.param(["local", "up", "--home", ""], "--home: must not be empty", id="no home"),
+        pytest.param(["local", "up", "--kubeconfig", ""], "--kubeconfig: must not be empty", id="no copy"),
+        pytest.param(["local", "run", "x", "-n", "A_B"], "'A_B' is not the name of a namespace", id="namespace"),
+        pytest.param(["render", "x", "-n", ""], "'' is not the name of a namespace", id="render's namespace"),
+        pytest.param(["crds", "--kind", ""], "--kind: must not be empty", id="no kind"),
+        pytest.param(["local", "run", "x", "--timeout", "-1"], "invalid number of seconds '-1'", id="no time"),
     ],
 )
 def test_wrong_usage_ends_with_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +108,12 @@ def test_wrong_usage_ends_with_2(words: list[str], message: str, capsys: pytest.
         pytest.param(["local", "run", "none.yaml"], "none.yaml: cannot be read: no such file", id="file"),
         pytest.param(["reconcile", "--kubeconfig", "none"], "kubeconfig none does not exist", id="kubeconfig"),
         pytest.param(["reconcile", "--config", "none"], "none: cannot be read: no such file", id="config"),
+        pytest.param(
+            ["reconcile", "--namespaces", "a,A_B"], "--namespaces: 'A_B' is not the name of a", id="namespace"
+        ),
+        pytest.param(["reconcile", "--namespaces", "*"], "--namespaces: '*' is not the name of a namespace", id="all"),
         pytest.param(["reconcile", "--namespaces", ","], "--namespaces: names no namespace", id="no namespace"),
+        pytest.param(["local", "up", "--repair"], "--repair: needs --keep", id="repair"),
         pytest.param(["reconcile"], "no Kubernetes cluster is configured", id="no cluster"),
     ],
 )
@@ -106,6 +125,77 @@ def test_what_cannot_work_is_said_in_one_sentence(
     assert captured.out == ""
     assert captured.err.startswith(f"spark-operator: error: {sentence}")
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["validate"], ["render"], ["local", "run"], ["reconcile", "--config"], ["reconcile", "--kubeconfig"]]
+)
+def test_directory_in_place_of_a_file_is_named(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, str(tmp_path)]) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    (line,) = (captured.out + captured.err).splitlines()
+    assert line.endswith((f"{tmp_path}: cannot be read: is a directory", f"kubeconfig {tmp_path} is not a file"))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("file", "it is a file, not a directory"), ("file/x", "a part of its path is a file, not a directory")],
+)
+def test_home_that_cannot_be_one_is_a_usage_error(
+    name: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("theirs")
+    home = tmp_path / name
+    assert main(["local", "up", "--home", str(home)]) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        f"spark-operator: error: --home: could not use {home} as the folder of a local cluster: {reason}. "
+        "Choose another folder\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["local", "up"], ["render", "--spark-submit", "--", "--class", "a", "a.jar"]])
+def test_working_directory_that_was_deleted_is_named(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert main(words) == ExitCode.INVALID
+    assert capsys.readouterr().err == (
+        "spark-operator: error: the working directory does not exist any more: change to another one\n"
+    )
+
+
+def test_user_without_a_name_or_home_is_told_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HOME", "USER", "LOGNAME", "LNAME", "USERNAME", "HADOOP_USER_NAME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def fail(_user: int) -> None:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr("pwd.getpwuid", fail)
+    assert main(["reconcile"]) == ExitCode.INVALID
+    assert "no Kubernetes cluster is configured" in capsys.readouterr().err
+    assert main(["render", "--spark-submit", "--", "--class", "a", "a.jar"]) == ExitCode.INVALID
+    assert "HADOOP_USER_NAME: is required: this user id has no name" in capsys.readouterr().err
+
+
+def test_defect_is_not_reported_as_a_failed_application(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr("airflow_provider_spark_operator.cli.crds.custom_resource_definitions", fail)
+    assert main(["crds"]) == ExitCode.INFRASTRUCTURE_FAILED
+    err = capsys.readouterr().err
+    assert err.startswith("Traceback ")
+    assert err.endswith("spark-operator: error: internal error: out of order. Report it with the lines above\n")
 
 
 def test_an_api_that_is_down_ends_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,7 +212,7 @@ users: [{name: u, user: {token: secret-token}}]
     captured = capsys.readouterr()
     assert captured.out == ""
     last = captured.err.splitlines()[-1]
-    assert last.startswith("spark-operator: error: cannot get sparkapplications.spark.apache.org ")
+    assert last.startswith("spark-operator: error: cannot discover sparkapplications.spark.apache.org: ")
     assert "127.0.0.1:1" in last
     assert "secret-token" not in captured.err
 
@@ -150,7 +240,7 @@ def test_a_bad_application_is_refused_before_a_cluster_starts(
     path = tmp_path / "app.yaml"
     path.write_text(content)
     assert main(["local", "run", str(path)]) == ExitCode.INVALID
-    assert capsys.readouterr().err.startswith(f"spark-operator: error: {path}: {sentence}")
+    assert f"{path}: {sentence}" in capsys.readouterr().err
 
 
 def test_errors_are_coloured_on_a_terminal_only(

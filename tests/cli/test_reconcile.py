@@ -19,7 +19,12 @@ from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, servin
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, ExitCode.SUCCESS), (signal.SIGINT, ExitCode.INTERRUPTED)]
+    ("number", "code"),
+    [
+        (signal.SIGTERM, ExitCode.SUCCESS),
+        (signal.SIGINT, ExitCode.INTERRUPTED),
+        (signal.SIGHUP, ExitCode.INTERRUPTED),
+    ],
 )
 async def test_it_works_from_its_ready_line_until_a_signal(
     tmp_path: Path, number: signal.Signals, code: ExitCode
@@ -125,7 +130,7 @@ async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_sett
 def test_a_lease_that_is_named_otherwise_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parser("0").parse_args(["reconcile", "--lease", lease])
-    assert "is no NAME or NAMESPACE/NAME" in capsys.readouterr().err
+    assert "give NAME or NAMESPACE/NAME" in capsys.readouterr().err
 
 
 async def test_a_settings_file_that_changes_needs_no_restart(tmp_path: Path) -> None:

@@ -152,13 +152,26 @@ def test_a_template_named_by_the_configuration_is_read(
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump(APPLICATION)))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(APPLICATION).encode())))
     assert len(rendered(capsys, "-")) == 4
 
 
+@pytest.mark.parametrize("conf", [{}, {"spark.kubernetes.container.image": ""}])
+def test_a_missing_image_is_the_same_warning_as_of_validate(
+    file: Path, capsys: pytest.CaptureFixture[str], conf: dict[str, str]
+) -> None:
+    changed(file, spec=APPLICATION["spec"] | {"sparkConf": conf})
+    warning = "spec.sparkConf['spark.kubernetes.container.image']: is required: name the image that holds Spark"
+    assert main(["validate", str(file)]) == ExitCode.SUCCESS
+    assert warning in capsys.readouterr().out
+    assert main(["render", "-o", "json", str(file)]) == ExitCode.SUCCESS
+    output = capsys.readouterr()
+    assert warning in output.err
+    (pod,) = [item for item in json.loads(output.out)["items"] if item["kind"] == "Pod"]
+    assert [container["image"] for container in pod["spec"]["containers"]] == ["image-is-missing"]
+
+
 def test_what_cannot_be_rendered_is_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    changed(file, spec=APPLICATION["spec"] | {"sparkConf": {}})
-    assert refusal(capsys, str(file)).startswith("spark.kubernetes.container.image: is required")
     changed(file, metadata={"generateName": "pi-"})
     assert refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required here")
     changed(file, kind="Spork")

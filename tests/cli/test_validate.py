@@ -24,7 +24,7 @@ def test_valid_resources_are_counted(application: Path, capsys: pytest.CaptureFi
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("kind: Spork"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"kind: Spork")))
     assert main(["validate", "-"]) == ExitCode.INVALID
     assert capsys.readouterr().out.startswith("standard input:1: Spork: kind: 'Spork' is not known here")
 
@@ -37,7 +37,7 @@ def test_every_problem_of_every_file_is_one_line(tmp_path: Path, capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" is ")[0].split(" must ")[0] for line in lines[:2]] == [
         f"{bad}:2: SparkApplication pi: spec.runtimeVersions.sparkVersion:",
-        f"{bad}:10: Spork: kind: 'Spork'",
+        f"{bad}:11: Spork: kind: 'Spork'",
     ]
     assert lines[2].startswith(f"{bad}: not YAML: ")
     assert lines[3] == f"{missing}: cannot be read: no such file or directory"
@@ -54,12 +54,21 @@ def test_json_has_the_same_for_machines(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["validate", str(bad), "-o", "json"]) == ExitCode.INVALID
     result = json.loads(capsys.readouterr().out)
     assert (result["valid"], result["documents"]) == (False, 1)
-    (problem,) = result["problems"]
+    unknown, problem = result["problems"]
+    assert unknown["message"] == "is not a field of spec: did you mean mainClass?"
+    assert problem["severity"] == "error"
     assert problem["file"] == str(bad)
     assert problem["line"] == 2
     assert problem["resource"] == "SparkApplication pi"
     assert problem["path"] == "spec.mainClass"
     assert problem["message"].startswith("is required")
+
+
+def test_json_names_a_file_whose_name_contains_a_colon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "a: b.yaml"
+    assert main(["validate", str(missing), "-o", "json"]) == ExitCode.INVALID
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert (problem["file"], problem["message"]) == (str(missing), "cannot be read: no such file or directory")
 
 
 def test_a_cluster_is_checked_as_a_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,3 +107,34 @@ def test_what_yaml_says_and_json_cannot_is_a_problem(
     assert line.startswith(str(bad))
     assert path in line
     assert message in line
+
+
+def test_warnings_are_shown_apart_from_errors_and_do_not_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "app.yaml"
+    file.write_text(APPLICATION + "  applicationTolerations: {ttlAfterStopMillis: -5}\n")
+    assert main(["validate", str(file)]) == ExitCode.SUCCESS
+    place = f"{file}:2: warning: SparkApplication pi: spec.applicationTolerations.ttlAfterStopMillis"
+    assert (
+        capsys.readouterr().out == f"{place}: is -5, which means the same as -1 (never): write -1\n1 resource valid\n"
+    )
+    assert main(["validate", str(file), "-o", "json"]) == ExitCode.SUCCESS
+    result = json.loads(capsys.readouterr().out)
+    assert result["valid"] is True
+    assert [problem["severity"] for problem in result["problems"]] == ["warning"]
+
+
+def test_a_duplicate_key_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "app.yaml"
+    file.write_text(APPLICATION + "  mainClass: B\n")
+    assert main(["validate", str(file)]) == ExitCode.INVALID
+    expected = f"{file}: not usable: duplicate key 'mainClass', already defined in line 6 (line 10, column 3)\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_an_application_of_kubeflow_is_checked_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "app.yaml"
+    file.write_text("{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: a}, spec: {}}")
+    assert main(["validate", str(file)]) == ExitCode.INVALID
+    assert "spec.mainApplicationFile: is required" in capsys.readouterr().out

@@ -8,8 +8,10 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.crds import custom_resource_definitions
-from tests.contract.conversation import MERGE_PATCH, TABLE, Conversation, Reply
+from airflow_provider_spark_operator.crds.schema import at
+from tests.contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, eventually
 from tests.contract.documents import DEFINITIONS
+from tests.control_plane import Server
 
 GROUP = "spark.apache.org"
 VERSIONS = ("v1", "v1beta1", "v1alpha1")
@@ -236,7 +238,11 @@ async def test_a_table_shows_the_state(server_with_definitions: Conversation) ->
     conversation = server_with_definitions
     await create(conversation, application())
     path = conversation.path("sparkapplications/it", f"{GROUP}/v1")
-    status = {"currentState": {"currentStateSummary": "Failed"}, "currentAttemptSummary": {"attemptInfo": {"id": 2}}}
+    status = {
+        "currentState": {"currentStateSummary": "ResourceReleased"},
+        "outcome": "Failed",
+        "currentAttemptSummary": {"attemptInfo": {"id": 2}},
+    }
     await conversation.ask("PATCH", f"{path}/status", {"status": status}, content_type=MERGE_PATCH)
     for version in VERSIONS:
         path = conversation.path("sparkapplications", f"{GROUP}/{version}")
@@ -245,14 +251,79 @@ async def test_a_table_shows_the_state(server_with_definitions: Conversation) ->
         assert columns == [
             ("Name", "string", 0),
             ("Current State", "string", 0),
+            ("Outcome", "string", 0),
             ("Attempt", "integer", 1),
             ("Age", "date", 0),
         ]
         (row,) = table["rows"]
-        assert row["cells"][:3] == ["it", "Failed", 2]
+        assert row["cells"][:4] == ["it", "ResourceReleased", "Failed", 2]
 
 
 async def test_a_table_of_clusters_shows_the_state(server_with_definitions: Conversation) -> None:
     path = server_with_definitions.path("sparkclusters", f"{GROUP}/v1")
     table = (await server_with_definitions.ask("GET", path, accept=TABLE)).body
     assert [each["name"] for each in table["columnDefinitions"]] == ["Name", "Current State", "Age"]
+
+
+def cluster(name: str, initial: int, least: int, most: int) -> Document:
+    instances = {"initWorkers": initial, "minWorkers": least, "maxWorkers": most}
+    spec = {**RUNTIME, "clusterTolerations": {"instanceConfig": instances}}
+    return {"apiVersion": f"{GROUP}/v1", "kind": "SparkCluster", "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "field"),
+    [((-1, 0, 0), "initWorkers"), ((1, -1, 0), "minWorkers"), ((1, -3, 2), "minWorkers")],
+)
+async def test_workers_that_kubernetes_refuses_are_refused_by_the_definition(
+    server: Server, server_with_definitions: Conversation, numbers: tuple[int, int, int], field: str
+) -> None:
+    reply = await create(server_with_definitions, cluster("refused", *numbers))
+    if server.name == "local":  # it evaluates no rules in CEL: the controller and `validate` refuse these numbers
+        assert reply.status == 201
+        return
+    assert reply.status == 422
+    (cause,) = reply.body["details"]["causes"]
+    assert cause["field"] == f"spec.clusterTolerations.instanceConfig.{field}"
+
+
+@pytest.mark.parametrize("numbers", [(0, 0, 0), (5, 1, 3), (1, 5, 3), (3, 3, 3), (0, 1, 2), (1, 0, -1), (1, 0, 2)])
+async def test_workers_that_the_apache_operator_runs_are_accepted(
+    server_with_definitions: Conversation, numbers: tuple[int, int, int]
+) -> None:
+    reply = await create(server_with_definitions, cluster("accepted", *numbers))
+    assert reply.status == 201, reply.body
+
+
+async def test_a_cluster_that_was_stored_before_the_rules_can_still_be_changed(
+    server: Server, server_with_definitions: Conversation
+) -> None:
+    conversation = server_with_definitions
+    (definition,) = (each for each in custom_resource_definitions() if each["spec"]["names"]["kind"] == "SparkCluster")
+    path = f"{DEFINITIONS}/{definition['metadata']['name']}"
+    before = copy.deepcopy(definition)
+    for version in before["spec"]["versions"]:
+        instances = at(version["schema"]["openAPIV3Schema"], "spec.clusterTolerations.instanceConfig")
+        del instances["x-kubernetes-validations"]
+    resources = conversation.path("sparkclusters", f"{GROUP}/v1")
+    old, probe = cluster("old", 1, -1, 2), cluster("probe", 1, -1, 2)
+
+    async def define(versions: Document, expected: int) -> None:
+        """Replace the definition, and wait until the server goes by it."""
+        patch = {"spec": {"versions": versions["spec"]["versions"]}}
+        assert (await conversation.ask("PATCH", path, patch, content_type=MERGE_PATCH)).status == 200
+        await eventually(
+            lambda: create(conversation, probe, "v1", "?dryRun=All"), lambda reply: reply.status == expected, DEADLINE
+        )
+
+    try:
+        await define(before, 201)
+        assert (await create(conversation, old)).status == 201
+    finally:
+        await define(definition, 201 if server.name == "local" else 422)
+    status = {"status": {"currentState": {"currentStateSummary": "SchedulingFailure"}}}
+    written = await conversation.ask("PATCH", f"{resources}/old/status", status, content_type=MERGE_PATCH)
+    assert written.status == 200, written.body
+    labels = {"metadata": {"labels": {"team": "x"}, "finalizers": []}}
+    changed = await conversation.ask("PATCH", f"{resources}/old", labels, content_type=MERGE_PATCH)
+    assert changed.status == 200, changed.body

@@ -125,7 +125,7 @@ def test_a_scheduling_failure_becomes_failed_which_says_the_cause():
     decision = decide(cluster(status=status_in(State.SCHEDULING_FAILURE, "quota exceeded")), None, NOW)
     assert state_after(decision) is State.FAILED
     assert "quota exceeded" in decision.status.current_state.message
-    assert "delete it" in decision.status.current_state.message
+    assert "delete it, fix the cause, and create it again" in decision.status.current_state.message
 
 
 def test_a_scheduling_failure_without_a_message_becomes_failed_too():

@@ -2,7 +2,7 @@ import string
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import application_id, task_identity
+from airflow_provider_spark_operator.core.names import application_id, can_label, task_identity
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_a_task_identity_is_a_label_value_of_all_its_parts():
     assert set(identity) <= set(string.hexdigits)
     others = [("dag2", *parts[1:]), ("dag", "task2", *parts[2:]), (*parts[:3], 0)]
     assert identity not in [task_identity(*other) for other in others]
+
+
+@pytest.mark.parametrize(("length", "expected"), [(63, True), (64, False)])
+def test_name_of_more_than_63_characters_cannot_be_a_label(length, expected):
+    assert can_label("n" * length) is expected

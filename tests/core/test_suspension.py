@@ -5,6 +5,7 @@ import pytest
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.decision import (
     Absent,
+    Created,
     DeleteDriver,
     Present,
     Settings,
@@ -33,6 +34,11 @@ def test_a_suspended_application_is_held_before_it_starts():
     assert (play.states, play.created, play.wake) == (["Submitted"], [], None)
     play.change(suspend=False)
     assert play.look().states == ["Submitted", "DriverRequested"]
+
+
+def test_application_that_is_created_suspended_has_no_status_until_it_starts():
+    assert entered(decided(application(suspend=True))) is None
+    assert entered(decided(application(suspend=False), create_outcome=Created())) is S.DRIVER_REQUESTED
 
 
 @pytest.mark.parametrize("trim", [True, False])

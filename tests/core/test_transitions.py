@@ -137,3 +137,23 @@ def test_foreign_keys_come_before_all_numbers_and_give_none():
     assert next_key({"x": first}) == "0"
     assert next_key({"x": first, "0": second, "9" * 19: second}) == "1"
     assert next_key({"9" * 18: first}) == "1" + "0" * 18
+
+
+@pytest.mark.parametrize(
+    ("states", "outcome"),
+    [
+        ((S.SUCCEEDED, S.RESOURCE_RELEASED), "Succeeded"),
+        ((S.FAILED, S.RESOURCE_RELEASED), "Failed"),
+        ((S.DRIVER_EVICTED, S.TERMINATED_WITHOUT_RELEASE_RESOURCES), "Failed"),
+        ((S.SUCCEEDED, S.TERMINATED_WITHOUT_RELEASE_RESOURCES, S.RESOURCE_RELEASED), "Succeeded"),
+        ((S.RESOURCE_RELEASED,), "Cancelled"),
+        ((S.SUCCEEDED,), None),
+        ((S.FAILED, S.SCHEDULED_TO_RESTART), None),
+    ],
+)
+def test_the_outcome_is_set_when_nothing_follows(states, outcome):
+    status = status_at(S.DRIVER_REQUESTED)
+    for state in states:
+        status = move(status, state, LATER, "")
+    assert status.outcome == outcome
+    assert status.to_document().get("outcome") == outcome

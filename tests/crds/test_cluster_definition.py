@@ -89,3 +89,11 @@ def test_a_status_has_no_driver_and_no_counters_of_failures(schema):
         "reason",
     }
     assert set(at(schema, "status.currentAttemptSummary.attemptInfo")["properties"]) == {"id", "restartCounter"}
+
+
+def test_numbers_of_workers_that_kubernetes_refuses_are_refused_by_rules(schema):
+    rules = at(schema, INSTANCES)["x-kubernetes-validations"]
+    assert [rule["rule"] for rule in rules] == [
+        "self.initWorkers >= 0",
+        "self.minWorkers >= self.maxWorkers || self.minWorkers >= 0",
+    ]

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +63,7 @@ def test_the_schema_is_structural(schema):
         "format",
         "default",
         "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-validations",
     }
     for part in parts(schema):
         assert set(part) <= allowed
@@ -135,3 +137,42 @@ def test_every_call_returns_documents_of_its_own(definition):
 def test_a_path_that_is_not_there_is_an_error(schema):
     with pytest.raises(KeyError):
         at(schema, "spec.nothing")
+
+
+@pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
+def test_every_field_is_described_for_kubectl_explain(kind):
+    schema = definition_of(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    described = [
+        schema,
+        *(part for path, part in named_fields(schema) if path not in {"apiVersion", "kind", "metadata"}),
+    ]
+    assert [part for part in described if not part.get("description", "").endswith((".", ")"))] == []
+
+
+def named_fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """The fields that have a name of their own; entries of lists and maps are described by their field."""
+    for name, part in schema.get("properties", {}).items():
+        yield f"{path}{name}", part
+        yield from named_fields(part, f"{path}{name}.")
+    for part in (schema.get("items"), schema.get("additionalProperties")):
+        if part is not None:
+            yield from named_fields(part, f"{path}[].")
+
+
+@pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
+def test_a_definition_fits_into_the_annotation_of_kubectl_apply(kind):
+    assert len(json.dumps(definition_of(kind)).encode()) < 262_144 // 2
+
+
+def test_a_description_says_meaning_unit_and_default(schema):
+    described = at(schema, f"{TOLERATIONS}.applicationTimeoutConfig.driverStartTimeoutMillis")["description"]
+    assert described == (
+        "Time in milliseconds that the driver container may take to start after it was requested. "
+        "0 disables the limit. Default: 300000."
+    )
+
+
+def test_the_outcome_is_a_column(definition):
+    for version in definition["spec"]["versions"]:
+        names = [column["name"] for column in version["additionalPrinterColumns"]]
+        assert names == ["Current State", "Outcome", "Attempt", "Age"]

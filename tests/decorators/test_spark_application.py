@@ -33,6 +33,7 @@ class SparkFiles:
 """
 PYSPARK_SQL = """
 import pathlib
+import threading
 
 class _Stream:
     def __init__(self, path): self._path = path
@@ -43,6 +44,8 @@ class _Path:
     def __init__(self, url): self.path = pathlib.Path(url.removeprefix("s3a://"))
     def getFileSystem(self, conf): return self
     def create(self, path, overwrite):
+        if "hangs" in path.path.parts:
+            threading.Event().wait()
         path.path.parent.mkdir(parents=True, exist_ok=True)
         return _Stream(path.path)
 
@@ -178,6 +181,29 @@ def test_a_large_value_is_returned_as_its_path_and_given_on_by_it(driver, tmp_pa
     assert isinstance(path, ObjectStoragePath)
     assert json.loads(path.read_text())[-1] == 1999**2
     assert run(made(count, name="count")(path), TaskInstance("count")) == {"sum": sum(n * n for n in range(2000))}
+
+
+HANGING = "s3a:///hangs"
+NOT_WRITABLE = "s3a:///proc/nobody-can-write-here"
+
+
+def test_a_small_value_comes_back_where_the_driver_cannot_write_the_store(driver, tmp_path):
+    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
+    assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
+
+
+def test_a_large_value_fails_the_driver_that_cannot_write_the_store(driver, tmp_path):
+    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
+    with pytest.raises(SparkApplicationFailed, match="nobody-can-write-here"):
+        run(made(squares, **stores)(number=2000), TaskInstance())
+
+
+def test_a_small_value_comes_back_where_the_store_does_not_answer(driver, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        driver_script, "_HARNESS", driver_script._HARNESS.replace(f"join({driver_script.COPY_SECONDS})", "join(0.1)")
+    )
+    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": f"{HANGING}{tmp_path}"}
+    assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
 
 
 def test_a_driver_that_reports_nothing_is_no_success(cluster):

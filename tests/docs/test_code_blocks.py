@@ -12,7 +12,8 @@ import yaml
 
 from airflow_provider_spark_operator.cli.arguments import parser
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
-from airflow_provider_spark_operator.core.models.validation import validate_resource
+from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info
 from airflow_provider_spark_operator.testing.plugin import OPTION
 
@@ -61,7 +62,7 @@ def test_a_document_is_valid(text):
 def _check_resource(document):
     if document["apiVersion"].startswith("spark.apache.org/"):
         metadata = {"name": "documentation", **document.get("metadata", {})}
-        assert validate_resource({**document, "metadata": metadata}) == []
+        assert errors_of(validate({**document, "metadata": metadata})) == []
     else:
         assert document["metadata"]["name"]
 
@@ -137,24 +138,18 @@ def test_a_verb_on_a_page_is_one_of_the_command():
     assert named <= set(VERBS)
 
 
-TESTS = "\n".join(text for name, language, text in BLOCKS if name.startswith("testing.md") and language == "python")
-DAG_FILE = """
-from airflow.sdk import DAG
-from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-
-with DAG("nightly", schedule=None) as dag:
-    SparkApplicationOperator(task_id="load", py_file="local:///a.py", image="spark:4.3.0", arguments=["2026-01-01"])
-"""
+TESTING = [text for name, language, text in BLOCKS if name.startswith("testing.md") and language == "python"]
 
 
 @pytest.mark.airflow
 @pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
-def test_the_tests_on_the_page_about_testing_pass(spark_cluster, run_spark_dag, tmp_path):
-    (tmp_path / "dags").mkdir()
-    (tmp_path / "dags" / "report.py").write_text(DAG_FILE)
-    page = {"__file__": str(tmp_path / "tests" / "test_report.py")}
-    exec(compile(TESTS, "testing.md", "exec"), page)
-    page["test_the_report_is_made"](spark_cluster, run_spark_dag)
-    page["test_too_little_memory_fails_the_run"](spark_cluster, run_spark_dag)
+def test_the_script_on_the_page_about_testing_tells_applications_apart(spark_cluster, run_spark_dag, tmp_path):
+    (dag_file,) = (text for text in TESTING if text.startswith("# dags/report.py"))
+    (script,) = (text for text in TESTING if text.startswith("async def script"))
+    path, page = tmp_path / "dags" / "report.py", {}
+    path.parent.mkdir()
+    exec(compile(script, "testing.md", "exec"), page)
     spark_cluster.script = page["script"]
-    assert run_spark_dag(page["DAGS"] / "report.py").state == "failed"
+    for dag_id, state in (("report", "success"), ("nightly-load", "failed")):
+        path.write_text(dag_file.replace('"report"', f'"{dag_id}"'))
+        assert run_spark_dag(path).state == state

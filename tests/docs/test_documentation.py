@@ -7,9 +7,10 @@ import pytest
 import yaml
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_spark_operator.cli.arguments import parser
+from airflow_provider_spark_operator.cli.arguments import EXIT_CODES, parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.models.validation import validate_resource
+from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.validation.validate import validate
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -44,6 +45,20 @@ def test_a_python_block_makes_tasks_that_airflow_accepts(code):
 def test_the_exit_codes_of_the_page_are_those_of_the_command():
     page = (REPOSITORY / "docs" / "command-line.md").read_text()
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {int(code) for code in ExitCode}
+
+
+def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help():
+    page = (REPOSITORY / "docs" / "command-line.md").read_text()
+    (meaning,) = re.findall(r"^\| 1 \| (.*) \|$", page, re.MULTILINE)
+    assert "`reconcile --check`" in meaning
+    assert "reconcile --check" in EXIT_CODES.partition("1 ")[2].partition("2 ")[0]
+
+
+def test_synopsis_of_reconcile_has_every_option():
+    verbs = next(action.choices for action in parser("0")._actions if action.choices)
+    options = {option for action in verbs["reconcile"]._actions for option in action.option_strings}
+    synopsis = (REPOSITORY / "docs" / "reconcile.md").read_text().split("```")[1]
+    assert options - {"-h", "--help"} == set(re.findall(r"--[a-z-]+", synopsis))
 
 
 def test_every_option_of_reconcile_is_on_the_page():
@@ -81,7 +96,7 @@ APPLICATIONS = [(name, text) for name, text in _blocks("yaml") if "kind: SparkAp
 def test_an_application_on_a_page_is_valid(text):
     document = yaml.safe_load(text)
     document.setdefault("metadata", {}).setdefault("name", "documentation")
-    assert validate_resource(document) == []
+    assert errors_of(validate(document)) == []
 
 
 def test_the_pages_have_applications_to_try():

@@ -19,7 +19,6 @@ FRAMES = (
     "Airflow did not tell the task's state",
     "the … was not submitted: …",
     "the application had not ended",
-    "the cluster was not ready",
     "was not known to",
 )
 

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.pods import is_ready
+from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import (
     CONFIG_MAPS,
@@ -63,7 +63,7 @@ async def test_a_cluster_with_one_worker_runs_an_application_submitted_to_it(cli
     document = Parameters(cluster="shared", arguments=["2"]).over(
         application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py")
     )
-    assert validate_document(document) == []
+    assert validate_application(document) == []
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
 
     await client.create(SPARK_CLUSTERS, CLUSTER, driven)

@@ -23,9 +23,9 @@ DRIVER_EXITED_3 = {
 }
 
 
-def stamp(attempt: int = 1, *, task: str = "pi", run: str = "manual__1") -> TaskStamp:
-    """A try of a task; each try has a task-instance id of its own."""
-    return TaskStamp("spark", task, run, -1, attempt, f"{task}-{run}-{attempt}")
+def stamp(attempt: int = 1, *, task: str = "pi", run: str = "manual__1", **recorded: Any) -> TaskStamp:
+    """A try of a task; each try has a task-instance id of its own. `recorded` is what Airflow has recorded of it."""
+    return TaskStamp("spark", task, run, -1, attempt, f"{task}-{run}-{attempt}", **recorded)
 
 
 def document(name: str | None = None, **spec: Any) -> dict[str, Any]:
@@ -34,7 +34,12 @@ def document(name: str | None = None, **spec: Any) -> dict[str, Any]:
         "apiVersion": "spark.apache.org/v1",
         "kind": "SparkApplication",
         "metadata": {"name": name} if name else {},
-        "spec": {"pyFiles": "local:///pi.py", "runtimeVersions": {"sparkVersion": "4.3.0"}, **spec},
+        "spec": {
+            "pyFiles": "local:///pi.py",
+            "runtimeVersions": {"sparkVersion": "4.3.0"},
+            "sparkConf": {"spark.kubernetes.container.image": "spark"},
+            **spec,
+        },
     }
 
 

@@ -4,7 +4,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import progress
-from airflow_provider_spark_operator.core.verdict import verdict
+from airflow_provider_spark_operator.core.driver_log import with_lines
+from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, verdict
+from airflow_provider_spark_operator.follow.await_end import judge, judge_again
 from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from tests.follow.applications import DRIVER_EXITED_3, FAILED, RUNNING, driver, stored
@@ -38,7 +40,7 @@ async def test_a_failure_is_told_in_one_sentence(api: ScriptedApi) -> None:
     sentence, evidence = await gathered(api, driver_status=DRIVER_EXITED_3)
     assert sentence == (
         "SparkApplication jobs/pi failed in state Failed: container spark-kubernetes-driver of the driver "
-        'ended with exit code 3 (Error); last log lines: "starting" | "Traceback:" | "ValueError: 7"'
+        "ended with exit code 3 (Error)\nLast lines of the driver's log:\n  starting\n  Traceback:\n  ValueError: 7"
     )
     assert (evidence.exit_code, evidence.container_reason) == (3, "Error")
 
@@ -103,7 +105,7 @@ async def test_without_a_log_the_warnings_speak(api: ScriptedApi) -> None:
     api.script(refuse(400, "container is waiting to start", "BadRequest"), verb="log")
     sentence, evidence = await gathered(api)
     assert evidence.events == ("FailedScheduling: no node", "FailedMount: configmap not found")
-    assert sentence.endswith("; last events: FailedScheduling: no node | FailedMount: configmap not found")
+    assert sentence.endswith("\nLast events:\n  FailedScheduling: no node\n  FailedMount: configmap not found")
     selectors = [seen.query["fieldSelector"] for seen in api.requests if seen.path.endswith("/events")]
     assert selectors == ["involvedObject.uid=u1,type=Warning", "involvedObject.uid=p1,type=Warning"]
 
@@ -120,3 +122,115 @@ async def test_a_cancellation_is_told(api: ScriptedApi) -> None:
     api.script(page(), page(), verb="list")
     sentence, _ = await gathered(api, *RUNNING, "ResourceReleased")
     assert sentence.startswith("SparkApplication jobs/pi failed: The application was cancelled")
+
+
+def ended_at(second: int, exit_code: int = 3, began: int = 5) -> dict[str, Any]:
+    """The status of a driver pod whose container ran from one second to another."""
+    times = {"startedAt": f"2026-01-01T00:00:{began:02}Z", "finishedAt": f"2026-01-01T00:00:{second:02}Z"}
+    state = {"terminated": {"exitCode": exit_code, "reason": "Error", **times}}
+    container = {"name": "spark-kubernetes-driver", "ready": False, "restartCount": 0, "state": state}
+    return {"phase": "Failed", "containerStatuses": [container]}
+
+
+def killing(second: int, message: str = "Stopping container spark-kubernetes-driver") -> dict[str, Any]:
+    return warning("Killing", message, f"2026-01-01T00:00:{second:02}Z")
+
+
+async def test_warnings_from_before_the_start_of_the_container_are_left_out(api: ScriptedApi) -> None:
+    early = warning("FailedMount", "configmap not found", "2026-01-01T00:00:04Z")
+    late = warning("Unhealthy", "probe failed", "2026-01-01T00:00:06Z")
+    api.script(page(driver(status=ended_at(9))), page(), page(early, late), verb="list")
+    api.script(text_answer(""), verb="log")
+    sentence, evidence = await gathered(api)
+    assert evidence.events == ("Unhealthy: probe failed",)
+    assert "FailedMount" not in sentence
+
+
+async def test_warnings_about_a_container_that_never_started_are_kept(api: ScriptedApi) -> None:
+    pending = driver(status={"phase": "Pending", "containerStatuses": []})
+    api.script(page(pending), page(), page(warning("FailedMount", "configmap not found")), verb="list")
+    api.script(refuse(400, "container is waiting to start", "BadRequest"), verb="log")
+    _, evidence = await gathered(api)
+    assert evidence.events == ("FailedMount: configmap not found",)
+
+
+def judged(evidence: Evidence, *states: str, driver_status: Any) -> Verdict:
+    """The verdict on an application of the Apache operator, with the evidence."""
+    ending = judge(stored("pi", "u1", "5", *states, driver_status=driver_status))
+    assert ending is not None
+    return judge_again(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
+
+
+@pytest.mark.parametrize("exit_code", [143, 137])
+async def test_driver_that_the_kubelet_stopped_was_interrupted(api: ScriptedApi, exit_code: int) -> None:
+    status = ended_at(9, exit_code)
+    api.script(page(), page(killing(8)), page(killing(8)), verb="list")
+    _, evidence = await gathered(api, driver_status=status)
+    verdict = judged(evidence, *FAILED, driver_status=status)
+    assert (verdict.failure_kind, verdict.reason) == (FailureKind.INFRASTRUCTURE, "DriverInterrupted")
+    selectors = [seen.query["fieldSelector"] for seen in api.requests if seen.path.endswith("/events")]
+    assert "involvedObject.name=pi-0-driver,reason=Killing" in selectors
+
+
+async def test_driver_pod_that_is_being_deleted_was_interrupted(api: ScriptedApi) -> None:
+    status = ended_at(9, 143)
+    pod = driver(status=status)
+    pod["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:38Z", "deletionGracePeriodSeconds": 30}
+    api.script(page(pod), page(), page(), verb="list")
+    api.script(text_answer(""), verb="log")
+    _, evidence = await gathered(api, driver_status=status)
+    assert judged(evidence, *FAILED, driver_status=status).reason == "DriverInterrupted"
+
+
+@pytest.mark.parametrize(
+    ("status", "event"),
+    [
+        (ended_at(9, 3), killing(8)),
+        (ended_at(9, 143), killing(4)),
+        (ended_at(9, 143), killing(11)),
+        (ended_at(9, 143), killing(8, "Container spark failed liveness probe, will be restarted")),
+        (ended_at(9, 143) | {"reason": "DeadlineExceeded"}, killing(8)),
+        (DRIVER_EXITED_3, killing(8)),
+    ],
+    ids=["another exit code", "an earlier pod", "after the end", "a probe", "a deadline", "without times"],
+)
+async def test_driver_that_ended_otherwise_has_failed(api: ScriptedApi, status: Any, event: Any) -> None:
+    api.script(page(), page(event), page(event), verb="list")
+    _, evidence = await gathered(api, driver_status=status)
+    assert judged(evidence, *FAILED, driver_status=status).failure_kind is FailureKind.APPLICATION
+
+
+async def test_driver_of_kubeflow_that_the_kubelet_stopped_was_interrupted(api: ScriptedApi) -> None:
+    resource = {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "metadata": {"name": "pi", "namespace": "jobs", "uid": "u1"},
+        "status": {
+            "applicationState": {
+                "state": "FAILED",
+                "errorMessage": "driver container failed with ExitCode: 143, Reason: Error",
+            },
+            "driverInfo": {"podName": "pi-driver"},
+            "terminationTime": "2026-01-01T00:00:09Z",
+        },
+    }
+    api.script(page(), page(killing(8)), page(killing(8)), verb="list")
+    ending = judge(resource)
+    assert ending is not None
+    async with await client_of(api) as client:
+        evidence = await gather_evidence(client, REFERENCE, ending.progress)
+    verdict = judge_again(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
+    assert (verdict.failure_kind, verdict.reason) == (FailureKind.INFRASTRUCTURE, "DriverInterrupted")
+
+
+async def test_lines_that_the_controller_has_kept_are_quoted_where_the_pod_is_gone(api: ScriptedApi) -> None:
+    api.script(page(), page(), verb="list")
+    resource = stored("pi", "u1", "5", *FAILED, driver_status=DRIVER_EXITED_3)
+    for record in resource["status"]["stateTransitionHistory"].values():
+        record["message"] = with_lines("The driver failed.", ["Traceback:", "ValueError: 7"])
+    seen = progress(resource)
+    async with await client_of(api) as client:
+        evidence = await gather_evidence(client, REFERENCE, seen)
+    assert evidence.log_problem is None
+    assert failure_sentence(verdict(seen), evidence).endswith(
+        "\nLast lines of the driver's log:\n  Traceback:\n  ValueError: 7"
+    )

@@ -79,10 +79,58 @@ async def test_a_clock_that_is_set_back_swallows_nothing(api: ScriptedApi) -> No
     assert (await read(api))[:2] == ["late", "early"]
 
 
-async def test_a_log_ends_with_its_pod(api: ScriptedApi) -> None:
+MISSING = "… lines after 00:00:01 UTC are missing: the driver pod was deleted"
+
+
+async def test_a_log_whose_pod_is_deleted_ends_with_the_gap(api: ScriptedApi) -> None:
     api.script(RUNNING, RUNNING, verb="list")
     api.script(stream(line(1, "one"), cut=True), refuse(404, "gone", "NotFound"), verb="log")
+    assert await read(api) == ["one", MISSING]
+
+
+async def test_a_cut_log_whose_pod_is_not_listed_any_more_ends_with_the_gap(api: ScriptedApi) -> None:
+    api.script(RUNNING, page(), verb="list")
+    api.script(stream(line(1, "one"), cut=True), verb="log")
+    assert await read(api) == ["one", MISSING]
+
+
+async def test_a_log_that_was_not_read_at_all_says_so(api: ScriptedApi) -> None:
+    api.script(RUNNING, verb="list")
+    api.script(refuse(404, "gone", "NotFound"), verb="log")
+    assert await read(api) == ["… the driver's log could not be read: the driver pod was deleted"]
+
+
+async def test_a_log_that_ended_before_its_pod_was_deleted_has_no_gap(api: ScriptedApi) -> None:
+    api.script(RUNNING, RUNNING, verb="list")
+    api.script(stream(line(1, "one")), refuse(404, "gone", "NotFound"), verb="log")
     assert await read(api) == ["one"]
+
+
+REMOVED = "unable to retrieve container logs for containerd://0123abc"
+
+
+async def test_answer_of_a_node_that_has_no_log_is_not_a_line_of_the_log(api: ScriptedApi) -> None:
+    api.script(ENDED, ENDED, verb="list")
+    api.script(stream(REMOVED.encode()), verb="log")
+    assert await read(api) == [f"… the driver's log could not be read: {REMOVED}"]
+
+
+async def test_log_that_the_node_loses_ends_with_the_gap(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, verb="list")
+    api.script(stream(line(1, "one"), cut=True), stream(REMOVED.encode()), verb="log")
+    assert await read(api) == ["one", f"… lines after 00:00:01 UTC are missing: {REMOVED}"]
+
+
+async def test_log_that_the_node_loses_after_it_was_read_to_its_end_has_no_gap(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, verb="list")
+    api.script(stream(line(1, "one")), stream(REMOVED.encode()), verb="log")
+    assert await read(api) == ["one"]
+
+
+async def test_driver_that_logs_the_same_words_keeps_its_line(api: ScriptedApi) -> None:
+    api.script(ENDED, ENDED, verb="list")
+    api.script(stream(line(1, REMOVED)), stream(line(1, REMOVED)), verb="log")
+    assert await read(api) == [REMOVED]
 
 
 async def test_the_log_of_the_next_attempt_is_another_one(api: ScriptedApi) -> None:
@@ -140,7 +188,17 @@ async def test_lines_that_are_no_longer_kept_are_said_to_be_missing(api: Scripte
 async def test_the_log_of_another_driver_is_read_from_its_beginning(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(1, "one")), stream(line(1, "one")), verb="log")
-    assert await read(api, position=after(3, pod="of the attempt before")) == ["one"]
+    gap = "… lines of the driver before may be missing after 00:00:03 UTC: its pod was deleted"
+    assert await read(api, position=after(3, pod="earlier")) == [gap, "one"]
+
+
+async def test_a_log_that_was_read_to_its_end_leaves_no_gap_before_the_next_one(api: ScriptedApi) -> None:
+    api.script(RUNNING, ENDED, ENDED, RUNNING, ENDED, ENDED, verb="list")
+    api.script(*[stream(line(1, "one"))] * 4, verb="log")
+    position = LogPosition()
+    assert await read(api, position=position) == ["one"]
+    position.pod = "of the attempt before"
+    assert await read(api, position=position) == ["one"]
 
 
 @pytest.mark.parametrize("text", ["", "p1", "p1 2026-01-01T00:00:03Z", "p1 2026-01-01T00:00:03Z many"])

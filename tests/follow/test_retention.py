@@ -2,10 +2,13 @@
 
 import pytest
 
+from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TTL_AFTER_SUCCESS
 from airflow_provider_spark_operator.follow.retention import seconds_after_end
-from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.follow.submit import acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
-from tests.follow.applications import document, stamp
+from airflow_provider_spark_operator.kube.errors import Forbidden
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move, stamp
 
 KUBEFLOW = {"apiVersion": "sparkoperator.k8s.io/v1beta2"}
 
@@ -36,3 +39,52 @@ async def test_a_task_is_warned_whose_application_may_be_gone_before_anybody_loo
     mine["spec"]["applicationTolerations"] = {"ttlAfterStopMillis": millis}
     await submit(client, mine, namespace, stamp())
     assert ("is deleted 3 s after its end" in caplog.text) is warned
+
+
+WEEK, DAY = 604_800_000, 86_400_000
+SHORTENED = {ANNOTATION_TTL_AFTER_SUCCESS: "86400"}
+
+
+@pytest.mark.parametrize(
+    ("states", "annotations", "millis", "expected"),
+    [
+        pytest.param(SUCCEEDED, SHORTENED, WEEK, DAY, id="success"),
+        pytest.param(FAILED, SHORTENED, WEEK, WEEK, id="failure"),
+        pytest.param(RUNNING, SHORTENED, WEEK, WEEK, id="running, as after wait_for_completion=False"),
+        pytest.param(SUCCEEDED, {}, WEEK, WEEK, id="time of the document"),
+        pytest.param(SUCCEEDED, SHORTENED, -1, -1, id="edited meanwhile"),
+        pytest.param(SUCCEEDED, {ANNOTATION_TTL_AFTER_SUCCESS: "soon"}, WEEK, WEEK, id="annotation edited"),
+    ],
+)
+async def test_the_default_time_to_live_is_shortened_after_a_success_that_was_seen(
+    client: KubeClient,
+    namespace: str,
+    states: tuple[str, ...],
+    annotations: dict[str, str],
+    millis: int,
+    expected: int,
+) -> None:
+    mine = document("mine", applicationTolerations={"ttlAfterStopMillis": millis})
+    mine["metadata"]["annotations"] = annotations
+    submission = await submit(client, mine, namespace, stamp())
+    await move(client, submission.reference, *states)
+    assert await acknowledge(client, submission.reference, stamp())
+    stored = await client.get(SPARK_APPLICATIONS, "mine", namespace)
+    assert stored["spec"]["applicationTolerations"]["ttlAfterStopMillis"] == expected
+    assert stored["metadata"]["annotations"][ANNOTATION_RESULT_TAKEN_BY] == stamp().task_instance_id
+
+
+async def test_a_success_counts_where_its_time_to_live_cannot_be_shortened(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = document("mine", applicationTolerations={"ttlAfterStopMillis": WEEK})
+    mine["metadata"]["annotations"] = SHORTENED
+    submission = await submit(client, mine, namespace, stamp())
+    await move(client, submission.reference, *SUCCEEDED)
+
+    async def refuse(*_: object) -> None:
+        raise Forbidden(403, "Forbidden", "no spec for you", "patch", "sparkapplications", namespace, "mine")
+
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.submit.amend", refuse)
+    assert await acknowledge(client, submission.reference, stamp())
+    assert "could not shorten the time to live of SparkApplication" in caplog.text

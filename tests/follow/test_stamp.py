@@ -1,11 +1,12 @@
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
 from tests.follow.applications import document, stamp
 
@@ -27,7 +28,7 @@ def test_a_name_tells_dag_and_task(dag: str, task: str, expected: str) -> None:
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(1, 10**6))
 def test_every_name_is_one_that_kubernetes_takes(dag: str, task: str, attempt: int) -> None:
     name = TaskStamp(dag, task, "run", 3, attempt, "id").default_name()
-    assert validate_document(document(name)) == []
+    assert validate_application(document(name)) == []
 
 
 def test_names_of_mapped_tasks_and_tries_differ() -> None:
@@ -44,7 +45,53 @@ def test_all_tries_of_a_task_share_a_label_and_only_one_is_the_owner() -> None:
     assert not stamp(1, task="other").is_task_of(marked)
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "cleared"),
+    [
+        ({"max_tries": 2, "trace_parent": "a"}, {"max_tries": 2, "trace_parent": "a"}, False),
+        ({"max_tries": 2, "trace_parent": "a"}, {"max_tries": 3, "trace_parent": "b"}, True),
+        ({"max_tries": 2, "trace_parent": "a"}, {"max_tries": 3, "trace_parent": "a"}, True),
+        ({"max_tries": 2, "trace_parent": "a"}, {"max_tries": 2, "trace_parent": "b"}, True),
+        ({"max_tries": 2, "trace_parent": "a"}, {"trace_parent": "a"}, False),
+        ({"trace_parent": "a"}, {"trace_parent": "b"}, True),
+        ({}, {"max_tries": 3, "trace_parent": "a"}, False),
+    ],
+    ids=[
+        "a retry",
+        "cleared",
+        "cleared without a reset of the run",
+        "cleared while the worker was lost",
+        "a retry in the triggerer",
+        "cleared in the triggerer",
+        "submitted by an older release",
+    ],
+)
+def test_a_clear_is_told_from_a_retry_by_what_airflow_records(
+    before: dict[str, Any], now: dict[str, Any], cleared: bool
+) -> None:
+    first = stamp(1, **before)
+    marked = {"metadata": {"labels": first.labels(), "annotations": first.annotations()}}
+    assert stamp(2, **now).was_cleared_since(marked) is cleared
+    assert not stamp(1, **now).was_cleared_since(marked), "the same try"
+
+
+def test_a_later_try_and_another_task_are_never_cleared_by_this_one() -> None:
+    later = stamp(2, max_tries=1)
+    marked = {"metadata": {"labels": later.labels(), "annotations": later.annotations()}}
+    assert not stamp(1, max_tries=0).was_cleared_since(marked)
+    assert stamp(1, max_tries=0).is_earlier_than_owner_of(marked)
+    assert not stamp(3, task="other", max_tries=3).was_cleared_since(marked)
+
+
+def test_a_stamp_is_read_from_what_another_release_stored() -> None:
+    fields = {"dag_id": "d", "task_id": "t", "run_id": "r", "map_index": -1, "try_number": 1, "task_instance_id": "id"}
+    assert TaskStamp.from_arguments(fields) == TaskStamp.from_arguments({**fields, "colour": "red"})
+
+
 def test_the_owner_is_named_as_far_as_it_is_known() -> None:
     marked = {"metadata": {"labels": stamp().labels(), "annotations": stamp().annotations()}}
     assert owner_of(marked) == "task pi of DAG spark, run manual__1"
-    assert owner_of({"metadata": {}}) == "nobody that left a mark of an Airflow task on it"
+    mapped = replace(stamp(), map_index=3)
+    marked = {"metadata": {"labels": mapped.labels(), "annotations": mapped.annotations()}}
+    assert owner_of(marked) == "task pi of DAG spark, run manual__1, map index 3"
+    assert owner_of({"metadata": {}}) == "no Airflow task"

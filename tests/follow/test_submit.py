@@ -1,4 +1,7 @@
 import asyncio
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,8 +12,10 @@ from airflow_provider_spark_operator.core.names import (
     LABEL_TASK,
 )
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
-from airflow_provider_spark_operator.follow.submit import Submission, acknowledge, submit
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submit import IfExists, Submission, acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound, ServerError, Unreachable
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
@@ -44,6 +49,20 @@ async def test_a_name_labels_and_annotations_of_the_user_stay(client: KubeClient
     assert made.resource["metadata"]["labels"]["team"] == "a"
     assert notes(made)["note"] == "b"
     assert mine["metadata"]["labels"] == {"team": "a"}, "the caller's document is left as it was"
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+async def test_metadata_that_is_no_object_is_refused(client: KubeClient, namespace: str, field: str) -> None:
+    mine = document("mine")
+    mine["metadata"][field] = ["a"]
+    with pytest.raises(InvalidResource, match=rf"metadata\.{field}: must be an object"):
+        await submit(client, mine, namespace, stamp())
+    assert await names(client, namespace) == []
+
+
+async def test_an_unknown_status_is_dropped(client: KubeClient, namespace: str) -> None:
+    made = await submit(client, document("mine") | {"status": {"novelty": 1}}, namespace, stamp())
+    assert "status" not in made.resource
 
 
 @pytest.mark.parametrize("states", [(), RUNNING, (*RUNNING, "Succeeded")], ids=["new", "running", "stopping"])
@@ -178,6 +197,95 @@ async def test_an_application_that_is_deleted_while_it_is_adopted_is_replaced(
     assert await names(client, namespace) == [second.reference.name]
 
 
+def before_clear() -> Any:
+    return stamp(1, max_tries=0)
+
+
+def after_clear() -> Any:
+    return stamp(2, max_tries=1)
+
+
+@pytest.mark.parametrize("name", [None, "pi"], ids=["a name per try", "a fixed name"])
+@pytest.mark.parametrize("states", [(), RUNNING], ids=["new", "running"])
+async def test_a_cleared_task_replaces_its_live_application(
+    client: KubeClient, namespace: str, states: tuple[str, ...], name: str | None
+) -> None:
+    first = await submit(client, document(name), namespace, before_clear())
+    if states:
+        await move(client, first.reference, *states)
+    second = await submit(client, document(name, pyFiles="local:///fixed.py"), namespace, after_clear())
+    assert not second.adopted
+    assert second.resource["spec"]["pyFiles"] == "local:///fixed.py"
+    assert await names(client, namespace) == [second.reference.name]
+
+
+async def test_a_try_after_the_cleared_one_was_lost_still_replaces_the_old_application(
+    client: KubeClient, namespace: str
+) -> None:
+    first = await submit(client, document(), namespace, before_clear())
+    third = await submit(client, document(), namespace, stamp(3, max_tries=2))
+    assert not third.adopted
+    assert third.reference.uid != first.reference.uid
+    assert await names(client, namespace) == [third.reference.name]
+
+
+async def test_a_retry_adopts_what_the_cleared_task_submitted(client: KubeClient, namespace: str) -> None:
+    await submit(client, document(), namespace, stamp(1, max_tries=1))
+    second = await submit(client, document(), namespace, stamp(2, max_tries=2))
+    third = await submit(client, document(), namespace, stamp(3, max_tries=2))
+    assert third.adopted
+    assert third.reference == second.reference
+
+
+@pytest.mark.parametrize("states", [SUCCEEDED, FAILED], ids=["succeeded", "failed"])
+async def test_a_cleared_task_leaves_an_ended_application_and_runs_anew(
+    client: KubeClient, namespace: str, states: tuple[str, ...]
+) -> None:
+    first = await submit(client, document(), namespace, before_clear())
+    await move(client, first.reference, *states)
+    second = await submit(client, document(), namespace, after_clear())
+    assert not second.adopted
+    assert await names(client, namespace) == [first.reference.name, second.reference.name]
+
+
+async def test_a_cleared_task_waits_for_an_application_that_its_trigger_has_deleted(
+    client: KubeClient, namespace: str
+) -> None:
+    held = document()
+    held["metadata"]["finalizers"] = ["example.org/hold"]
+    first = await submit(client, held, namespace, before_clear())
+    assert await cancel(client, first.reference, before_clear()) is CancelOutcome.DELETED
+    waiting = asyncio.create_task(submit(client, document(), namespace, after_clear()))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(waiting), 0.5)
+    assert await names(client, namespace) == [first.reference.name]
+    await client.patch(SPARK_APPLICATIONS, first.reference.name, namespace, {"metadata": {"finalizers": None}})
+    second = await asyncio.wait_for(waiting, 30)
+    assert await names(client, namespace) == [second.reference.name]
+
+
+@pytest.mark.parametrize("name", [None, "pi"], ids=["a name per try", "a fixed name"])
+async def test_a_cancelled_trigger_and_the_new_try_leave_one_application(
+    client: KubeClient, namespace: str, name: str | None
+) -> None:
+    first = await submit(client, document(name), namespace, before_clear())
+    second, _ = await asyncio.gather(
+        submit(client, document(name), namespace, after_clear()), cancel(client, first.reference, before_clear())
+    )
+    assert await cancel(client, first.reference, before_clear()) is CancelOutcome.GONE
+    assert second.reference.uid != first.reference.uid
+    assert await names(client, namespace) == [second.reference.name]
+
+
+async def test_an_overtaken_try_leaves_the_application_to_the_later_one(client: KubeClient, namespace: str) -> None:
+    await submit(client, document(), namespace, before_clear())
+    second = await submit(client, document(), namespace, after_clear())
+    late = await submit(client, document(), namespace, before_clear())
+    assert late.reference == second.reference
+    assert notes(late) == after_clear().annotations()
+    assert await cancel(client, late.reference, before_clear()) is CancelOutcome.NOT_OURS
+
+
 async def test_an_application_that_does_not_go_away_is_named(client: KubeClient, namespace: str) -> None:
     held = document("pi")
     held["metadata"]["finalizers"] = ["example.org/hold"]
@@ -192,10 +300,136 @@ async def test_an_application_that_does_not_go_away_is_named(client: KubeClient,
 async def test_an_application_of_others_is_left_alone(client: KubeClient, namespace: str, other: Any) -> None:
     theirs = await submit(client, document("pi"), namespace, other)
     await move(client, theirs.reference, *FAILED)
-    with pytest.raises(NameTaken, match=r"pi already exists and belongs to .*: choose another name"):
+    with pytest.raises(NameTaken, match=r"pi already exists and belongs to .*; it is in state .*\. Choose another"):
         await submit(client, document("pi"), namespace, stamp())
     kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
     assert kept["metadata"]["uid"] == theirs.reference.uid
+
+
+def earlier_run(**changes: Any) -> TaskStamp:
+    return replace(stamp(run="manual__0"), **changes)
+
+
+async def ended_in_an_earlier_run(client: KubeClient, namespace: str, owner: TaskStamp, *states: str) -> Submission:
+    made = await submit(client, document("pi"), namespace, owner)
+    await move(client, made.reference, *states)
+    await acknowledge(client, made.reference, owner)
+    return made
+
+
+@pytest.mark.parametrize("states", [SUCCEEDED, FAILED], ids=["succeeded", "failed"])
+async def test_an_ended_application_of_an_earlier_run_is_replaced(
+    client: KubeClient, namespace: str, states: tuple[str, ...]
+) -> None:
+    old = await ended_in_an_earlier_run(client, namespace, earlier_run(), *states)
+    made = await submit(client, document("pi"), namespace, stamp())
+    assert not made.adopted
+    assert made.reference.uid != old.reference.uid
+    assert notes(made) == stamp().annotations()
+
+
+async def test_an_application_of_an_earlier_run_that_is_being_deleted_is_waited_for(
+    client: KubeClient, namespace: str
+) -> None:
+    held = document("pi")
+    held["metadata"]["finalizers"] = ["example.org/hold"]
+    await submit(client, held, namespace, earlier_run())
+    await client.delete(SPARK_APPLICATIONS, "pi", namespace)
+    waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp()))
+    await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
+    assert notes(await asyncio.wait_for(waiting, 30)) == stamp().annotations()
+
+
+async def ended_just_now(client: KubeClient, namespace: str) -> Submission:
+    """An application of an earlier run that has succeeded, which its task has not recorded."""
+    made = await submit(client, document("pi"), namespace, earlier_run())
+    await move(client, made.reference, *SUCCEEDED)
+    state = {"currentStateSummary": "ResourceReleased", "lastTransitionTime": datetime.now(UTC).isoformat()}
+    change = {"status": {"currentState": state, "stateTransitionHistory": {"4": state}}}
+    await client.patch(SPARK_APPLICATIONS, "pi", namespace, change, subresource="status")
+    return made
+
+
+async def test_the_task_of_an_earlier_run_is_given_time_to_see_its_end(
+    client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    old = await ended_just_now(client, namespace)
+    waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp()))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(waiting), 0.5)
+    kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    assert kept["metadata"]["uid"] == old.reference.uid
+    assert "its task has not recorded the end; waiting for up to 30 s" in caplog.text
+    await acknowledge(client, old.reference, earlier_run())
+    assert (await asyncio.wait_for(waiting, 30)).reference.uid != old.reference.uid
+
+
+async def test_an_end_that_its_task_may_still_read_is_not_deleted(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.replace._ACKNOWLEDGEMENT_SECONDS", 0.0)
+    old = await ended_just_now(client, namespace)
+    with pytest.raises(NameTaken, match=r"run manual__0; it has ended .*has not recorded its end yet\. Try again"):
+        await submit(client, document("pi"), namespace, stamp())
+    kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    assert kept["metadata"]["uid"] == old.reference.uid
+
+
+async def test_an_end_that_no_task_can_still_read_is_replaced_at_once(
+    client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = await submit(client, document("pi"), namespace, earlier_run())
+    await move(client, old.reference, *SUCCEEDED)
+    assert (await submit(client, document("pi"), namespace, stamp())).reference.uid != old.reference.uid
+    assert "its task has not recorded the end within 15 min" in caplog.text
+
+
+async def test_two_runs_that_replace_the_same_application_have_one(client: KubeClient, namespace: str) -> None:
+    await ended_in_an_earlier_run(client, namespace, earlier_run(), *SUCCEEDED)
+    made = await asyncio.gather(
+        submit(client, document("pi"), namespace, stamp(run="a")),
+        submit(client, document("pi"), namespace, stamp(run="b")),
+        return_exceptions=True,
+    )
+    (winner,) = [one for one in made if isinstance(one, Submission)]
+    (loser,) = [one for one in made if isinstance(one, NameTaken)]
+    assert loser.reference == winner.reference
+
+
+@pytest.mark.parametrize(
+    ("owner", "states", "if_exists", "advice"),
+    [
+        (
+            earlier_run(),
+            RUNNING,
+            IfExists.REPLACE_ENDED,
+            "run manual__0; it is in state RunningHealthy. Wait for its end",
+        ),
+        (earlier_run(), (*RUNNING, "Failed"), IfExists.REPLACE_ENDED, "it is in state Failed. Wait for its end"),
+        (earlier_run(), SUCCEEDED, IfExists.FAIL, "let the task do so with if_exists='replace_ended'"),
+        (earlier_run(task_id="other"), SUCCEEDED, IfExists.REPLACE_ENDED, "task other .* Choose another name"),
+        (earlier_run(dag_id="other"), SUCCEEDED, IfExists.REPLACE_ENDED, "DAG other, .* Choose another name"),
+        (earlier_run(map_index=2), SUCCEEDED, IfExists.REPLACE_ENDED, "map index 2; .* Choose another name"),
+        (None, SUCCEEDED, IfExists.REPLACE_ENDED, "belongs to no Airflow task; .* Choose another name"),
+    ],
+    ids=["running", "stopping", "told to fail", "another task", "another DAG", "another map index", "nobody's"],
+)
+async def test_what_must_not_be_replaced_is_left_and_named(
+    client: KubeClient,
+    namespace: str,
+    owner: TaskStamp | None,
+    states: tuple[str, ...],
+    if_exists: IfExists,
+    advice: str,
+) -> None:
+    old = await submit(client, document("pi"), namespace, owner)
+    await move(client, old.reference, *states)
+    with pytest.raises(NameTaken, match=advice):
+        await submit(client, document("pi"), namespace, stamp(), if_exists=if_exists)
+    kept = await client.get(SPARK_APPLICATIONS, "pi", namespace)
+    assert kept["metadata"]["uid"] == old.reference.uid
+    assert "deletionTimestamp" not in kept["metadata"]
 
 
 async def test_without_a_stamp_nothing_is_adopted(client: KubeClient, namespace: str) -> None:
@@ -248,6 +482,24 @@ async def test_a_lost_answer_does_not_make_two_applications(
 
     monkeypatch.setattr(client, "create", lose_first_answer)
     made = await submit(client, document(), namespace, stamp())
+    assert await names(client, namespace) == [made.reference.name]
+
+
+@pytest.mark.parametrize("request_name", ["serves", "list"])
+async def test_a_first_request_that_fails_in_passing_is_repeated(
+    client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, request_name: str
+) -> None:
+    request, failed = getattr(client, request_name), []
+
+    async def fail_first(*arguments: Any, **options: Any) -> Any:
+        if not failed:
+            failed.append(request_name)
+            raise Unreachable(None, "Unreachable", "Connection refused")
+        return await request(*arguments, **options)
+
+    monkeypatch.setattr(client, request_name, fail_first)
+    made = await submit(client, document(), namespace, stamp())
+    assert failed
     assert await names(client, namespace) == [made.reference.name]
 
 

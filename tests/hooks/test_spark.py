@@ -102,3 +102,22 @@ def test_a_broken_kubeconfig_is_refused_without_being_quoted(value):
         access_from_extras("spark", {"kube_config": value})
     assert "s3cret" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+async def test_a_connection_can_be_read_again_after_it_was_edited(monkeypatch, read):
+    define(monkeypatch, "spark", kube_config_path="/etc/one")
+    access = await read("spark")
+    define(monkeypatch, "spark", kube_config_path="/etc/two")
+    assert access.reread is not None
+    latest = await access.reread()
+    assert latest.kubeconfig == "/etc/two"
+    assert latest.source == access.source == "connection 'spark'"
+
+
+async def test_a_default_connection_that_was_deleted_is_not_replaced_by_another_cluster(monkeypatch, read):
+    define(monkeypatch, "kubernetes_default", kube_config_path="/etc/one")
+    access = await read("kubernetes_default")
+    monkeypatch.delenv("AIRFLOW_CONN_KUBERNETES_DEFAULT")
+    assert access.reread is not None
+    with pytest.raises(AirflowNotFoundException, match="is not defined any more"):
+        await access.reread()

@@ -10,6 +10,7 @@ from airflow_provider_spark_operator.kube.errors import (
     BadRequest,
     Gone,
     KubeError,
+    LogUnavailable,
     NotFound,
     ServerError,
     TooManyRequests,
@@ -199,7 +200,7 @@ async def test_a_slow_server_is_not_waited_for(
 
 async def test_a_refused_token_is_an_error_with_advice(api: ScriptedApi, client: KubeClient) -> None:
     api.script(refuse(401, "Unauthorized", "Unauthorized"))
-    with pytest.raises(Unauthorized, match="check the token") as caught:
+    with pytest.raises(Unauthorized, match="renew the token of user 'u' in") as caught:
         await client.get(PODS, "a", "jobs")
     assert "secret-token" not in str(caught.value)
 
@@ -288,3 +289,17 @@ async def test_a_refused_log_names_the_subresource(api: ScriptedApi, client: Kub
     api.script(deny("get", "pods/log"))
     with pytest.raises(KubeError, match='"get" on pods/log in namespace jobs'):
         await logged(client)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "unable to retrieve container logs for containerd://0123abc",
+        'failed to try resolving symlinks in path "/var/log/pods/jobs_pi_u/main/0.log": lstat: no such file',
+    ],
+)
+async def test_error_of_a_node_in_place_of_a_log_is_raised(api: ScriptedApi, client: KubeClient, text: str) -> None:
+    api.script(text_answer(f"first\n{text}"))
+    with pytest.raises(LogUnavailable) as caught:
+        await logged(client)
+    assert caught.value.message == text

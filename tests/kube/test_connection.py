@@ -1,3 +1,4 @@
+import asyncio
 import os
 import stat
 import tempfile
@@ -125,9 +126,15 @@ async def test_credentials_in_the_address_of_a_server_are_refused_and_not_shown(
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("server", ["https://", "https://[k", "ftp://k", "/"])
+@pytest.mark.parametrize(
+    "server",
+    [
+        *("https://", "https://[k", "ftp://k", "/", "https://k:99999", "https://k:x", "https://k:0", "https://a b:1"),
+        *("https://ä..ö", f"https://{'k' * 64}.example"),
+    ],
+)
 async def test_a_server_that_is_no_address_is_named(server: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no address: it must begin with https://"):
+    with pytest.raises(ConfigurationError, match="is no address: it must be https://HOST:PORT"):
         await open_client(ClusterAccess(kubeconfig_document=kubeconfig(server)))
 
 
@@ -137,6 +144,26 @@ async def test_a_proxy_that_cannot_be_used_is_refused_and_not_shown(proxy: str) 
     with pytest.raises(ConfigurationError, match="the proxy-url of its cluster must begin with http://") as caught:
         await open_client(ClusterAccess(kubeconfig_document=document))
     assert "hunter2" not in str(caught.value)
+
+
+async def test_a_directory_in_place_of_a_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=rf"kubeconfig {tmp_path} is not a file"):
+        await open_client(ClusterAccess(kubeconfig=tmp_path))
+
+
+async def test_a_kubeconfig_of_more_than_16_mib_is_refused_unread(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    with file.open("wb") as stream:
+        stream.truncate(20 << 20)
+    with pytest.raises(ConfigurationError, match="config is larger than 16 MiB"):
+        await open_client(ClusterAccess(kubeconfig=file))
+
+
+async def test_kubeconfig_that_is_not_text_is_refused_in_plain_words(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_bytes(bytes(range(128, 256)))
+    with pytest.raises(ConfigurationError, match=r"is not usable: .*config is not UTF-8 text$"):
+        await server_of(ClusterAccess(kubeconfig=file))
 
 
 async def test_an_absent_file_is_named() -> None:
@@ -177,8 +204,19 @@ async def test_a_server_that_is_down_is_named() -> None:
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig(url))) as client:
         with pytest.raises(Unreachable) as caught:
             await client.get(PODS, "a", "jobs")
-    assert f"{url} cannot be reached" in str(caught.value)
-    assert "Connect call failed" in str(caught.value) or "refused" in str(caught.value)
+    assert str(caught.value).endswith(f"{url} cannot be reached: Connection refused")
+
+
+async def test_a_server_without_tls_is_named() -> None:
+    def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig(url))) as client:
+            with pytest.raises(Unreachable, match="cannot be reached: the server does not use TLS on this port"):
+                await client.get(PODS, "a", "jobs")
 
 
 async def test_a_certificate_nobody_vouches_for_is_said(tmp_path: Path) -> None:

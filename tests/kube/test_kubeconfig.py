@@ -47,6 +47,12 @@ def test_an_absent_token_file_is_named(tmp_path: Path) -> None:
         opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
 
 
+def test_token_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"\xff\xfe")
+    with pytest.raises(Unusable, match=r"the tokenFile .*/token is not UTF-8 text"):
+        opened(kubeconfig("https://k", {"tokenFile": "token"}), tmp_path)
+
+
 def test_what_a_cluster_says_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").touch()
     cluster = {

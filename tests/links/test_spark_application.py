@@ -1,7 +1,12 @@
 """Where the links on a task's page lead."""
 
+from datetime import timedelta
+
 import pytest
 
+from airflow_provider_spark_operator.core.driver.attempt import driver_pod_name
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut, SparkSchedulingFailed
 from airflow_provider_spark_operator.links.spark_application import (
     DriverLogLink,
     LinkTarget,
@@ -9,6 +14,7 @@ from airflow_provider_spark_operator.links.spark_application import (
     SparkUILink,
     own_ui,
 )
+from airflow_provider_spark_operator.operators.results import link_target
 from tests.cluster import run_on, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, defer, fire, run, stored
@@ -58,6 +64,62 @@ def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster, confi
         "https://history.example.com/pi-0/",
         "https://logs.example.com/?pod=pi-0-driver&q={x}",
     )
+
+
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_a_task_whose_time_is_over_keeps_its_links(cluster, configured, deferrable):
+    cluster.script = run_on
+    task_instance, task = TaskInstance(), operator(deferrable, execution_timeout=timedelta(milliseconds=300))
+    with pytest.raises(SparkApplicationTimedOut):
+        run(task, task_instance)
+    assert links(task, task_instance)[1:] == (
+        "https://history.example.com/pi-0/",
+        "https://logs.example.com/?pod=pi-0-driver&q={x}",
+    )
+
+
+def test_a_task_that_waits_on_its_worker_stores_its_links_at_the_submission(cluster, configured):
+    cluster.script = succeed
+    task_instance = TaskInstance()
+    run(operator(False), task_instance)
+    assert task_instance.xcoms["_link_SparkHistoryServerLink"] == "https://history.example.com/pi-0/"
+    assert task_instance.xcoms["_link_DriverLogLink"] == "https://logs.example.com/?pod=pi-0-driver&q={x}"
+
+
+@pytest.mark.parametrize(
+    ("conf", "pod"),
+    [
+        ({"spark.kubernetes.driver.pod.name": "mine"}, "mine"),
+        ({"spark.kubernetes.driver.pod.name": "${spark.app.id}-main", "spark.app.id": "report"}, "report-main"),
+        ({"spark.app.id": "report"}, "report-driver"),
+    ],
+)
+@pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
+def test_the_link_to_the_log_has_the_name_that_the_controller_gives_the_driver_pod(
+    cluster, configured, conf, pod, deferrable
+):
+    cluster.script = succeed
+    task_instance, task = TaskInstance(), operator(deferrable, conf=conf)
+    run(task, task_instance)
+    document = cluster.application()
+    assert driver_pod_name(SparkApplication.model_validate(document), 0) == pod
+    assert links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
+
+
+def test_an_application_whose_driver_was_never_created_has_no_link_to_a_log(cluster, configured):
+    async def refuse(application):
+        application.enter("Submitted", "SchedulingFailure", "ResourceReleased")
+
+    cluster.script = refuse
+    task_instance, task = TaskInstance(), operator()
+    with pytest.raises(SparkSchedulingFailed):
+        run(task, task_instance)
+    assert links(task, task_instance)[1:] == ("https://history.example.com/pi-0/", "")
+
+
+def test_a_pod_name_that_no_driver_can_have_makes_no_link(configured):
+    document = {"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "${spark.kubernetes.driver.pod.name}"}}}
+    assert link_target(document, "jobs", "pi", "u1").driver_pod == ""
 
 
 def test_what_is_not_known_yet_makes_no_link(configured):

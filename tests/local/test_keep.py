@@ -6,7 +6,11 @@ from pathlib import Path
 
 from kubernetes.aio import client, config
 
-from tests.cli.process import DEADLINE, line_of, running
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
+from airflow_provider_spark_operator.local.cluster import LocalCluster
+from tests.cli.process import DEADLINE, ended, line_of, running
 
 ROUNDS = 2
 
@@ -68,3 +72,65 @@ async def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
             process.terminate()
             assert await process.wait() == 0
     assert not (home / "journal").exists()
+
+
+async def test_damaged_journal_refuses_to_start_until_it_is_repaired(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    words = ("local", "up", "--home", str(home), "--keep")
+    async with running(*words, home=tmp_path) as process:
+        await line_of(process, "ready ")
+        async with await api_of(home) as connection:
+            for name in ("first", "second", "third"):
+                core = client.CoreV1Api(connection)
+                await core.create_namespaced_config_map("default", {"metadata": {"name": name}})
+        process.terminate()
+        assert await process.wait() == 0
+    journal = home / "journal"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    (number,) = [number for number, line in enumerate(lines) if b'["default","second"]' in line]
+    lines[number] = lines[number].replace(b'"second"', b'"sekond"')
+    journal.write_bytes(b"".join(lines))
+
+    async with running(*words, home=tmp_path) as process:
+        exit_code, out, err = await ended(process)
+    assert (exit_code, out) == (ExitCode.INFRASTRUCTURE_FAILED, "")
+    assert f"record {number} at byte {sum(map(len, lines[:number]))} (configmaps default/sekond) does not match" in err
+    assert "--repair" in err
+    assert err.count("\n") == 1
+    assert journal.read_bytes() == b"".join(lines)
+
+    async with running(*words, "--repair", home=tmp_path) as process:
+        await line_of(process, "ready ")
+        async with await api_of(home) as connection:
+            found = await client.CoreV1Api(connection).list_namespaced_config_map("default")
+        assert {item.metadata.name for item in found.items} >= {"first", "third"}
+        process.terminate()
+        _, _, err = await ended(process)
+    assert f"dropped: record {number} " in err
+    assert (home / "journal.damaged-1").read_bytes() == b"".join(lines)
+
+
+async def test_foreign_journal_refuses_to_start_and_stays(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "lock").write_text("")
+    (home / "journal").write_text("dear diary")
+    for words in ((), ("--repair",)):
+        async with running("local", "up", "--home", str(home), "--keep", *words, home=tmp_path) as process:
+            exit_code, _, err = await ended(process)
+        assert exit_code == ExitCode.INFRASTRUCTURE_FAILED
+        assert "contains no intact record" in err
+        assert (home / "journal").read_text() == "dear diary"
+
+
+async def test_repair_gives_a_namespace_the_service_account_that_was_damaged(tmp_path: Path) -> None:
+    async with LocalCluster(tmp_path / "home", keep=True) as cluster:
+        journal = cluster.home / "journal"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    (number,) = [number for number, line in enumerate(lines) if b'["default","default"]' in line]
+    journal.write_bytes(b"".join(lines[:number] + lines[number + 1 :]))
+    async with (
+        LocalCluster(tmp_path / "home", keep=True, repair=True) as cluster,
+        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as connection,
+    ):
+        assert await connection.get(SERVICE_ACCOUNTS, "default", "default")

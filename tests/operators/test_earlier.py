@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.operators import earlier
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from tests.cluster import fail, stay_submitted, succeed
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, defer, run
+from tests.task import TaskInstance, cleared, defer, run
 
 RETRIES = TaskInstance().max_tries
 
@@ -24,6 +24,13 @@ def lost(cluster):
     defer(operator(), first)
     cluster.wait_for_end()
     return first
+
+
+def second_try_after_clear(lost):
+    first = cleared(lost)
+    second = first.next_try()
+    second.max_tries = first.max_tries
+    return second
 
 
 def retried(policy, retries=RETRIES, **parameters):
@@ -56,9 +63,12 @@ def test_a_failure_that_is_tried_again_is_told_and_costs_no_try_of_its_own(clust
 
 def test_a_task_that_a_person_has_cleared_runs(cluster, lost):
     cluster.script = succeed
-    cleared = lost.next_try()
-    cleared.max_tries = lost.try_number + RETRIES
-    assert run(retried(SparkRetryPolicy()), cleared)
+    assert run(retried(SparkRetryPolicy()), cleared(lost))
+
+
+def test_a_failure_from_before_a_clear_does_not_end_a_later_try(cluster, lost):
+    cluster.script = succeed
+    assert run(retried(SparkRetryPolicy()), second_try_after_clear(lost))
 
 
 def test_a_failure_that_a_try_has_told_is_not_raised_again(cluster):

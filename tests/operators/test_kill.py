@@ -2,8 +2,10 @@
 
 import logging
 import threading
+from dataclasses import replace
 
 import pytest
+import yaml
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -12,8 +14,11 @@ from airflow_provider_spark_operator.operators import kill
 from airflow_provider_spark_operator.operators.kill import Engagement
 from airflow_provider_spark_operator.triggers import task_instance
 from airflow_provider_spark_operator.triggers.task_instance import Fate
+from tests.cluster import run_on
+from tests.relocation import relocated, shut_down
+from tests.task import when_told
 
-STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
+STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1", max_tries=3)
 
 
 @pytest.fixture
@@ -21,7 +26,7 @@ def cancelled(monkeypatch):
     """The stamps whose applications were cancelled."""
     stamps = []
 
-    async def cancel(self):
+    async def cancel(self, seconds):
         stamps.append(self.stamp)
         return {}
 
@@ -53,6 +58,14 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(monkeypatch, en
     assert "its next try takes the application over" in caplog.text
 
 
+def test_a_drained_worker_without_a_retry_says_that_the_application_may_still_run(monkeypatch, engagement, caplog):
+    answer(monkeypatch, lambda stamp: Fate.MOVED)
+    engagement.stamp = replace(STAMP, try_number=STAMP.max_tries + 1)
+    with caplog.at_level(logging.INFO):
+        engagement.stop()
+    assert "the task has no retry left: the application may still run" in caplog.text
+
+
 def test_without_an_answer_of_airflow_nothing_is_cancelled(monkeypatch, engagement, cancelled, caplog):
     def refuse(stamp):
         raise LookupError("no such route")
@@ -60,7 +73,7 @@ def test_without_an_answer_of_airflow_nothing_is_cancelled(monkeypatch, engageme
     answer(monkeypatch, refuse)
     engagement.stop()
     assert cancelled == []
-    assert "could not be cancelled and may still run: Airflow did not tell the task's state: no such" in caplog.text
+    assert "could not be deleted and may still run: Airflow did not tell the task's state: no such" in caplog.text
 
 
 def test_an_answer_that_does_not_come_is_not_waited_for(monkeypatch, engagement, cancelled, caplog):
@@ -74,7 +87,25 @@ def test_an_answer_that_does_not_come_is_not_waited_for(monkeypatch, engagement,
 
 
 def test_a_cluster_that_does_not_answer_is_reported(monkeypatch, engagement, tmp_path, caplog):
+    monkeypatch.setattr(kill, "_CANCEL_SECONDS", kill._GRACE_SECONDS)
     answer(monkeypatch, lambda stamp: Fate.KILLED)
     engagement.access = ClusterAccess(kubeconfig=tmp_path / "none")
     engagement.stop()
     assert f"kubeconfig {tmp_path / 'none'} does not exist" in caplog.text
+
+
+def test_a_killed_task_cancels_its_application_after_an_outage(monkeypatch, engagement, cluster, tmp_path, caplog):
+    cluster.script = run_on
+    cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    file = tmp_path / "kubeconfig"
+    file.write_text(yaml.safe_dump(cluster.kubeconfig))
+    engagement.access = ClusterAccess(kubeconfig=file)
+    answer(monkeypatch, lambda stamp: Fate.KILLED)
+    shut_down(cluster)
+    with (
+        relocated(cluster) as kubeconfig,
+        when_told("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), kill.logger),
+    ):
+        engagement.stop()
+    assert "deletion of what this task has submitted: the Kubernetes API is not available" in caplog.text
+    assert cluster.applications() == []

@@ -26,6 +26,7 @@ from airflow_provider_spark_operator.testing.applications import (
     succeed,
 )
 from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
+from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from tests.local.kubelet.waiting import eventually
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, defer, fire, run, stored
@@ -90,7 +91,11 @@ def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed) as caught:
         run(task(deferrable), TaskInstance())
-    for part in ("SparkApplication jobs/pi failed in state FAILED: ", "exit code 3 (Error)", '"something went wrong"'):
+    for part in (
+        "SparkApplication jobs/pi failed in state FAILED: ",
+        "exit code 3 (Error)",
+        "\n  something went wrong",
+    ):
         assert part in str(caught.value)
     assert caught.value.state == "FAILED"
 
@@ -273,6 +278,11 @@ def test_what_to_run_goes_into_kubeflows_fields(parameters, program):
     assert Parameters(**parameters).over(DOCUMENT)["spec"] == {**DOCUMENT["spec"], **program}
 
 
+def test_no_executor_instances_are_refused_for_kubeflow():
+    with pytest.raises(AirflowFailException, match="executor_instances must be at least 1 for Kubeflow's operator"):
+        Parameters(executor_instances=0).over(DOCUMENT)
+
+
 def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it():
     bare = {**DOCUMENT, "spec": {"type": "Python", "mainApplicationFile": "local:///a.py"}}
     assert Parameters(image="spark:4.1.0").over(bare)["spec"]["sparkVersion"] == "4.1.0"
@@ -320,3 +330,60 @@ def test_memory_grows_in_kubeflows_field(cluster):
     spec = cluster.application()["spec"]
     assert spec["driver"] == {"memory": "3072m"}
     assert "sparkConf" not in spec
+
+
+def test_the_time_to_live_stays_after_a_success_as_a_change_of_the_spec_would_run_it_again(cluster, deferrable):
+    run(task(deferrable), TaskInstance())
+    application = cluster.application()
+    assert application["spec"]["timeToLiveSeconds"] == 604_800
+    assert application["metadata"]["generation"] == 1
+
+
+KUBEFLOW_VERSION = "sparkoperator.k8s.io/v1beta2"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"api_version": KUBEFLOW_VERSION}, {"application": {"apiVersion": KUBEFLOW_VERSION}}],
+    ids=["api_version", "document with nothing else"],
+)
+@pytest.mark.parametrize("start_from_trigger", [False, True])
+def test_parameters_alone_make_an_application(cluster, given, start_from_trigger):
+    made = operator(
+        **{"application": None, **given},
+        py_file="local:///a.py",
+        image="spark:4.0.0",
+        start_from_trigger=start_from_trigger,
+    )
+    if start_from_trigger:
+        trigger = SparkApplicationStartTrigger(**made.start_trigger_args.trigger_kwargs)
+        trigger.task_instance = TaskInstance()
+        fire(trigger)
+    else:
+        run(made, TaskInstance())
+    application = cluster.application()
+    assert (application["apiVersion"], application["kind"]) == (KUBEFLOW_VERSION, "SparkApplication")
+    assert application["spec"]["mainApplicationFile"] == "local:///a.py"
+    assert application["spec"]["sparkVersion"] == "4.0.0"
+
+
+def test_a_document_without_an_apiversion_gets_the_parameters(cluster):
+    document = {key: value for key, value in DOCUMENT.items() if key not in ("apiVersion", "kind")}
+    run(operator(application=document, api_version=KUBEFLOW_VERSION), TaskInstance())
+    assert cluster.application()["apiVersion"] == KUBEFLOW_VERSION
+
+
+def test_an_api_version_other_than_the_documents_is_refused(cluster):
+    with pytest.raises(AirflowFailException, match=r"but api_version is 'spark.apache.org/v1': leave one of them out"):
+        run(operator(application=DOCUMENT, api_version="spark.apache.org/v1"), TaskInstance())
+    with pytest.raises(ValueError, match=r"api_version must be one of .* not 'v1'"):
+        operator(application=None, py_file="local:///a.py", image="spark:4.0.0", api_version="v1")
+
+
+def test_a_cluster_without_the_other_operator_is_said_to_lack_the_group_that_was_asked_for(cluster):
+    made = operator(application=None, py_file="local:///a.py", image="spark:4.0.0")
+    with pytest.raises(
+        SparkApplicationError,
+        match=rf'does not know SparkApplication of spark\.apache\.org: .* api_version="{KUBEFLOW_VERSION}"',
+    ):
+        run(made, TaskInstance())

@@ -3,7 +3,8 @@
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.operators import shipment
 from airflow_provider_spark_operator.operators.document import blank, overlay
 from airflow_provider_spark_operator.operators.parameters import Parameters
@@ -35,7 +36,7 @@ def ship(folder, document=None, upload_to=None, try_id="id-1", **parameters):
     document = overlay(document or blank(), name="pi", namespace="jobs")
     sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
     result = prepared(document, Parameters(spark_version="4.3.0", **parameters), sender)
-    assert validate_document(result) == []
+    assert errors_of(validate_application(result)) == []
     return result["spec"]
 
 

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import signal
+import traceback
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
@@ -17,7 +18,9 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
-from airflow_provider_spark_operator.triggers.task_instance import Fate
+from airflow_provider_spark_operator.operators import requests
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from airflow_provider_spark_operator.triggers.task_instance import Fate, stamp_of
 from tests.cluster import NAMESPACE, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, defer, fire, run, stored, when_told
@@ -26,6 +29,17 @@ from tests.task import TaskInstance, defer, fire, run, stored, when_told
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
 def deferrable(request):
     return request.param
+
+
+def printed(error: BaseException) -> str:
+    """What the task log shows of a failure."""
+    return "".join(traceback.format_exception(error))
+
+
+def test_an_invalid_document_is_told_once(cluster):
+    with pytest.raises(AirflowFailException, match=r"spec\.sparkConfs: is not a field") as caught:
+        run(operator(application={**DOCUMENT, "spec": {**DOCUMENT["spec"], "sparkConfs": {}}}), TaskInstance())
+    assert printed(caught.value).count("sparkConfs: is not a field of spec: did you mean sparkConf?") == 1
 
 
 def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
@@ -42,15 +56,15 @@ def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
     assert "driver | Pi is roughly 3.14" in caplog.text
 
 
-def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
+def test_a_failure_says_why_and_shows_the_last_lines(cluster, deferrable):
     cluster.script = fail
     task_instance = TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
         run(operator(deferrable), task_instance)
     sentence = str(caught.value)
-    assert "\n" not in sentence
-    for part in ("SparkApplication jobs/pi", "Failed", "exit code 3", "Error", '"something went wrong"'):
-        assert part in sentence
+    for part in ("SparkApplication jobs/pi", "Failed", "exit code 3", "Error"):
+        assert part in sentence.splitlines()[0]
+    assert sentence.splitlines()[1:] == ["Last lines of the driver's log:", "  something went wrong"]
     assert caught.value.state == task_instance.xcoms["state"] == "Failed"
     assert caught.value.reason
 
@@ -71,7 +85,7 @@ def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster):
     cluster.play(fall_ill)
     with when_told("out of luck", lambda: cluster.play(end)):
         event = fire(stored(deferred.trigger))
-    assert event["sentence"].endswith('last log lines: "out of luck"')
+    assert event["sentence"].endswith("\nLast lines of the driver's log:\n  out of luck")
 
 
 async def end_in(application, state, message):
@@ -103,6 +117,44 @@ def test_a_deleted_application_is_a_failure_of_its_own(cluster, deferrable):
     cluster.script = vanish
     with pytest.raises(SparkApplicationDeleted, match=r"jobs/pi .* was deleted before it came to its end"):
         run(operator(deferrable), TaskInstance())
+
+
+def test_an_application_that_another_run_has_replaced_was_not_deleted_by_a_user(cluster, deferrable):
+    another, replaced = TaskInstance(), []
+    another.run_id = "manual__2"
+    stamp = stamp_of(another)
+
+    async def be_replaced(application):
+        if replaced:
+            return
+        replaced.append(application.uid)
+        await run_on(application)
+        cluster.store.delete(cluster.kind, NAMESPACE, "pi")
+        metadata = {"name": "pi", "namespace": NAMESPACE, "labels": stamp.labels(), "annotations": stamp.annotations()}
+        spec = {key: application.document[key] for key in ("apiVersion", "kind", "spec")}
+        cluster.store.create(cluster.kind, NAMESPACE, {**spec, "metadata": metadata})
+
+    cluster.script = be_replaced
+    with pytest.raises(SparkApplicationError, match=r"was replaced by task .*, run manual__2 before this") as caught:
+        run(operator(deferrable), TaskInstance())
+    assert not isinstance(caught.value, SparkApplicationDeleted)
+
+
+@pytest.mark.parametrize(
+    ("policy", "final"), [(None, True), (SparkRetryPolicy(), False)], ids=["no policy", "a policy that decides"]
+)
+def test_a_deletion_while_the_driver_runs_is_not_a_failure_of_the_infrastructure(cluster, deferrable, policy, final):
+    async def be_deleted(application):
+        await run_on(application)
+        cluster.store.delete(cluster.kind, NAMESPACE, "pi")
+        application.fail(exit_code=143)
+
+    cluster.script = be_deleted
+    document = {**DOCUMENT, "metadata": {"finalizers": ["example.org/hold"]}}
+    with pytest.raises(SparkApplicationDeleted, match="was deleted before it came to its end") as caught:
+        run(operator(deferrable, document, retry_policy=policy), TaskInstance())
+    assert isinstance(caught.value, AirflowFailException) is final
+    assert ("to run it again, clear the task" in str(caught.value)) is final
 
 
 def test_without_waiting_the_task_ends_once_the_application_is_there(cluster):
@@ -190,9 +242,54 @@ def test_a_success_that_nobody_saw_counts_once(cluster):
 def test_an_application_of_somebody_else_is_left_alone(cluster):
     cluster.script = stay_submitted
     theirs = cluster.create("pi")
-    with pytest.raises(SparkApplicationError, match="jobs/pi already exists and belongs to"):
+    with pytest.raises(SparkApplicationError, match="jobs/pi already exists and belongs to") as caught:
         run(operator(), TaskInstance())
+    assert printed(caught.value).count("already exists") == 1
     assert cluster.application()["metadata"]["uid"] == theirs["metadata"]["uid"]
+
+
+def another_run(run_id="manual__2026-01-02T00:00:00+00:00"):
+    task_instance = TaskInstance()
+    task_instance.run_id = run_id
+    return task_instance
+
+
+def test_a_fixed_name_works_in_every_run(cluster, deferrable):
+    document = {**DOCUMENT, "metadata": {"name": "pi"}}
+    run(operator(deferrable, document, name=None), TaskInstance())
+    before = cluster.application()["metadata"]["uid"]
+    assert run(operator(deferrable, document, name=None), another_run()) == "pi"
+    assert cluster.application()["metadata"]["uid"] != before
+
+
+def test_an_ended_application_of_another_run_stays_if_the_task_is_told_so(cluster, deferrable):
+    run(operator(deferrable), TaskInstance())
+    with pytest.raises(SparkApplicationError, match="let the task do so with if_exists='replace_ended'"):
+        run(operator(deferrable, if_exists="fail"), another_run())
+    run(operator(deferrable, if_exists="fail"), TaskInstance().next_try())
+
+
+def test_an_unknown_answer_to_a_taken_name_is_refused_while_the_dag_is_parsed():
+    with pytest.raises(ValueError, match="if_exists must be 'replace_ended' or 'fail', not 'replace'"):
+        operator(if_exists="replace")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deferrable",
+        "wait_for_completion",
+        "delete_on_kill",
+        "get_logs",
+        "start_from_trigger",
+        "openlineage_inject_parent_job_info",
+        "openlineage_inject_transport_info",
+    ],
+)
+@pytest.mark.parametrize("value", ["false", None, 0])
+def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name, value):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not {value!r}"):
+        operator(**{name: value})
 
 
 def test_a_task_resumes_without_its_applications_file(cluster, tmp_path):
@@ -214,6 +311,7 @@ def test_a_task_resumes_without_its_applications_file(cluster, tmp_path):
 
 
 def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_path, caplog):
+    monkeypatch.setattr(requests, "_ACKNOWLEDGEMENT_SECONDS", 0.0)
     task_instance = TaskInstance()
     event = fire(stored(defer(operator(), task_instance).trigger))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
@@ -222,15 +320,31 @@ def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_
     assert "the end is not marked as taken note of" in caplog.text
 
 
-def test_a_trigger_that_failed_leaves_the_application_to_a_retry(cluster):
+@pytest.mark.parametrize(
+    ("try_number", "follows"),
+    [(3, "a retry takes it over"), (4, "no retry is left to take it over: delete it if it is not needed")],
+)
+def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(cluster, try_number, follows):
     cluster.script = run_on
-    task, task_instance = operator(), TaskInstance()
+    task, task_instance = operator(), TaskInstance(try_number=try_number)
+    assert task_instance.max_tries == 3
     defer(task, task_instance)
     with pytest.raises(
-        SparkApplicationError, match=r"the trigger failed \(see the triggerer's log\); .* a retry takes"
+        SparkApplicationError, match=rf"the trigger failed \(see the triggerer's log\); .*, and {follows}$"
     ):
         task.resume_execution("__fail__", {"error": "Trigger failure"}, {"ti": task_instance})
     assert len(cluster.applications()) == 1
+
+
+@pytest.mark.parametrize(
+    ("try_number", "follows"),
+    [(3, "a retry takes it over"), (4, "no retry is left to take it over: delete it if it is not needed")],
+)
+def test_an_application_that_cannot_be_followed_is_left_to_a_retry_if_one_is_left(cluster, try_number, follows):
+    event = {"kind": "lost", "namespace": "jobs", "name": "pi", "uid": "u1", "sentence": "it cannot be followed"}
+    context = {"ti": TaskInstance(try_number=try_number)}
+    with pytest.raises(SparkApplicationError, match=f"^it cannot be followed; it may still run, and {follows}$"):
+        operator().resume_execution("execute_complete", {"event": event}, context)
 
 
 def test_a_document_that_is_no_application_is_not_retried(cluster):
@@ -289,9 +403,9 @@ def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(cluster
     task = operator()
     original = submission.submit
 
-    async def submit_late(*arguments):
+    async def submit_late(*arguments, **options):
         await asyncio.to_thread(task.on_kill)
-        return await original(*arguments)
+        return await original(*arguments, **options)
 
     monkeypatch.setattr(submission, "submit", submit_late)
     defer(task, TaskInstance())

@@ -6,6 +6,7 @@ import logging
 from datetime import timedelta
 
 import pytest
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_spark_operator.exceptions import (
@@ -16,13 +17,13 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.operators.parameters import Parameters, master_url
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
-from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
+from airflow_provider_spark_operator.testing.spark_clusters import be_refused, come_up, stay_without_workers
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.definitions import definitions_serving
 from tests.operators.tasks import DOCUMENT as APPLICATION
 from tests.operators.tasks import operator as application_operator
-from tests.task import TaskInstance, defer, fire, run, stored
+from tests.task import TaskInstance, cleared, defer, fire, run, stored
 
 DOCUMENT = {
     "apiVersion": "spark.apache.org/v1",
@@ -84,10 +85,43 @@ def test_the_next_try_takes_a_running_cluster_over(cluster):
     assert again.trigger.uid == deferred.trigger.uid
 
 
+def test_a_cluster_that_is_not_ready_is_replaced_when_its_task_is_cleared(cluster):
+    cluster.cluster_script = stay_without_workers
+    first = TaskInstance()
+    uid = defer(create(), first).trigger.uid
+    assert defer(create(), cleared(first)).trigger.uid != uid
+    assert len(cluster.spark_clusters()) == 1
+
+
+@pytest.mark.parametrize("given", [{}, {"wait_until_ready": False}], ids=["ready", "not waited for"])
+def test_a_cluster_that_other_tasks_use_stays_when_its_task_is_cleared(cluster, deferrable, given):
+    first = TaskInstance()
+    run(create(deferrable, **given), first)
+    (before,) = cluster.spark_clusters()
+    run(create(deferrable, **given), cleared(first))
+    (after,) = cluster.spark_clusters()
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+
+
 def test_a_cluster_that_cannot_be_created_fails_the_task_and_is_deleted(cluster, deferrable):
     cluster.cluster_script = be_refused
     with pytest.raises(SparkSchedulingFailed, match="jobs/shared failed: a quota is exceeded; it is deleted"):
         run(create(deferrable), TaskInstance())
+    assert cluster.spark_clusters() == []
+
+
+def test_airflows_alarm_on_a_worker_names_the_cluster(cluster):
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+
+    cluster.cluster_script = stay_without_workers
+    task = create(deferrable=False)
+
+    def alarm(*_):
+        raise AirflowTaskTimeout("over")
+
+    task._push = alarm
+    with pytest.raises(SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not known to be ready"):
+        task.execute({"ti": TaskInstance()})
     assert cluster.spark_clusters() == []
 
 
@@ -128,6 +162,18 @@ def test_a_cluster_of_somebody_else_is_left_alone(cluster):
     assert cluster.spark_clusters() == []
 
 
+def test_a_failed_cluster_of_another_run_is_replaced_and_a_live_one_is_not(cluster):
+    cluster.cluster_script = be_refused
+    with pytest.raises(SparkSchedulingFailed):
+        run(create(delete_on_kill=False), TaskInstance())
+    cluster.cluster_script = come_up
+    second, third = TaskInstance(), TaskInstance()
+    second.run_id, third.run_id = "manual__2", "manual__3"
+    assert run(create(), second) == "shared"
+    with pytest.raises(SparkApplicationError, match=r"run manual__2; it is in state RunningHealthy\. Wait for its end"):
+        run(create(), third)
+
+
 def test_a_killed_task_deletes_its_cluster(cluster, monkeypatch):
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: Fate.KILLED)
     cluster.cluster_script = stay_without_workers
@@ -138,7 +184,9 @@ def test_a_killed_task_deletes_its_cluster(cluster, monkeypatch):
 
 
 async def test_a_task_killed_while_deferred_deletes_its_cluster(cluster, monkeypatch):
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_cluster.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(
+        "airflow_provider_spark_operator.triggers.spark_cluster.fate_of_deferred", lambda stamp: Fate.KILLED
+    )
     cluster.cluster_script = stay_without_workers
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
     await stored(deferred.trigger).on_kill()
@@ -146,7 +194,9 @@ async def test_a_task_killed_while_deferred_deletes_its_cluster(cluster, monkeyp
 
 
 async def test_a_triggerer_that_loses_the_task_leaves_the_cluster(cluster, monkeypatch):
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_cluster.fate", lambda stamp: Fate.MOVED)
+    monkeypatch.setattr(
+        "airflow_provider_spark_operator.triggers.spark_cluster.fate_of_deferred", lambda stamp: Fate.MOVED
+    )
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
     await stored(deferred.trigger).on_kill()
     assert len(await asyncio.to_thread(cluster.spark_clusters)) == 1
@@ -155,9 +205,18 @@ async def test_a_triggerer_that_loses_the_task_leaves_the_cluster(cluster, monke
 def test_what_airflow_ends_itself_is_deleted(cluster):
     task, task_instance = create(), TaskInstance()
     defer(task, task_instance)
-    with pytest.raises(SparkApplicationTimedOut, match="it is deleted"):
+    with pytest.raises(
+        SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not known to be ready .*it is deleted"
+    ):
         create().resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
     assert cluster.spark_clusters() == []
+
+
+@pytest.mark.parametrize(("try_number", "follows"), [(3, "a retry takes it over"), (4, "no retry is left")])
+def test_a_trigger_that_failed_leaves_the_cluster_to_a_retry_if_one_is_left(cluster, try_number, follows):
+    context = {"ti": TaskInstance(try_number=try_number)}
+    with pytest.raises(SparkApplicationError, match=f"the cluster may be there, and {follows}"):
+        create().resume_execution("__fail__", {"error": "Trigger failure"}, context)
 
 
 def test_a_teardown_of_the_same_run_deletes_the_cluster(cluster):
@@ -166,10 +225,83 @@ def test_a_teardown_of_the_same_run_deletes_the_cluster(cluster):
     assert cluster.spark_clusters() == []
 
 
-def test_a_cluster_that_is_not_there_is_as_good_as_deleted_and_may_be_elsewhere(cluster, caplog):
-    run(delete(), TaskInstance())
-    assert cluster.spark_clusters() == []
-    assert "jobs/shared was not there: if it was created in another namespace, give that one" in caplog.text
+@pytest.mark.parametrize("given", [{}, {"namespace": "elsewhere"}], ids=["the connection's namespace", "another one"])
+def test_a_cluster_that_is_not_found_fails_without_a_retry(cluster, given):
+    with pytest.raises(
+        AirflowFailException, match=r"could not delete .*shared: it does not exist\. Check the namespace"
+    ):
+        run(delete(**given), TaskInstance("delete"))
+
+
+def test_a_cluster_that_may_be_missing_is_no_failure(cluster, caplog):
+    with caplog.at_level(logging.WARNING):
+        run(delete(ignore_missing=True), TaskInstance("delete"))
+    assert "shared does not exist; ignore_missing=True" in caplog.text
+
+
+class Store(dict):
+    """The task state store: what it keeps outlives a try."""
+
+    def set(self, key, value):
+        self[key] = value
+
+
+def test_a_cluster_that_an_earlier_try_deleted_is_no_failure(cluster):
+    document = {**DOCUMENT, "metadata": {"finalizers": ["example.org/hold"]}}
+    run(create(cluster=document), TaskInstance("create"))
+    context = {"ti": TaskInstance("delete"), "task_state_store": Store()}
+    with pytest.raises(SparkApplicationError, match=r"finalizers: .*example\.org/hold"):
+        delete(gone_timeout=SHORT).execute(context)
+    cluster.do(lambda: cluster.store.update(cluster.cluster_kind, NAMESPACE, "shared", without_finalizers))
+    delete().execute(context)
+
+
+def without_finalizers(document):
+    document["metadata"].pop("finalizers", None)
+    return document
+
+
+@pytest.mark.parametrize("way", ["cluster", "name"])
+def test_the_deletion_takes_its_place_from_the_task_that_creates_the_cluster(way):
+    with DAG("made", schedule=None):
+        made = create(namespace="other", name=None)
+        removal = DeleteSparkClusterOperator(task_id="delete", **{way: made if way == "cluster" else made.output})
+    assert removal.kubernetes_conn_id == "spark"
+    assert [(one.operator.task_id, one.key) for one in (removal.name, removal.namespace)] == [
+        ("create", "return_value"),
+        ("create", "namespace"),
+    ]
+    assert made.downstream_task_ids == {"delete"}
+
+
+def test_what_is_given_to_the_deletion_counts_more_than_the_creating_task():
+    with DAG("made", schedule=None):
+        removal = DeleteSparkClusterOperator(
+            task_id="delete", cluster=create(), namespace="other", kubernetes_conn_id="mine"
+        )
+    assert (removal.namespace, removal.kubernetes_conn_id) == ("other", "mine")
+
+
+@pytest.mark.parametrize("given", ["kubernetes_default", None])
+def test_default_connection_given_to_the_deletion_is_not_that_of_the_creating_task(given):
+    with DAG("made", schedule=None):
+        removal = DeleteSparkClusterOperator(task_id="delete", cluster=create(), kubernetes_conn_id=given)
+    assert removal.kubernetes_conn_id == given
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, ValueError, "give either cluster, the task that creates the SparkCluster, or name"),
+        ({"cluster": create(), "name": "shared"}, ValueError, "give either cluster, .*, or name"),
+        ({"cluster": "shared"}, TypeError, "cluster must be a SparkClusterOperator, not str; or give name"),
+        ({"cluster": create(do_xcom_push=False)}, ValueError, "do_xcom_push=False: give name and namespace as text"),
+    ],
+    ids=["nothing", "both", "a name", "no XComs"],
+)
+def test_an_unclear_deletion_is_refused_while_the_dag_is_parsed(given, error, message):
+    with pytest.raises(error, match=message):
+        DeleteSparkClusterOperator(task_id="delete", **given)
 
 
 def test_a_deletion_that_something_holds_up_is_told_with_what_holds_it(cluster):
@@ -253,6 +385,18 @@ def test_a_name_that_cannot_be_one_is_refused_while_the_dag_is_parsed(name):
         create(name=name)
     with pytest.raises(ValueError, match="name"):
         delete(name=name)
+
+
+@pytest.mark.parametrize("name", ["deferrable", "wait_until_ready", "delete_on_kill"])
+def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
+        create(**{name: "false"})
+
+
+@pytest.mark.parametrize("name", ["only_own", "wait_until_gone", "ignore_missing"])
+def test_a_switch_of_the_deletion_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
+        delete(**{name: "false"})
 
 
 def test_nothing_to_create_is_refused_while_the_dag_is_parsed():

@@ -4,11 +4,13 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_spark_operator.core.models.parse import validate_document
+from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.operators.document import blank, overlay
 from airflow_provider_spark_operator.operators.parameters import Parameters
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
+PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"
 JAVA = {"mainClass": "org.example.Report", "jars": "local:///opt/report.jar"}
 
 
@@ -17,7 +19,7 @@ def spec(document=None, **parameters):
     document = overlay(document or blank(), name="report", namespace="jobs")
     given = {"spark_version": "4.3.0", **parameters}
     result = Parameters(**given).over(document)
-    assert validate_document(result) == []
+    assert errors_of(validate_application(result)) == []
     return result["spec"]
 
 
@@ -28,6 +30,7 @@ def application(**fields):
 def test_a_script_needs_no_document():
     made = spec(py_file="local:///opt/job.py", arguments=["--day", 3], image="spark:4.3.0", spark_version=None)
     assert made == {
+        "mainClass": PYTHON_RUNNER,
         "pyFiles": "local:///opt/job.py",
         "driverArgs": ["--day", "3"],
         "sparkConf": {"spark.kubernetes.container.image": "spark:4.3.0"},
@@ -66,9 +69,61 @@ def test_properties_are_put_over_the_documents_one_by_one():
 
 def test_a_script_takes_the_place_of_the_documents_program():
     made = spec(application(**JAVA), py_file="local:///a.py")
-    assert "mainClass" not in made
+    assert made["mainClass"] == PYTHON_RUNNER
     assert "jars" not in made
     assert made["pyFiles"] == "local:///a.py"
+
+
+@pytest.mark.parametrize(
+    ("document", "parameters"),
+    [
+        ({}, {"py_file": "local:///a.py", "py_files": ["local:///b.py"]}),
+        ({}, {"py_files": ["local:///a.py", "local:///b.py"]}),
+        ({"pyFiles": "local:///a.py,local:///b.py"}, {}),
+        ({"mainClass": PYTHON_RUNNER, "pyFiles": "local:///a.py,local:///b.py"}, {}),
+    ],
+    ids=["script and modules", "modules", "document", "document with the class"],
+)
+def test_several_python_files_name_the_runner_with_which_the_apache_operator_splits_them(document, parameters):
+    made = spec(application(**document), **parameters)
+    assert made["mainClass"] == PYTHON_RUNNER
+    assert made["pyFiles"] == "local:///a.py,local:///b.py"
+
+
+def test_jars_of_a_documents_script_move_to_the_property_as_the_apache_operator_would_run_them():
+    document = application(mainClass=PYTHON_RUNNER, pyFiles="local:///a.py", jars="local:///lib.jar")
+    made = spec(document)
+    assert "jars" not in made
+    assert made["sparkConf"] == {"spark.jars": "local:///lib.jar"}
+    assert spec(document, jars="local:///other.jar")["sparkConf"] == {"spark.jars": "local:///other.jar"}
+    assert document["spec"]["jars"] == "local:///lib.jar"
+
+
+def test_jars_of_a_script_join_those_of_the_property_without_duplicates():
+    document = application(
+        mainClass=PYTHON_RUNNER,
+        pyFiles="local:///a.py,local:///b.py",
+        jars="local:///x.jar,local:///y.jar",
+        sparkConf={"spark.jars": "local:///y.jar"},
+    )
+    assert spec(document)["sparkConf"] == {"spark.jars": "local:///y.jar,local:///x.jar"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "jars"),
+    [
+        ({"py_file": "local:///a.py", "jars": ["local:///x.jar"]}, "local:///y.jar,local:///x.jar"),
+        ({"main_class": "A", "jars": ["local:///x.jar"]}, "local:///y.jar,local:///x.jar"),
+        ({"main_class": "A", "jars": ["local:///y.jar"]}, "local:///y.jar"),
+    ],
+)
+def test_jars_join_the_property_in_conf(parameters, jars):
+    made = spec(conf={"spark.jars": "local:///y.jar"}, **parameters)
+    assert made["sparkConf"]["spark.jars"] == jars
+
+
+def test_a_document_that_runs_a_class_gets_no_python_runner():
+    assert spec(application(**JAVA))["mainClass"] == JAVA["mainClass"]
 
 
 def test_a_script_leaves_what_goes_beside_the_documents_own():
@@ -124,7 +179,12 @@ WRONG = [
     ({"py_file": "local:///a.py", "main_class": "A"}, "py_file and main_class exclude each other"),
     ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory must be a size with its unit, .* not 4"),
     ({"py_file": "local:///a.py", "executor_memory": "4"}, "executor_memory must be a size with its unit"),
-    ({"py_file": "local:///a.py", "executor_instances": 0}, "executor_instances must be a whole number greater"),
+    ({"py_file": "local:///a.py", "executor_instances": -1}, "executor_instances must be a whole number of 0 or more"),
+    (
+        {"py_file": "local:///a.py", "image": "spark:4.3.0", "executor_instances": 0},
+        "executor_instances must be at least 1, or set spark.dynamicAllocation.enabled in conf",
+    ),
+    ({"py_file": "local:///a.py", "executor_cores": 0}, "executor_cores must be a whole number of 1 or more"),
     ({"py_file": "local:///a.py", "driver_cores": True}, "driver_cores must be a whole number"),
     ({"py_file": "local:///a.py", "executor_cores": "two"}, "executor_cores must be a whole number"),
     ({"py_file": "local:///a.py", "arguments": "--day 3"}, "arguments must be a list, not '--day 3'"),
@@ -154,6 +214,29 @@ def test_what_cannot_be_right_is_refused_while_the_dag_is_parsed(parameters, mes
         SparkApplicationOperator(task_id="a", **parameters)
 
 
+@pytest.mark.parametrize("enabled", [True, "true", "{{ var.value.dynamic }}"])
+def test_no_executor_instances_are_allowed_with_dynamic_allocation(enabled):
+    conf = {"spark.dynamicAllocation.enabled": enabled}
+    operator = SparkApplicationOperator(
+        task_id="a", py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf
+    )
+    assert operator.executor_instances == 0
+
+
+def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_allocation():
+    document = application(pyFiles="local:///a.py", sparkConf={"spark.dynamicAllocation.enabled": "true"})
+    made = spec(document, executor_instances="0")
+    assert made["sparkConf"]["spark.executor.instances"] == "0"
+
+
+def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_allocation():
+    document = application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.3.0"})
+    made = Parameters(executor_instances=0).over(document)
+    (problem,) = errors_of(validate_application({**made, "metadata": {"name": "a"}}))
+    assert problem.path == "spec.sparkConf['spark.executor.instances']"
+    assert problem.message.startswith("must be at least 1, but is 0")
+
+
 def test_templates_are_checked_once_they_are_rendered():
     with DAG("templates", schedule=None) as dag:
         operator = SparkApplicationOperator(
@@ -164,7 +247,7 @@ def test_templates_are_checked_once_they_are_rendered():
     operator.render_template_fields(context, dag.get_template_env())
     assert (operator.py_file, operator.arguments) == ("local:///2026-01-02.py", ["2026-01-02"])
     assert operator.conf == {"spark.day": "2026-01-02"}
-    with pytest.raises(AirflowFailException, match="executor_instances must be a whole number greater than 0"):
+    with pytest.raises(AirflowFailException, match="executor_instances must be a whole number of 0 or more"):
         operator._parameters().over(blank())
 
 

@@ -31,7 +31,7 @@ def test_time_over_cancels_the_application(cluster, deferrable):
     task = operator(deferrable, execution_timeout=timedelta(milliseconds=300))
     with pytest.raises(
         SparkApplicationTimedOut,
-        match=r"had not ended within .* it is cancelled",
+        match=r"SparkApplication jobs/pi had not ended \(RunningHealthy\) within .* it is cancelled",
     ):
         run(task, TaskInstance())
     assert cluster.applications() == []
@@ -49,10 +49,24 @@ def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster):
     cluster.script = run_on
     task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, task_instance)
-    with pytest.raises(SparkApplicationTimedOut, match="it is cancelled") as caught:
+    named = r"^SparkApplication jobs/pi \(RunningHealthy\) was not known to have ended within .*; it is cancelled$"
+    with pytest.raises(SparkApplicationTimedOut, match=named) as caught:
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
     assert isinstance(caught.value.__cause__, TaskDeferralTimeout)
     assert cluster.applications() == []
+
+
+def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can_be_read(cluster, monkeypatch):
+    cluster.script = run_on
+    task, task_instance = operator(execution_timeout=timedelta(hours=1), delete_on_kill=False), TaskInstance()
+    defer(task, task_instance)
+
+    async def refuse(*_):
+        raise TimeoutError
+
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.owned.applications_of", refuse)
+    with pytest.raises(SparkApplicationTimedOut, match=r"^the application was not known to have ended within"):
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,8 @@ async def test_what_a_controller_has_driven_that_names_no_lease_is_left_alone(
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await until_left_alone(stage, ours)
         assert message == (
-            f"left alone: {before} has written its status, and names no lease by which it could be seen to have ended; "
-            "stop that one, then have this one take over (--take-over)"
+            f"left alone: {before} managed it last and names no lease that shows whether it is still running. "
+            "Stop that controller, then start this one with --take-over"
         )
         assert (value(ours.metrics, "reconciles_total", kind=KIND, result="left_alone") or 0) >= 1
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
@@ -149,7 +149,7 @@ async def test_taking_over_from_the_apache_operator_and_going_back(kubeconfig: J
             await stage.submit(application("third"))
             await stage.until_state(State.RUNNING_HEALTHY, name="third")
         assert "patch sparkapplications/status.spark.apache.org" in ours.writes
-        assert await events(stage, "TakenOver") == [f"driven by spark-operator:ours from now on, not by {APACHE}"]
+        assert await events(stage, "TakenOver") == 2 * [f"taken over from {APACHE}"]
         async with driving(kubeconfig, stage, None, manager=APACHE):
             for name in ("second", "third"):
                 await stage.set_pod(f"{name}-0-driver", "succeeded")
@@ -184,8 +184,8 @@ async def test_a_controller_that_holds_its_lease_is_named_and_left_its_resources
         await stage.set_pod("pi-0-driver", "succeeded")
         message = await until_left_alone(stage, second)
     assert message == (
-        "left alone: spark-operator:jobs/theirs drives it: pod-1 holds its lease jobs/theirs; "
-        "stop that one, or have this one take over (--take-over)"
+        "left alone: spark-operator:jobs/theirs manages it: pod-1 holds its lease jobs/theirs. "
+        "Stop that controller, or start this one with --take-over"
     )
 
 
@@ -274,7 +274,7 @@ async def test_who_sees_another_take_over_lets_go(kubeconfig: JsonObject, stage:
             return value(ours.metrics, "left_alone", kind=KIND) == 1
 
         await stage.until_true(is_left_alone)
-        assert (await events(stage, "DrivenByAnother"))[0].startswith(f"left alone: {theirs} drives it: pod-1 holds ")
+        assert (await events(stage, "DrivenByAnother"))[0].startswith(f"left alone: {theirs} manages it: pod-1 holds ")
 
 
 async def test_clusters_are_left_alone_as_well(kubeconfig: JsonObject, stage: Stage) -> None:
@@ -307,7 +307,7 @@ async def test_a_lease_that_may_not_be_read_is_told_with_the_right_that_is_missi
     arbiter = Arbiter(client, Identity("ours"), RivalSettings(), lambda: datetime.now(UTC))  # type: ignore[arg-type]
     problem = await arbiter.objection(theirs)
     assert problem is not None
-    assert problem.startswith(f"{theirs} may drive it: ")
+    assert problem.startswith(f"could not check whether {theirs} is still running: ")
     assert problem.endswith('grant the verb "get" on leases.coordination.k8s.io in namespace team')
 
 

@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.kube.errors import (
 )
 from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     NETWORK_POLICIES,
     POD_DISRUPTION_BUDGETS,
@@ -318,6 +319,15 @@ async def test_a_cluster_that_the_apache_operator_drove_goes_on(stage: Stage) ->
         await until_gone(stage)
     assert held["status"] == status
     assert await names_of_children(stage) == []
+
+
+async def test_a_cluster_that_runs_with_an_absurd_number_gets_an_event_that_names_it(stage: Stage) -> None:
+    async with controlling(stage.client, stage.namespace):
+        await submit(stage, cluster(init=9, minimum=1, maximum=4))
+        await until_state(stage, State.RUNNING_HEALTHY)
+        await until_told(stage, "SpecWarning")
+    (event,) = [event for event in await stage.objects(EVENTS) if event["reason"] == "SpecWarning"]
+    assert event["message"] == ("spec.clusterTolerations.instanceConfig.initWorkers: is 9, more than maxWorkers (4)")
 
 
 async def test_a_cluster_that_cannot_be_read_is_told_and_can_be_deleted(stage: Stage) -> None:

@@ -238,6 +238,23 @@ async def test_transitions_are_told_as_events(stage: Stage) -> None:
     assert events["DriverFailed"]["involvedObject"]["uid"] == submitted["metadata"]["uid"]
 
 
+async def test_an_application_that_runs_in_spite_of_an_absurd_number_gets_an_event_that_names_it(stage: Stage) -> None:
+    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
+        restarts = {"restartConfig": {"maxRestartAttempts": -3}}
+        await stage.submit(application(applicationTolerations=restarts))
+        ended = await stage.until_state(State.RESOURCE_RELEASED)
+
+        async def told() -> bool:
+            return "SpecWarning" in await stage.event_reasons()
+
+        await stage.until_true(told)
+    assert ended["status"]["outcome"] == "Succeeded"
+    (event,) = [event for event in await stage.objects(EVENTS) if event["reason"] == "SpecWarning"]
+    path = "spec.applicationTolerations.restartConfig.maxRestartAttempts"
+    assert event["message"] == f"{path}: must not be negative, but is -3"
+    assert event["type"] == "Warning"
+
+
 async def test_no_request_asks_for_what_the_watches_have_shown(kubeconfig: JsonObject, stage: Stage) -> None:
     requests = []
 

@@ -143,7 +143,7 @@ def test_a_file_that_is_no_template_is_never_handed_out(key: str, content: str, 
 
 def test_a_mistake_in_yaml_is_shown_by_its_place_only(template: Path) -> None:
     template.write_text("password: [hunter2\n")
-    assert refusal(template) == f"the file {template} is no YAML at line 2, column 1"
+    assert refusal(template) == f"the file {template} is no YAML (line 2, column 1)"
     template.write_bytes(b"\xff")
     assert refusal(template) == "must be a text file in UTF-8"
 
@@ -152,9 +152,9 @@ def test_aliases_cannot_make_a_document_out_of_all_bounds(template: Path) -> Non
     for form in ("[{}]", "{{<<: [{}]}}"):
         lines = [f"a{n}: &a{n} " + form.format(", ".join([f"*a{n - 1}"] * 10)) for n in range(1, 9)]
         template.write_text("\n".join(["spec: {}", "a0: &a0 {k: v}", *lines]))
-        assert f"the file {template} holds more than 100000 values at line " in refusal(template)
+        assert f"the file {template} holds more than 100000 values (line " in refusal(template)
     template.write_text("spec: &a {a: *a}")
-    assert refusal(template) == f"the file {template} holds a value that contains itself at line 1, column 14"
+    assert refusal(template) == f"the file {template} holds a value that contains itself (line 1, column 14)"
     template.write_text("spec: " + "[" * 3000)
     assert f"the file {template} holds more than 100 levels of nesting" in refusal(template)
 
@@ -173,13 +173,16 @@ def test_numbers_and_truths_of_a_template_are_what_they_look_like(template: Path
 
 def test_a_key_that_comes_twice_in_a_template_is_refused(template: Path) -> None:
     template.write_text("spec:\n  priority: 5\n  priority: 6\n")
-    assert refusal(template) == f"the file {template} holds the key 'priority' twice at line 3, column 3"
+    assert (
+        refusal(template) == f"the file {template} holds duplicate key 'priority', already defined in line 2 "
+        "(line 3, column 3)"
+    )
 
 
 @pytest.mark.parametrize("value", ["!!binary aGVsbG8=", "!!timestamp 2020-01-01", "!!set {a}", "!!omap [a: 1]"])
 def test_a_value_that_json_cannot_hold_is_refused(template: Path, value: str) -> None:
     template.write_text(f"spec: {{a: {value}}}")
-    assert f"the file {template} is no YAML at line 1, column " in refusal(template)
+    assert f"the file {template} is no YAML (line 1, column " in refusal(template)
 
 
 def test_json_is_a_template_too(template: Path) -> None:

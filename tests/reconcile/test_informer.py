@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ class ScriptedLists:
         self._kind = kind
         self._failures = list(failures)
         self.lists: Counter[ResourceType] = Counter()
+        self.links = SimpleNamespace(current=SimpleNamespace(fingerprint=SimpleNamespace(place="")))
 
     async def list(self, resource: ResourceType, *_: Any, **__: Any) -> ObjectList:
         self.lists[resource] += 1

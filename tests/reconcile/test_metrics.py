@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.errors import Forbidden, ServerError
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.kube.transport import Call
+from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
@@ -242,7 +243,7 @@ def busy() -> Metrics:
     metrics = Metrics()
     metrics.watch_queue(KIND, WorkQueue())
     metrics.watch_states(list, list)
-    metrics.watch_left_alone(KIND, int)
+    metrics.watch_claims(KIND, lambda: ClaimCounts(0, 0, 0))
     metrics.watch_leadership(Leadership.undisputed())
     with pytest.raises(KeyError):
         look(metrics, KeyError("x"))

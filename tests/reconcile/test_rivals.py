@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure
-from airflow_provider_spark_operator.reconcile.rivals import Identity, last_driver, lease_of, objection
+from airflow_provider_spark_operator.reconcile.rivals import Identity, is_settled, last_driver, lease_of, objection
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LEASE = LeaseReference("operators", "spark")
@@ -84,11 +84,11 @@ def test_a_controller_whose_own_lease_is_gone_has_ended() -> None:
 @pytest.mark.parametrize(
     ("lease", "tenure", "sentence"),
     [
-        pytest.param(None, None, f"{APACHE} has written its status, and names no lease by which", id="no lease known"),
+        pytest.param(None, None, f"{APACHE} managed it last and names no lease that", id="no lease known"),
         pytest.param(
             LEASE,
             None,
-            f"{APACHE} has written its status, and lease operators/spark, by which it is to be known to live, does not",
+            f"{APACHE} managed it last, but its configured lease operators/spark does not exist. ",
             id="there is no such lease",
         ),
         pytest.param(LEASE, Tenure("", timedelta(seconds=1), NOW, NOW), None, id="released"),
@@ -96,7 +96,7 @@ def test_a_controller_whose_own_lease_is_gone_has_ended() -> None:
         pytest.param(
             LEASE,
             Tenure("pod-1", timedelta(seconds=15), NOW, NOW - timedelta(seconds=20)),
-            f"{APACHE} drives it: pod-1 holds its lease operators/spark",
+            f"{APACHE} manages it: pod-1 holds its lease operators/spark",
             id="alive",
         ),
     ],
@@ -106,3 +106,25 @@ def test_what_speaks_against_driving_what_another_has_driven(
 ) -> None:
     said = objection(APACHE, lease, tenure, NOW)
     assert said is None if sentence is None else said is not None and said.startswith(sentence)
+
+
+def terminated(state: str, tolerations: JsonObject | None = None, **metadata: str) -> JsonObject:
+    status = {"currentState": {"currentStateSummary": state}}
+    return {"metadata": metadata, "spec": {"applicationTolerations": tolerations}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("resource", "expected"),
+    [
+        pytest.param(terminated("ResourceReleased"), True, id="released"),
+        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": -1}), True, id="released, is never deleted"),
+        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": 0}), False, id="released, TTL of zero"),
+        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": 1}), False, id="released, has a TTL"),
+        pytest.param(terminated("ResourceReleased", {"ttlAfterStopMillis": "1"}), True, id="released, unreadable TTL"),
+        pytest.param(terminated("ResourceReleased", deletionTimestamp="2026-03-01T12:00:00Z"), False, id="deleted"),
+        pytest.param(terminated("TerminatedWithoutReleaseResources"), False, id="driver retained"),
+        pytest.param(terminated("Succeeded"), False, id="not released yet"),
+    ],
+)
+def test_released_application_is_settled_unless_its_deletion_is_due(resource: JsonObject, expected: bool) -> None:
+    assert is_settled(resource) is expected

@@ -153,10 +153,24 @@ def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(cluster, m
 
 @pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
 def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place):
-    with pytest.raises(ValueError, match="is none that Kubernetes knows"):
+    with pytest.raises(ValueError, match=r"^invalid name(space)? "):
         SparkApplicationSensor(task_id="wait", **place)
 
 
 def test_a_place_of_somebody_elses_or_of_a_template_is_taken():
     SparkApplicationSensor(task_id="wait", name="2026.report")
     SparkApplicationSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")
+
+
+@pytest.mark.parametrize("name", ["deferrable", "delete_on_kill"])
+def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name):
+    given = {name: "false"}
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
+        SparkApplicationSensor(task_id="wait", name="pi", **given)
+
+
+def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer():
+    given = {"mode": "reschedule"}
+    with pytest.raises(ValueError, match=r"mode='reschedule' is not supported by Spark.*Use deferrable=True"):
+        SparkApplicationSensor(task_id="wait", name="pi", deferrable=False, **given)
+    assert SparkApplicationSensor(task_id="wait", name="pi", deferrable=True, **given).deferrable

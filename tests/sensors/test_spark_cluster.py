@@ -1,5 +1,6 @@
 import asyncio
 import json
+from functools import partial
 
 import pytest
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
@@ -9,6 +10,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkSchedulingFailed,
 )
+from airflow_provider_spark_operator.follow import patience, watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
 from airflow_provider_spark_operator.triggers import spark_cluster
@@ -98,7 +100,8 @@ def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
         sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
 
 
-def test_an_api_server_that_is_down_is_named(cluster, sensor, monkeypatch, tmp_path):
+def test_a_kubeconfig_that_stays_unusable_is_named(cluster, sensor, monkeypatch, tmp_path):
+    monkeypatch.setattr(watch, "retry", partial(patience.retry, seconds=0.0))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     with pytest.raises(SparkApplicationError, match=r"shared cannot be followed any more: .* does not exist"):
@@ -107,10 +110,24 @@ def test_an_api_server_that_is_down_is_named(cluster, sensor, monkeypatch, tmp_p
 
 @pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
 def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place):
-    with pytest.raises(ValueError, match="is none that Kubernetes knows"):
+    with pytest.raises(ValueError, match=r"^invalid name(space)? "):
         SparkClusterSensor(task_id="wait", **place)
 
 
 def test_a_place_of_somebody_elses_or_of_a_template_is_taken():
     SparkClusterSensor(task_id="wait", name="2026.report")
     SparkClusterSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")
+
+
+@pytest.mark.parametrize("name", ["deferrable"])
+def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name):
+    given = {name: "false"}
+    with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
+        SparkClusterSensor(task_id="wait", name="shared", **given)
+
+
+def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer():
+    given = {"mode": "reschedule"}
+    with pytest.raises(ValueError, match=r"mode='reschedule' is not supported by Spark.*Use deferrable=True"):
+        SparkClusterSensor(task_id="wait", name="shared", deferrable=False, **given)
+    assert SparkClusterSensor(task_id="wait", name="shared", deferrable=True, **given).deferrable

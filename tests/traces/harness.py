@@ -82,7 +82,7 @@ def differences(theirs: Path, ours: Path) -> list[Difference]:
     one, other = (json.loads(path.read_text()) for path in (theirs, ours))
     seen = one.get("unstable", {})
     return [
-        (f"{category}:{path}", _shortened(category, mine), _shortened(category, yours))
+        (f"{category}:{path}", *_shortened_pair(category, mine, yours))
         for category, path, mine, yours in _comparison().diff(one, other)
         if yours not in seen.get(f"{category}:{path}", ())
     ]
@@ -124,6 +124,12 @@ def _comparison() -> Any:
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+def _shortened_pair(category: str, mine: Any, yours: Any) -> tuple[Any, Any]:
+    """Both values, short unless their difference would be lost, as in the containers of drivers of the same phase."""
+    short = _shortened(category, mine), _shortened(category, yours)
+    return (mine, yours) if short[0] == short[1] else short
 
 
 def _shortened(category: str, value: Any) -> Any:

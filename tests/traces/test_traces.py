@@ -6,7 +6,8 @@ What comes of them is what came of them there, or docs/differences.yaml says why
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,13 +18,20 @@ from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    GRPC_ROUTES,
+    HTTP_ROUTES,
+    ResourceType,
+)
 from tests.control_plane import kubeconfig_of, running_control_plane
 from tests.differences import Explanation, explanations
 from tests.traces.harness import RECORDED, TRACES, Difference, differences, play, rounds, scenarios
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 KUBECONFIG = os.environ.get("TRACES_KUBECONFIG")
+GARBAGE_COLLECTION_DEADLINE = 120
 Traces: TypeAlias = Mapping[str, Path]
 
 pytestmark = [
@@ -54,6 +62,8 @@ async def _play_all(kubeconfig: Path, folder: Path) -> dict[str, Path]:
             gateway = _documents(TRACES / "gateway-crds.yaml") if is_furnished else []
             for definition in [*custom_resource_definitions(), *gateway]:
                 await _define(client, definition)
+            if is_furnished:
+                await _wait_for_garbage_collection(client, (HTTP_ROUTES, GRPC_ROUTES))
             (folder / str(number)).mkdir()
             output = await play(kubeconfig, profile, names, folder / str(number))
             played |= {name: output / f"{name}.json" for name in names}
@@ -64,6 +74,37 @@ async def _define(client: KubeClient, definition: dict[str, Any]) -> None:
     name = definition["metadata"]["name"]
     kinds, manager = CUSTOM_RESOURCE_DEFINITIONS, "tests"
     await client.patch(kinds, name, None, definition, patch_type=PatchType.APPLY, field_manager=manager, force=True)
+
+
+async def _wait_for_garbage_collection(client: KubeClient, types: Sequence[ResourceType]) -> None:
+    """Wait until the garbage collector deletes objects of new types: it looks for new types only every 30 s.
+
+    A scenario that ends before that would find the routes of its driver not deleted.
+    """
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "absent", "uid": str(uuid.uuid4())}
+    for kind in types:
+        metadata = {"generateName": "orphan-", "ownerReferences": [owner]}
+        document = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        async with asyncio.timeout(GARBAGE_COLLECTION_DEADLINE):
+            orphan = await _create_when_served(client, kind, document)
+            await _wait_until_deleted(client, kind, orphan["metadata"]["name"])
+
+
+async def _create_when_served(client: KubeClient, kind: ResourceType, document: dict[str, Any]) -> dict[str, Any]:
+    while True:
+        try:
+            return await client.create(kind, document, "default")
+        except NotFound:  # a new definition is not served at once
+            await asyncio.sleep(0.1)
+
+
+async def _wait_until_deleted(client: KubeClient, kind: ResourceType, name: str) -> None:
+    while True:
+        try:
+            await client.get(kind, name, "default")
+        except NotFound:
+            return
+        await asyncio.sleep(0.2)
 
 
 def _documents(path: Path) -> list[dict[str, Any]]:

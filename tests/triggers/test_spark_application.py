@@ -39,7 +39,9 @@ def fate(monkeypatch):
     """Decide what Airflow says of the task."""
 
     def decide(answer):
-        monkeypatch.setattr(spark_application, "fate", answer if callable(answer) else lambda stamp: answer)
+        ask = answer if callable(answer) else lambda stamp: answer
+        monkeypatch.setattr(spark_application, "fate", ask)
+        monkeypatch.setattr(spark_application, "fate_of_deferred", ask)
 
     return decide
 
@@ -118,7 +120,7 @@ async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(cluster, a
     fate(refuse)
     await trigger_for(application).on_kill()
     assert len(cluster.applications()) == 1
-    assert "jobs/pi is left running, as the task's end could not be dealt with: no answer" in caplog.text
+    assert "jobs/pi could not be deleted and may still run: no answer" in caplog.text
 
 
 async def test_a_trigger_that_has_fired_deletes_nothing(cluster, application, fate):

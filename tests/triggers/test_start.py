@@ -44,6 +44,12 @@ def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster):
     assert annotations["airflow.spark-operator/task-instance-id"] == str(trigger.task_instance.id)
 
 
+@pytest.mark.parametrize(("ttl", "millis"), [(None, 86_400_000), (90, 90_000)], ids=["default", "given"])
+def test_the_application_has_its_time_to_live(cluster, ttl, millis):
+    resumed(*started(ttl=ttl))
+    assert cluster.application()["spec"]["applicationTolerations"]["ttlAfterStopMillis"] == millis
+
+
 def test_a_failure_is_raised_where_a_retry_policy_sees_it(cluster):
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed, match="exit code 3"):
@@ -63,6 +69,21 @@ def test_what_could_not_be_submitted_is_said(cluster):
 def test_a_connection_that_is_missing_is_named():
     with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
         resumed(*started(kubernetes_conn_id="nowhere"))
+
+
+@pytest.mark.parametrize(("if_exists", "replaced"), [("replace_ended", True), ("fail", False)])
+def test_the_triggerer_replaces_an_ended_application_of_another_run(cluster, if_exists, replaced):
+    resumed(*started())
+    before = cluster.application()["metadata"]["uid"]
+    another = TaskInstance()
+    another.run_id = "manual__2"
+    made, trigger = started(another, if_exists=if_exists)
+    if replaced:
+        assert resumed(made, trigger) == "pi"
+    else:
+        with pytest.raises(SparkApplicationError, match="if_exists='replace_ended'"):
+            resumed(made, trigger)
+    assert (cluster.application()["metadata"]["uid"] != before) is replaced
 
 
 async def submitted(trigger, word="Submitted"):
@@ -107,9 +128,33 @@ async def test_another_triggerer_tells_the_failure_that_none_has_seen(cluster):
     assert (event["uid"], event["outcome"]) == (uid, "Failed")
 
 
+class Traced(TaskInstance):
+    """A task instance as the triggerer makes it: it knows its trace context, but not its max_tries."""
+
+    def __init__(self, try_number, trace_parent):
+        super().__init__(try_number=try_number)
+        self.max_tries = 0
+        self.context_carrier = {"traceparent": trace_parent}
+
+
+@pytest.mark.parametrize(("trace_parent", "same"), [("a", True), ("b", False)], ids=["retried", "cleared"])
+async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(cluster, trace_parent, same):
+    cluster.script = stay_submitted
+    _, first = started(Traced(1, "a"))
+    task = await submitted(first)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    uid = cluster.application()["metadata"]["uid"]
+    _, second = started(Traced(2, trace_parent))
+    task = await submitted(second)
+    assert (cluster.application()["metadata"]["uid"] == uid) is same
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 @pytest.mark.parametrize(("fate", "left"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
 async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch, fate, left):
-    monkeypatch.setattr(start, "fate", lambda stamp: fate)
+    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: fate)
     cluster.script = run_on
     _, trigger = started()
     await stopped(trigger, await submitted(trigger, "RunningHealthy"))
@@ -117,7 +162,7 @@ async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch,
 
 
 async def test_a_kill_during_the_submission_deletes_what_comes_of_it(cluster, monkeypatch):
-    monkeypatch.setattr(start, "fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     create, asked, answer = KubeClient.create, asyncio.Event(), asyncio.Event()
 
@@ -140,7 +185,7 @@ async def test_a_kill_during_the_submission_deletes_what_comes_of_it(cluster, mo
 
 @pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["told so", "fired"])
 async def test_a_kill_deletes_nothing_where_it_must_not(cluster, monkeypatch, given):
-    monkeypatch.setattr(start, "fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: Fate.KILLED)
     _, trigger = started(**given)
     await asyncio.wait_for(anext(trigger.run()), 60)
     await trigger.on_kill()

@@ -1,9 +1,16 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated
 from uuid import UUID
 
 import pytest
+from airflow.sdk.api.datamodels._generated import PreviousTIResponse
+from airflow.sdk.execution_time import task_runner
+from airflow.sdk.execution_time.comms import PreviousTIResult, TaskStatesResult, TICount
+from pydantic import Field, TypeAdapter
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, stamp_of
+from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, fate_of_deferred, stamp_of
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 MAPPED = TaskStamp("dag", "task", "run", 3, 1, "id-1")
@@ -38,6 +45,67 @@ def test_a_task_that_lives_on_elsewhere_is_moved(states, state):
     assert fate(STAMP) is Fate.MOVED
 
 
+def undecodable(message):
+    """Fail as Airflow's triggerer does: the answer is none of the messages that it knows."""
+    TypeAdapter(Annotated[TaskStatesResult | TICount, Field(discriminator="type")]).validate_python(message)
+
+
+@pytest.fixture(params=[True, False], ids=["decodable", "undecodable"])
+def present_try(monkeypatch, request):
+    """The task instance that Airflow reports for the logical date of the run; set by the test."""
+    answer, dated = [], replace(STAMP, logical_date="2026-01-01T00:00:00+00:00")
+
+    class Supervisor:
+        def send(self, message):
+            assert (message.dag_id, message.task_id, message.map_index) == ("dag", "task", -1)
+            assert message.logical_date > datetime.fromisoformat(dated.logical_date)
+            result = PreviousTIResult(task_instance=answer[0])
+            return result if request.param else undecodable(result.model_dump())
+
+    def report(try_number, run_id="run"):
+        answer[:] = [PreviousTIResponse(task_id="task", dag_id="dag", run_id=run_id, try_number=try_number)]
+        return dated
+
+    monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", Supervisor(), raising=False)
+    return report
+
+
+@pytest.mark.parametrize(
+    ("state", "answer"),
+    [
+        (None, Fate.KILLED),
+        ("failed", Fate.KILLED),
+        ("scheduled", Fate.KILLED),
+        ("queued", Fate.KILLED),
+        ("running", Fate.KILLED),
+        ("deferred", Fate.MOVED),
+        ("up_for_retry", Fate.MOVED),
+        ("a state of tomorrow", Fate.MOVED),
+    ],
+)
+def test_a_deferred_task_that_is_started_anew_was_cleared(states, state, answer):
+    states["run"] = {"task": state}
+    assert fate_of_deferred(STAMP) is answer
+
+
+@pytest.mark.parametrize("state", ["scheduled", "queued", "running", "deferred"])
+@pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.KILLED)])
+def test_a_deferred_task_in_a_later_try_was_cleared(states, present_try, state, try_number, answer):
+    states["run"] = {"task": state}
+    assert fate_of_deferred(present_try(try_number)) is answer
+
+
+def test_a_try_of_another_run_says_nothing_about_a_deferred_task(states, present_try):
+    states["run"] = {"task": "deferred"}
+    assert fate_of_deferred(present_try(2, run_id="other")) is Fate.MOVED
+
+
+@pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.MOVED)])
+def test_a_lost_worker_leaves_the_application_to_the_next_try(states, present_try, try_number, answer):
+    states["run"] = {"task": "up_for_retry"}
+    assert fate_of_deferred(present_try(try_number)) is answer
+
+
 def test_a_task_whose_run_was_deleted_is_killed(states):
     assert fate(STAMP) is Fate.KILLED
 
@@ -55,3 +123,22 @@ def test_a_stamp_is_made_of_the_task_instance(map_index, stamped):
 
     TaskInstance.map_index = map_index
     assert stamp_of(TaskInstance()) == TaskStamp("dag", "task", "run", stamped, 2, str(UUID(int=7)))
+
+
+def test_a_stamp_has_what_a_clear_changes():
+    class TaskInstance:
+        dag_id, task_id, run_id, map_index, try_number, max_tries, id = "dag", "task", "run", -1, 2, 5, UUID(int=7)
+        context_carrier = {"traceparent": "00-1-2-01"}  # noqa: RUF012
+
+    stamp = stamp_of(TaskInstance())
+    assert (stamp.max_tries, stamp.trace_parent) == (5, "00-1-2-01")
+
+
+def test_a_stamp_has_the_logical_date_of_the_run():
+    class TaskInstance:
+        dag_id, task_id, run_id, map_index, try_number, id = "dag", "task", "run", -1, 1, UUID(int=7)
+
+        def get_template_context(self):
+            return {"logical_date": datetime(2026, 1, 1, tzinfo=UTC)}
+
+    assert stamp_of(TaskInstance()).logical_date == "2026-01-01T00:00:00+00:00"

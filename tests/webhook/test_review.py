@@ -52,6 +52,27 @@ def test_an_invalid_one_is_refused_with_what_validate_says(tmp_path: Path, capsy
     assert (status["code"], status["reason"], status["details"]["kind"]) == (422, "Invalid", "SparkApplication")
 
 
+def test_what_operators_run_in_spite_of_an_error_is_admitted_with_a_warning() -> None:
+    document = builders.application_document(restart={"maxRestartAttempts": -3})
+    document["metadata"]["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
+    response = answered(asked("CREATE", document))
+    path = "spec.applicationTolerations.restartConfig.maxRestartAttempts"
+    assert response == {
+        "uid": "u-1",
+        "allowed": True,
+        "warnings": [f"{path}: must not be negative, but is -3"],
+    }
+
+
+def test_warnings_come_with_a_refusal() -> None:
+    document = invalid()
+    document["spec"]["applicationTolerations"] = {"applicationTimeoutConfig": {"driverStartTimeoutMillis": -1}}
+    response = answered(asked("CREATE", document))
+    assert not response["allowed"]
+    assert len(response["warnings"]) == 1
+    assert "driverStartTimeoutMillis" not in response["status"]["message"]
+
+
 def test_an_invalid_cluster_is_refused() -> None:
     cluster = {"apiVersion": "spark.apache.org/v1", "kind": "SparkCluster", "metadata": {"name": "c"}, "spec": {}}
     response = answered(asked("CREATE", cluster))

@@ -4,14 +4,14 @@ from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
 from airflow_provider_spark_operator.core.cluster_resources.protection import disruption_budget, network_policy
 from airflow_provider_spark_operator.core.cluster_resources.scaling import autoscaler
 from airflow_provider_spark_operator.core.cluster_resources.services import master_service, worker_service
+from airflow_provider_spark_operator.core.cluster_resources.shape import building_problems
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import (
     master_stateful_set,
     worker_stateful_set,
 )
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name_problem
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_parse import CLUSTER_IDENTITY, building_problems
-from airflow_provider_spark_operator.core.models.reading import name_problem
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 

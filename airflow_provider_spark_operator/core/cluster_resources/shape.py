@@ -1,5 +1,6 @@
 """Checking the form of the parts that people give as Kubernetes' own types, as far as they are looked into."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
@@ -12,9 +13,13 @@ from airflow_provider_spark_operator.core.problems import Problem
 _Shape: TypeAlias = Mapping[str, Any] | list[Any] | str
 
 _TEXT: Final = "a string"
-_NUMBER: Final = "a whole number"
+_NUMBER: Final = "an integer"
 _OBJECT: Final = "an object (key: value pairs)"
 _TYPES: Final[Mapping[str, type]] = {_TEXT: str, _NUMBER: int}
+# Twice the nodes that Kubernetes supports in a cluster. kube-controller-manager holds all pods of a StatefulSet in
+# memory when it scales the set, so that two billion of them end it.
+MOST_WORKERS: Final = 10_000
+_LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _ANY_OBJECT: Final[Mapping[str, Any]] = {}
 _METADATA: Final[Mapping[str, Any]] = {
     "labels": _ANY_OBJECT,
@@ -42,7 +47,30 @@ _STATEFUL_SET: Final[Mapping[str, Any]] = {
 }
 
 
-def shape_problems(spec: SparkClusterSpec) -> list[Problem]:
+def building_problems(spec: SparkClusterSpec) -> list[Problem]:
+    """What is wrong with `spec` so that no objects can be built of it."""
+    problems = [*_shape_problems(spec), *_excessive_workers(spec)]
+    if not _LABEL_VALUE.fullmatch(spec.runtime_versions.spark_version):
+        message = "is put into a label: use at most 63 letters, digits, '-', '_' and '.', such as \"4.3.0\""
+        problems.append(Problem("spec.runtimeVersions.sparkVersion", message))
+    return problems
+
+
+def _excessive_workers(spec: SparkClusterSpec) -> list[Problem]:
+    instances = spec.cluster_tolerations.instance_config
+    counts = {
+        "initWorkers": instances.init_workers,
+        "minWorkers": instances.min_workers,
+        "maxWorkers": instances.max_workers,
+    }
+    return [
+        Problem(f"spec.clusterTolerations.instanceConfig.{name}", f"is {count}: use at most {MOST_WORKERS}")
+        for name, count in counts.items()
+        if count > MOST_WORKERS
+    ]
+
+
+def _shape_problems(spec: SparkClusterSpec) -> list[Problem]:
     """Every part of the master's and the workers' specification that has not the form it must have."""
     problems = []
     for path, part in (("spec.masterSpec", spec.master_spec), ("spec.workerSpec", spec.worker_spec)):

@@ -6,6 +6,7 @@ Anything can stand in a status: what is not understood is left out, never raised
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
+from airflow_provider_spark_operator.core.driver_log import split_lines
 from airflow_provider_spark_operator.core.names import application_id
 from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.states import (
@@ -18,6 +19,7 @@ from airflow_provider_spark_operator.core.times import read_time
 
 # What Spark asks for if nobody says how many.
 _DEFAULT_EXECUTORS = 2
+_DRIVER_EXPECTED = frozenset({ApplicationState.DRIVER_REQUESTED, ApplicationState.DRIVER_STARTED})
 _DRIVER_RUNS = RUNNING | {
     ApplicationState.DRIVER_READY,
     ApplicationState.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
@@ -44,6 +46,9 @@ def progress(resource: Mapping[str, object]) -> Progress:
         driver_status=stop.driver_status if stop else current.driver_status,
         application_id=_application_id(resource, attempt) if status else None,
         restart_pending=_restart_pending(resource, current.state),
+        driver_expected=current.state in _DRIVER_EXPECTED,
+        reason=current.reason,
+        driver_name=_driver_name(resource, attempt) if status else None,
     )
 
 
@@ -83,12 +88,14 @@ def _is_position(key: object) -> bool:
 
 def _entry(record: Mapping[str, object]) -> StateEntry:
     driver_status = record.get("lastObservedDriverStatus")
+    message, log_lines = split_lines(text(record.get("message")))
     return StateEntry(
         state=text(record.get("currentStateSummary")) or ApplicationState.SUBMITTED,
         time=read_time(record.get("lastTransitionTime")),
-        message=text(record.get("message")) or None,
+        message=message or None,
         driver_status=driver_status if isinstance(driver_status, Mapping) else None,
         reason=text(record.get("reason")) or None,
+        log_lines=log_lines,
     )
 
 
@@ -96,6 +103,12 @@ def _attempt(status: Mapping[str, object]) -> int:
     info = mapping(mapping(status.get("currentAttemptSummary")).get("attemptInfo"))
     number = info.get("id")
     return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0
+
+
+def _driver_name(resource: Mapping[str, object], attempt: int) -> str | None:
+    conf = mapping(mapping(resource.get("spec")).get("sparkConf"))
+    known = _application_id(resource, attempt)
+    return text(conf.get("spark.kubernetes.driver.pod.name")) or (f"{known}-driver" if known else None)
 
 
 def _application_id(resource: Mapping[str, object], attempt: int) -> str | None:

@@ -64,6 +64,12 @@ def dialect_of(api_version: object) -> Dialect:
     return next((dialect for dialect in DIALECTS if dialect.group == group), APACHE)
 
 
+def api_version_problem(api_version: object) -> str | None:
+    """What is wrong with `api_version` of a SparkApplication; None if nothing is."""
+    known = [f"{dialect.group}/{version}" for dialect in DIALECTS for version in dialect.versions]
+    return None if api_version in known else f"api_version must be one of {', '.join(known)}, not {api_version!r}"
+
+
 def progress(resource: Mapping[str, object]) -> Progress:
     """How far `resource`, a whole SparkApplication of any dialect as the API returns it, is."""
     return dialect_of(resource.get("apiVersion")).progress(resource)

@@ -62,6 +62,8 @@ _BETWEEN_ATTEMPTS: Final = frozenset(
 _SUBMITTING: Final = frozenset({_State.SUBMITTED, _State.SUBMISSION_FAILED})
 # So begins what its controller writes where a submission failed; what a driver did is told in other words.
 _NOT_SUBMITTED: Final = re.compile(r"failed (to|during) ", re.IGNORECASE)
+# An operator that was killed during a submission submits again, and finds the driver of the first submission.
+_DRIVER_EXISTS: Final = re.compile(r"driver.pod.already.exist", re.IGNORECASE)
 _EXIT: Final = re.compile(r"driver container failed with ExitCode: (-?\d{1,9}), Reason: (.*)", re.DOTALL)
 _SETTINGS: Final = SettingNames(
     memory="spec.driver.memory or spec.driver.memoryOverhead",
@@ -86,10 +88,11 @@ def progress(resource: Mapping[str, object]) -> Progress:
     message = text(told.get("errorMessage")) or None
     means = _meaning(state, message)
     driver = _driver_status(message) if means is ApplicationState.FAILED else None
+    abandoned = state == _State.FAILED and _DRIVER_EXISTS.search(message or "") is not None
     present = StateEntry(state, _since(status, state), message, driver_status=driver, means=means)
     return Progress(
         state=state,
-        phase=_PHASES.get(state, Phase.WAITING),
+        phase=Phase.RUNNING if abandoned else _PHASES.get(state, Phase.WAITING),
         since=present.time,
         message=message,
         attempt=max(0, _count(status, "executionAttempts") - 1),
@@ -98,6 +101,9 @@ def progress(resource: Mapping[str, object]) -> Progress:
         application_id=text(status.get("sparkApplicationId")) or None,
         restart_pending=_restart_pending(mapping(mapping(resource.get("spec")).get("restartPolicy")), status, state),
         driver_kept=True,
+        driver_name=text(mapping(status.get("driverInfo")).get("podName")) or None,
+        driver_expected=state in _SUBMITTING,
+        driver_abandoned=abandoned,
         settings=_SETTINGS,
     )
 

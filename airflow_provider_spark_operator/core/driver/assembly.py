@@ -125,7 +125,7 @@ def check_reachable(field: str, uri: str) -> None:
     if is_local(uri):
         raise DriverBuildError(
             field,
-            f"{uri} names a file on a submitter's disk, and nobody uploads it from there: "
+            f"{uri} is a path on the local disk, which an operator does not upload: "
             "put it into the image and write local://, or give a URL that the driver can read",
         )
 

@@ -64,7 +64,7 @@ def _python(spec: SparkApplicationSpec, main_class: str) -> MainResource:
     if is_local(script.strip()):
         raise DriverBuildError(
             "spec.pyFiles",
-            f"{script.strip()} names a file on a submitter's disk, and nobody uploads it from there: "
+            f"{script.strip()} is a path on the local disk, which an operator does not upload: "
             "put it into the image and write local://, or give a URL that the driver can read",
         )
     properties = {"spark.submit.pyFiles": rest.strip()} if rest.strip() else {}

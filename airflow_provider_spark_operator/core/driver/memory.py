@@ -42,6 +42,6 @@ def _parsed(key: str, value: str, default_unit: str = "m") -> tuple[int, int]:
     unit = match and _UNITS.get(match[2] or default_unit)
     if not match or not unit:
         raise DriverBuildError(
-            key, f"{value!r} is no memory size: give a whole number with a unit b, k, m, g, t or p, as in 2g"
+            key, f"invalid memory size {value!r}: give an integer with a unit b, k, m, g, t or p, such as 2g"
         )
     return int(match[1]), unit

@@ -83,12 +83,21 @@ def attempt_naming(namespace: str, name: str, attempt_id: int, conf: Mapping[str
     return Naming(
         application_id=identifier,
         prefix=identifier,
-        pod_name=Configuration({**conf, "spark.app.id": identifier}, {}).text(_POD_NAME_KEY) or f"{identifier}-driver",
+        pod_name=driver_pod_of(identifier, conf),
         service_name=service_name,
         policy_name=f"{identifier}-policy",
         config_map_name=f"{identifier}-spark-drv-conf-map",
         seed=f"{namespace}/{name}/{attempt_id}",
     )
+
+
+def driver_pod_of(identifier: str, conf: Mapping[str, str]) -> str:
+    """The name of the driver pod of the attempt with this application id.
+
+    Raises:
+        DriverBuildError: The name in the configuration refers to itself.
+    """
+    return Configuration({**conf, "spark.app.id": identifier}, {}).text(_POD_NAME_KEY) or f"{identifier}-driver"
 
 
 def submit_naming(name: str, conf: Mapping[str, str], seed: str, environment: Mapping[str, str]) -> Naming:

@@ -1,5 +1,6 @@
 """What all models of `spark.apache.org` have in common: names, nulls, unknown fields."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -14,6 +15,27 @@ LONGEST_MILLIS = 100 * 365 * 24 * 3600 * 1000
 # Strict, as the API server is: neither "5" nor true is a number.
 Integer = Annotated[int, Field(strict=True, ge=-INT64_MAX - 1, le=INT64_MAX)]
 Boolean = Annotated[bool, Field(strict=True)]
+
+
+@dataclass(frozen=True)
+class KubernetesType:
+    """Marks a field that holds one of Kubernetes' own types, which stay plain dicts.
+
+    Attributes:
+        name: The type, as `core.v1.PodTemplateSpec`. Empty if the field holds an object of `parts`.
+        parts: For an object of ours whose fields are Kubernetes' types: the name of the type of each field. An
+            empty name stands for a type whose fields are not known here.
+    """
+
+    name: str = ""
+    parts: tuple[tuple[str, str], ...] = ()
+
+
+ObjectMetadata = Annotated[JsonObject, KubernetesType("meta.v1.ObjectMeta")]
+PodTemplate = Annotated[JsonObject, KubernetesType("core.v1.PodTemplateSpec")]
+ServiceSpec = Annotated[JsonObject, KubernetesType("core.v1.ServiceSpec")]
+StatefulSetSpec = Annotated[JsonObject, KubernetesType("apps.v1.StatefulSetSpec")]
+HorizontalPodAutoscalerSpec = Annotated[JsonObject, KubernetesType("autoscaling.v2.HorizontalPodAutoscalerSpec")]
 
 
 class Model(BaseModel):

@@ -6,57 +6,95 @@ Field names, what is required, and defaults are the Apache operator's.
 from pydantic import Field
 
 from airflow_provider_spark_operator.core.models.application import RuntimeVersions
-from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
+from airflow_provider_spark_operator.core.models.base import (
+    HorizontalPodAutoscalerSpec,
+    Integer,
+    Model,
+    ObjectMetadata,
+    ServiceSpec,
+    StatefulSetSpec,
+)
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
 from airflow_provider_spark_operator.core.models.resource import Resource
 
 
 class WorkerInstanceConfig(Model):
-    """How many workers there are: at first, and between which bounds an autoscaler may move (min below max)."""
+    """Numbers of workers."""
 
-    init_workers: Integer
-    min_workers: Integer
-    max_workers: Integer
+    init_workers: Integer = Field(description="Number of workers at the start.")
+    min_workers: Integer = Field(
+        description=(
+            "Minimum number of workers. If it is less than maxWorkers, a HorizontalPodAutoscaler scales the "
+            "workers; 0 is then possible only with an Object or External metric."
+        ),
+    )
+    max_workers: Integer = Field(description="Maximum number of workers.")
 
 
 class ClusterTolerations(Model):
-    """What a cluster may take in its life: how many workers it has."""
+    """How many workers the cluster has."""
 
-    instance_config: WorkerInstanceConfig
+    instance_config: WorkerInstanceConfig = Field(description="Numbers of workers.")
 
 
 class MasterSpec(Model):
-    """What the master's objects are built upon (`core/v1` and `apps/v1` types)."""
+    """Templates of the objects of the master."""
 
-    service_metadata: JsonObject | None = None
-    service_spec: JsonObject | None = None
-    stateful_set_metadata: JsonObject | None = None
-    stateful_set_spec: JsonObject | None = None
+    service_metadata: ObjectMetadata | None = Field(
+        default=None, description="Metadata of the Service of the master (meta/v1 ObjectMeta)."
+    )
+    service_spec: ServiceSpec | None = Field(
+        default=None, description="Template of the Service of the master (core/v1 ServiceSpec)."
+    )
+    stateful_set_metadata: ObjectMetadata | None = Field(
+        default=None, description="Metadata of the StatefulSet of the master (meta/v1 ObjectMeta)."
+    )
+    stateful_set_spec: StatefulSetSpec | None = Field(
+        default=None, description="Template of the StatefulSet of the master (apps/v1 StatefulSetSpec)."
+    )
 
 
 class WorkerSpec(Model):
-    """What the workers' objects are built upon (`core/v1`, `apps/v1` and `autoscaling/v2` types)."""
+    """Templates of the objects of the workers."""
 
-    service_metadata: JsonObject | None = None
-    service_spec: JsonObject | None = None
-    stateful_set_metadata: JsonObject | None = None
-    stateful_set_spec: JsonObject | None = None
-    horizontal_pod_autoscaler_spec: JsonObject | None = None
+    service_metadata: ObjectMetadata | None = Field(
+        default=None, description="Metadata of the Service of the workers (meta/v1 ObjectMeta)."
+    )
+    service_spec: ServiceSpec | None = Field(
+        default=None, description="Template of the Service of the workers (core/v1 ServiceSpec)."
+    )
+    stateful_set_metadata: ObjectMetadata | None = Field(
+        default=None, description="Metadata of the StatefulSet of the workers (meta/v1 ObjectMeta)."
+    )
+    stateful_set_spec: StatefulSetSpec | None = Field(
+        default=None, description="Template of the StatefulSet of the workers (apps/v1 StatefulSetSpec)."
+    )
+    horizontal_pod_autoscaler_spec: HorizontalPodAutoscalerSpec | None = Field(
+        default=None,
+        description=(
+            "Template of the HorizontalPodAutoscaler of the workers (autoscaling/v2 HorizontalPodAutoscalerSpec). "
+            "Used if minWorkers is less than maxWorkers."
+        ),
+    )
 
 
 class SparkClusterSpec(Model):
-    """`spec` of a SparkCluster."""
+    """Size and configuration of the cluster."""
 
-    runtime_versions: RuntimeVersions
-    cluster_tolerations: ClusterTolerations
-    master_spec: MasterSpec = Field(default_factory=MasterSpec)
-    worker_spec: WorkerSpec = Field(default_factory=WorkerSpec)
-    spark_conf: dict[str, str] = Field(default_factory=dict)
+    runtime_versions: RuntimeVersions = Field(description="The versions of the software in the container image.")
+    cluster_tolerations: ClusterTolerations = Field(description="How many workers the cluster has.")
+    master_spec: MasterSpec = Field(default_factory=MasterSpec, description="Templates of the objects of the master.")
+    worker_spec: WorkerSpec = Field(default_factory=WorkerSpec, description="Templates of the objects of the workers.")
+    spark_conf: dict[str, str] = Field(
+        default_factory=dict, description="Spark properties of master and workers. All values are strings."
+    )
 
 
 class SparkCluster(Resource):
-    """A whole SparkCluster; `metadata` is Kubernetes' and stays a dict."""
+    """A standalone Apache Spark cluster: one master and its workers."""
 
     kind: str = "SparkCluster"
-    spec: SparkClusterSpec
-    status: ClusterStatus | None = None
+    spec: SparkClusterSpec = Field(description="Size and configuration of the cluster.")
+    status: ClusterStatus | None = Field(
+        default=None, description="State and history of the cluster, written by the operator."
+    )

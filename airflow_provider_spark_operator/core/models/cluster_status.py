@@ -24,22 +24,24 @@ CLUSTER_FAILURE = frozenset({ClusterState.SCHEDULING_FAILURE, ClusterState.FAILE
 
 
 class ClusterAttemptInfo(Model):
-    """The number of an attempt, from 0, and how many restarts there were; a cluster has one attempt."""
+    """Number of an attempt. A cluster has one attempt."""
 
-    id: Integer = 0
-    restart_counter: Integer = 0
+    id: Integer = Field(default=0, description="Number of the attempt, from 0.")
+    restart_counter: Integer = Field(default=0, description="Number of restarts so far.")
 
 
 class ClusterStateRecord(Model):
-    """One state with the time at which it was entered; UTC.
+    """A state and when it was entered.
 
     `reason` is a constant of `core.reasons`; the Apache operator neither writes nor keeps it.
     """
 
-    current_state_summary: ClusterState
-    last_transition_time: Time
-    message: str | None = None
-    reason: str | None = None
+    current_state_summary: ClusterState = Field(description="Name of the state.")
+    last_transition_time: Time = Field(description="Time at which the state was entered, in RFC 3339 (UTC).")
+    message: str | None = Field(default=None, description="Explanation of the state for people.")
+    reason: str | None = Field(
+        default=None, description="Machine-readable reason for the state. Not written by the Apache operator."
+    )
 
 
 PastClusterRecord: TypeAlias = Annotated[
@@ -48,19 +50,27 @@ PastClusterRecord: TypeAlias = Annotated[
 
 
 class ClusterAttemptSummary(Model):
-    """An attempt's counters, and its history where that is kept apart."""
+    """Number and history of an attempt."""
 
-    attempt_info: ClusterAttemptInfo = Field(default_factory=ClusterAttemptInfo)
-    state_transition_history: dict[str, PastClusterRecord] | None = None
+    attempt_info: ClusterAttemptInfo = Field(default_factory=ClusterAttemptInfo, description="Number of the attempt.")
+    state_transition_history: dict[str, PastClusterRecord] | None = Field(
+        default=None, description="States of an earlier attempt, by number."
+    )
 
 
 class ClusterStatus(Model):
-    """`status` of a SparkCluster; `state_transition_history` is keyed by decimal numbers that only grow."""
+    """State and history of the cluster."""
 
-    current_state: ClusterStateRecord
-    state_transition_history: dict[str, PastClusterRecord] = Field(default_factory=dict)
-    current_attempt_summary: ClusterAttemptSummary = Field(default_factory=ClusterAttemptSummary)
-    previous_attempt_summary: ClusterAttemptSummary | None = None
+    current_state: ClusterStateRecord = Field(description="The current state.")
+    state_transition_history: dict[str, PastClusterRecord] = Field(
+        default_factory=dict, description="States of the cluster, by number; the highest number is the latest."
+    )
+    current_attempt_summary: ClusterAttemptSummary = Field(
+        default_factory=ClusterAttemptSummary, description="The current attempt."
+    )
+    previous_attempt_summary: ClusterAttemptSummary | None = Field(
+        default=None, description="The attempt before the current one."
+    )
 
     def to_document(self) -> JsonObject:
         """The status as JSON values: camelCase, nulls omitted, times in RFC 3339 UTC (`…Z`)."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from pydantic import Field, model_validator
 
-from airflow_provider_spark_operator.core.models.base import JsonObject, Model
+from airflow_provider_spark_operator.core.models.base import JsonObject, Model, ObjectMetadata
 
 
 class Resource(Model):
@@ -12,7 +12,7 @@ class Resource(Model):
 
     api_version: str = "spark.apache.org/v1"
     kind: str
-    metadata: JsonObject = Field(default_factory=dict)
+    metadata: ObjectMetadata = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

@@ -8,6 +8,8 @@ PATHS = ("/metrics", "/logs", "/debug")
 RESOURCES: Mapping[str, tuple[str, ...]] = {
     "": ("bindings", "componentstatuses", "podtemplates", "replicationcontrollers"),
     "admissionregistration.k8s.io": (
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
         "mutatingwebhookconfigurations",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",

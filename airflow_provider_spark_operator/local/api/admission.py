@@ -116,8 +116,13 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
 def after_creation(store: Store, served: ServedKind, document: JsonObject) -> None:
     """Do what a cluster's controllers do for a new object: a namespace gets its service account."""
     if served.kind.key == NAMESPACES.key:
-        account: JsonObject = {"metadata": {"name": "default"}}
-        store.create(SERVICE_ACCOUNTS, document["metadata"]["name"], account)
+        create_default_account(store, document["metadata"]["name"])
+
+
+def create_default_account(store: Store, namespace: str) -> None:
+    """Give a namespace its service account, unless it has one: no pod is created without."""
+    if not store.exists(SERVICE_ACCOUNTS, namespace, "default"):
+        store.create(SERVICE_ACCOUNTS, namespace, {"metadata": {"name": "default"}})
 
 
 def warnings_of(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:

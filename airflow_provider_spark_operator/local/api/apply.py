@@ -190,6 +190,8 @@ def _with_something(document: JsonObject) -> JsonObject:
 
 def _writable(served: ServedKind, document: JsonObject, subresource: str | None) -> JsonObject:
     """The part of a document that a request to a subresource can write."""
+    if subresource == "status" and served.kind.custom:
+        return {"status": document["status"]} if "status" in document else {}
     if subresource == "status":
         return {key: value for key, value in document.items() if key in ("metadata", "status")}
     if served.kind.status:

@@ -238,7 +238,7 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
     ),
     ("", "configmaps"): (Column("Data", _count("data")), AGE),
     ("", "secrets"): (Column("Type", _field("type")), Column("Data", _count("data")), AGE),
-    ("", "serviceaccounts"): (Column("Secrets", _count("secrets")), AGE),
+    ("", "serviceaccounts"): (AGE,),
     ("", "endpoints"): (Column("Endpoints", _endpoints), AGE),
     ("", "persistentvolumes"): (
         Column("Capacity", _field("spec", "capacity", "storage")),

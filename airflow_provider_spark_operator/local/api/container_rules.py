@@ -7,7 +7,9 @@ from typing import Any
 from airflow_provider_spark_operator.local.api.probe_rules import lifecycle_causes, probe_causes
 from airflow_provider_spark_operator.local.api.reference_rules import field_causes, resource_causes
 from airflow_provider_spark_operator.local.api.resource_rules import resources_causes
+from airflow_provider_spark_operator.local.api.restart_rules import restart_causes
 from airflow_provider_spark_operator.local.api.rules import (
+    backstep,
     choice_causes,
     config_key_problems,
     duplicate,
@@ -31,7 +33,7 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _VARIABLE = re.compile(r"[ -<>-~]+")
 _VARIABLE_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
@@ -48,6 +50,7 @@ def containers_causes(spec: Spec, place: str) -> Iterator[Cause]:
             names.append(name)
             yield from _container_causes(spec, container, here)
             yield from _host_port_causes(spec, container, here, set() if initial else host_ports)
+            yield from restart_causes(container, here)
             yield from _phase_causes(spec, container, here, initial=initial)
 
 
@@ -64,7 +67,7 @@ def _container_causes(spec: Spec, container: Spec, place: str) -> Iterator[Cause
         yield from choice_causes(policy, _MESSAGE_POLICIES, f"{place}.terminationMessagePolicy")
     yield from _ports_causes(container, f"{place}.ports")
     for index, variable in enumerate(container.get("env") or []):
-        yield from _variable_causes(variable, f"{place}.env[{index}]")
+        yield from _variable_causes(spec, variable, f"{place}.env[{index}]")
     for index, source in enumerate(container.get("envFrom") or []):
         yield from _variables_causes(source, f"{place}.envFrom", index)
     yield from _mounts_causes(spec, container, place)
@@ -107,7 +110,7 @@ def _host_port_causes(spec: Spec, container: Spec, place: str, taken: set[str]) 
         taken.add(key)
 
 
-def _variable_causes(variable: Spec, place: str) -> Iterator[Cause]:
+def _variable_causes(spec: Spec, variable: Spec, place: str) -> Iterator[Cause]:
     name, source = variable.get("name"), variable.get("valueFrom")
     if not name:
         yield required(f"{place}.name")
@@ -117,9 +120,9 @@ def _variable_causes(variable: Spec, place: str) -> Iterator[Cause]:
         return
     here, kinds = f"{place}.valueFrom", [kind for kind in _SOURCES if kind in source]
     for kind in kinds:
-        yield from _source_causes(kind, source[kind], f"{here}.{kind}")
+        yield from _source_causes(spec, kind, source[kind], f"{here}.{kind}")
     if not kinds:
-        told = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        told = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         yield invalid(here, "", told)
     elif variable.get("value"):
         yield invalid(here, "", "may not be specified when `value` is not empty")
@@ -127,11 +130,13 @@ def _variable_causes(variable: Spec, place: str) -> Iterator[Cause]:
         yield invalid(here, "", "may not have more than one field specified at a time")
 
 
-def _source_causes(kind: str, source: Spec, place: str) -> Iterator[Cause]:
+def _source_causes(spec: Spec, kind: str, source: Spec, place: str) -> Iterator[Cause]:
     if kind == "fieldRef":
         yield from field_causes(source, place)
     elif kind == "resourceFieldRef":
         yield from resource_causes(source, place)
+    elif kind == "fileKeyRef":
+        yield from _file_causes(spec, source, place)
     else:
         yield from subdomain_causes(source.get("name") or "", f"{place}.name")
         key = source.get("key") or ""
@@ -139,6 +144,24 @@ def _source_causes(kind: str, source: Spec, place: str) -> Iterator[Cause]:
             yield required(f"{place}.key")
         else:
             yield from (invalid(f"{place}.key", key, why) for why in config_key_problems(key))
+
+
+def _file_causes(spec: Spec, source: Spec, place: str) -> Iterator[Cause]:
+    name, path, key = source.get("volumeName") or "", source.get("path") or "", source.get("key") or ""
+    volumes = [volume for volume in spec.get("volumes") or [] if volume.get("name") == name]
+    yield from name_causes(name, f"{place}.volumeName")
+    if not volumes:
+        yield not_found(f"{place}.volumeName", name)
+    elif volumes[0].get("emptyDir") is None:
+        yield invalid(f"{place}.volumeName", name, "referenced volume must be of type emptyDir")
+    if not path:
+        yield required(f"{place}.path")
+    elif ".." in path.split("/"):
+        yield backstep(f"{place}.path", path)
+    if not key:
+        yield required(f"{place}.key")
+    elif _VARIABLE.fullmatch(key) is None:
+        yield invalid(f"{place}.key", key, _VARIABLE_RULE)
 
 
 def _variables_causes(source: Spec, place: str, index: int) -> Iterator[Cause]:

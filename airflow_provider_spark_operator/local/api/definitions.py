@@ -1,16 +1,18 @@
 """CustomResourceDefinitions: what they define, and whether they may."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
 from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, Kind
+from airflow_provider_spark_operator.local.api.rules import choice_causes
 from airflow_provider_spark_operator.local.api.status import Cause, invalid
 from airflow_provider_spark_operator.local.api.structural import schema_causes
 
 REPLICAS_PATH = ".spec.replicas"
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 
 
 @dataclass(frozen=True)
@@ -173,10 +175,33 @@ def _content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
         place = f"spec.versions[{index}].schema.openAPIV3Schema"
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         causes += schema_causes(schema, place) if schema else [_required(place)]
+        causes += _column_causes(version, f"spec.versions[{index}].additionalPrinterColumns")
+        causes += _scale_causes(version, f"spec.versions[{index}].subresources.scale")
     if (spec.get("conversion") or {}).get("strategy", "None") != "None":
         message = 'Unsupported value: the local cluster converts by "None" only'
         causes.append(Cause("spec.conversion.strategy", message, "FieldValueNotSupported"))
     return causes
+
+
+def _column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
+    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        yield from (_required(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key))
+        if not column.get("type"):
+            yield _required(f"{place}[{index}].type")
+        else:
+            yield from choice_causes(column["type"], _COLUMN_TYPES, f"{place}[{index}].type")
+
+
+def _scale_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
+    scale = (version.get("subresources") or {}).get("scale")
+    if scale is None:
+        return
+    for key, parent in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
+        path = scale.get(key)
+        if not path:
+            yield _required(f"{place}.{key}")
+        elif not path.startswith(parent):
+            yield Cause(f"{place}.{key}", f'Invalid value: "{path}": should be a json path under {parent[:-1]}')
 
 
 def _required(field: str) -> Cause:

@@ -10,12 +10,12 @@ from airflow_provider_spark_operator.local.api.status import PageNotFound, resou
 
 VERSION: JsonObject = {
     "major": "1",
-    "minor": "34",
+    "minor": "36",
     "emulationMajor": "1",
-    "emulationMinor": "34",
+    "emulationMinor": "36",
     "minCompatibilityMajor": "1",
-    "minCompatibilityMinor": "33",
-    "gitVersion": "v1.34.0+local",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.3+local",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",

@@ -27,7 +27,6 @@ from airflow_provider_spark_operator.local.api.requests import (
     delete_options,
     encode_continuation,
     list_options,
-    undecodable_options,
     write_options,
 )
 from airflow_provider_spark_operator.local.api.status import (
@@ -182,7 +181,7 @@ class ResourceHandlers:
         return request.answer(patched, 201 if created else 200, tuple(options.warnings))
 
     async def _delete(self, request: ResourceRequest) -> web.StreamResponse:
-        options = delete_options(request.http.query, await _read_options(request.http))
+        options = delete_options(request.http.query, await read_object(request.http))
         kind = request.served.kind
         deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
         if kind.returns_deleted or "deletionTimestamp" in deleted["metadata"]:
@@ -194,7 +193,7 @@ class ResourceHandlers:
         if kind.key == NAMESPACES.key:
             raise method_not_allowed()
         selection = list_options(request.http.query, kind)
-        options = delete_options(request.http.query, await _read_options(request.http))
+        options = delete_options(request.http.query, await read_object(request.http))
         items, version = self._store.list(
             kind, request.path.namespace, labels=selection.labels, fields=selection.fields
         )
@@ -259,16 +258,6 @@ class ResourceHandlers:
             return await send_as_lines(request.http, watch)
         finally:
             self._watches.discard(watch)
-
-
-async def _read_options(http: web.Request) -> JsonObject:
-    """The body of a deletion; what cannot be read there is an internal error, as in Kubernetes."""
-    try:
-        return await read_object(http)
-    except ApiStatusError as error:
-        if error.code != 400:
-            raise
-        raise undecodable_options(error.message) from error
 
 
 def _check_version(options: ListOptions, version: int) -> None:

@@ -1,73 +1,79 @@
-"""The objects of a cluster on disk: every change appended to one file, from which the next start reads them.
+"""The objects of a cluster on disk: every change is appended to one file, which the next start reads.
 
-A line is a checksum and a JSON document: an object as it became, or the place of one that went. A line that a
-crash has cut off, and whatever follows it, counts for nothing: nobody was told that it had been written.
+A crash can interrupt the last write: the beginning of a record at the end of the file is cut off, because no client
+was answered that the record was written. Any other damage is never hidden: the file stays as it is, until the user
+asks for a repair, which keeps a copy.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import logging
 import os
-import zlib
-from dataclasses import dataclass
+import shutil
+from collections import Counter
+from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING
 
+from airflow_provider_spark_operator.local.api.journal_format import (
+    HEADER,
+    LONGEST_LINE,
+    Contents,
+    Damage,
+    Entry,
+    encode_closing,
+    encode_entry,
+    encode_header,
+    read_contents,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from airflow_provider_spark_operator.local.api.documents import JsonObject
+logger = logging.getLogger(__name__)
 
 _PRIVATE_FILE = 0o600
 _COMPACT_BYTES = 64 * 1024 * 1024
+_MOST_DAMAGES_LOGGED = 20
+_MOVE_AWAY = "Move this file away, or choose another folder"
 _Key = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A change: of the object at a place, kinds being named by group and plural; None where it went."""
-
-    kind: _Key
-    place: tuple[str, str]
-    version: int
-    document: JsonObject | None
+class JournalError(Exception):
+    """A journal cannot be used as it is; str() names the file, the cause, and what to do. The file is unchanged."""
 
 
 class Journal:
     """A file of changes, held open for appending.
 
     Args:
-        path: the file; made, readable by its owner only, where there is none.
-        compact_bytes: how far the file may grow beyond what the objects need before it is written anew.
+        path: The file. It is created, readable by its owner only, if it does not exist.
+        compact_bytes: How far the file may grow beyond what the objects need before it is rewritten.
+        repair: Whether to drop damaged records, after a copy of the file has been kept, instead of refusing.
 
     Raises:
-        OSError: the file cannot be read or written.
+        JournalError: The file is not a journal, or is damaged in another way than by an interrupted write.
+        OSError: The file cannot be read or written.
     """
 
-    def __init__(self, path: Path, *, compact_bytes: int = _COMPACT_BYTES) -> None:
+    def __init__(self, path: Path, *, compact_bytes: int = _COMPACT_BYTES, repair: bool = False) -> None:
         self._path = path
         self._compact_bytes = compact_bytes
         self._size = 0
         self._needed = 0
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
+        self._next_number = 0
         self._written = 0
         self._synced = 0
         self._syncing: asyncio.Future[None] | None = None
+        self._entries: list[Entry] = []
+        _refuse_foreign(_unfinished(path))
+        self._descriptor = self._create() if not os.path.lexists(path) else self._open(repair=repair)
 
     def read(self) -> list[Entry]:
-        """The changes that are there; what follows the last whole line is cut off."""
-        entries = []
-        with os.fdopen(os.dup(self._descriptor), "rb") as file:
-            file.seek(0)
-            for line in file:
-                entry = _decoded(line)
-                if entry is None:
-                    break
-                entries.append(entry)
-                self._size += len(line)
-        os.ftruncate(self._descriptor, self._size)
-        os.lseek(self._descriptor, self._size, os.SEEK_SET)
+        """Return the changes that the file held when it was opened; only the first call returns them."""
+        entries, self._entries = self._entries, []
         return entries
 
     def append(self, entry: Entry) -> None:
@@ -76,7 +82,11 @@ class Journal:
         Raises:
             OSError: it could not be written; the file is as it was.
         """
-        line = _encoded(entry)
+        self._append(encode_entry(self._next_number, entry))
+        self._next_number += 1
+        self._written += 1
+
+    def _append(self, line: bytes) -> None:
         try:
             _write(self._descriptor, line)
         except OSError:
@@ -84,7 +94,6 @@ class Journal:
             os.lseek(self._descriptor, self._size, os.SEEK_SET)
             raise
         self._size += len(line)
-        self._written += 1
 
     @property
     def overgrown(self) -> bool:
@@ -97,20 +106,60 @@ class Journal:
         Raises:
             OSError: it could not be written; the file is as it was.
         """
-        unfinished = self._path.with_name(f"{self._path.name}.new")
-        descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, _PRIVATE_FILE)
+        descriptor, size, number = self._write_new(entries)
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        self._size = self._needed = size
+        self._next_number = number
+
+    def _create(self) -> int:
+        descriptor, self._size, self._next_number = self._write_new(())
+        return descriptor
+
+    def _write_new(self, entries: Iterable[Entry]) -> tuple[int, int, int]:
+        """Replace the file by one with these changes; return its descriptor, its size, and the next number.
+
+        Raises:
+            OSError: It could not be written; the file is unchanged.
+        """
+        unfinished = _unfinished(self._path)
+        if _is_unfinished_journal(unfinished):
+            unfinished.unlink()
+        descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+        number = 1
         try:
-            size = sum(_write(descriptor, _encoded(entry)) for entry in entries)
+            size = _write(descriptor, encode_header())
+            for entry in entries:
+                size += _write(descriptor, encode_entry(number, entry))
+                number += 1
             os.fsync(descriptor)
             unfinished.replace(self._path)
         except OSError:
             os.close(descriptor)
             unfinished.unlink(missing_ok=True)
             raise
-        os.close(self._descriptor)
-        self._descriptor = descriptor
-        self._size = self._needed = size
         _sync_folder(self._path.parent)
+        return descriptor, size, number
+
+    def _open(self, *, repair: bool) -> int:
+        _refuse_irregular(self._path)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
+        try:
+            contents = _contents(descriptor)
+            _refuse_unusable(self._path, contents, repair=repair)
+            if contents.damages:
+                _log_repair(self._path, contents.damages, _keep_copy(descriptor, self._path))
+            _log_end(self._path, contents)
+            self._entries = contents.entries
+            self._size, self._next_number = contents.size, contents.next_number
+            if not contents.damages and contents.is_numbered:
+                os.ftruncate(descriptor, self._size)
+                os.lseek(descriptor, self._size, os.SEEK_SET)
+                return os.dup(descriptor)
+            replacement, self._size, self._next_number = self._write_new(latest(contents.entries))
+            return replacement
+        finally:
+            os.close(descriptor)
 
     async def sync(self) -> None:
         """Wait until every change so far is on the disk; those who wait at the same time share the effort.
@@ -135,7 +184,15 @@ class Journal:
             self._syncing = None
 
     def close(self) -> None:
-        """Put everything on the disk and close the file."""
+        """Put everything on the disk, with a record that marks the end, and close the file.
+
+        Raises:
+            OSError: The disk refuses.
+        """
+        try:
+            self._append(encode_closing(self._next_number))
+        except OSError as error:
+            logger.warning("journal %s: could not write its closing record: %s", self._path, error)
         os.fsync(self._descriptor)
         os.close(self._descriptor)
 
@@ -150,6 +207,13 @@ def latest(entries: Iterable[Entry]) -> Iterator[Entry]:
     yield from found.values()
 
 
+def log_unserved(entries: Iterable[Entry]) -> None:
+    """Log which objects stay in a journal although no kind is defined that they belong to."""
+    counts = Counter(".".join(filter(None, reversed(entry.kind))) for entry in entries)
+    for name, number in sorted(counts.items()):
+        logger.warning("%d objects stay in the journal but are not served: %s is not defined", number, name)
+
+
 def _write(descriptor: int, line: bytes) -> int:
     rest = memoryview(line)
     while rest:
@@ -157,17 +221,95 @@ def _write(descriptor: int, line: bytes) -> int:
     return len(line)
 
 
-def _encoded(entry: Entry) -> bytes:
-    text = json.dumps([entry.kind, entry.place, entry.version, entry.document], separators=(",", ":")).encode()
-    return b"%08x %s\n" % (zlib.crc32(text), text)
+def _unfinished(path: Path) -> Path:
+    """Return where a journal is written before it replaces the one that is in use."""
+    return path.with_name(f"{path.name}.new")
 
 
-def _decoded(line: bytes) -> Entry | None:
-    checksum, _, text = line.rstrip(b"\n").partition(b" ")
-    if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
-        return None
-    kind, place, version, document = json.loads(text)
-    return Entry((kind[0], kind[1]), (place[0], place[1]), version, document)
+def _is_unfinished_journal(path: Path) -> bool:
+    """Return whether a cluster that was killed left this file: it contains nothing, or the start of a journal."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    header = encode_header()
+    with path.open("rb") as file:
+        return header.startswith(file.read(len(header)))
+
+
+def _refuse_foreign(unfinished: Path) -> None:
+    """Raise JournalError if a foreign file exists where a journal is written."""
+    if os.path.lexists(unfinished) and not _is_unfinished_journal(unfinished):
+        raise JournalError(
+            f"could not write the journal: {unfinished} was not written by a local cluster. {_MOVE_AWAY}"
+        )
+
+
+def _refuse_irregular(path: Path) -> None:
+    """Raise JournalError if the journal is not a regular file, or a link to one."""
+    if not path.exists():
+        raise JournalError(
+            f"could not read the journal {path}: it is a link to a file that does not exist. {_MOVE_AWAY}"
+        )
+    if not path.is_file():
+        raise JournalError(f"could not read the journal {path}: it is not a regular file. {_MOVE_AWAY}")
+
+
+def _contents(descriptor: int) -> Contents:
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        return read_contents(iter(partial(file.readline, LONGEST_LINE), b""))
+
+
+def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
+    """Raise JournalError unless the file is a journal, and is intact or to be repaired."""
+    if not contents.is_journal:
+        raise JournalError(
+            f"could not read the journal {path}: it contains no intact record. It is left as it is. {_MOVE_AWAY}"
+        )
+    if contents.header not in ("", HEADER):
+        raise JournalError(
+            f"could not read the journal {path}: unknown format {contents.header!r}. "
+            "Use the version of this package that wrote it, or choose another folder"
+        )
+    if contents.damages and not repair:
+        first, *others = contents.damages
+        more = f" (and {len(others)} more damaged places)" if others else ""
+        raise JournalError(
+            f"could not read the journal {path}: {first}{more}. {len(contents.entries)} changes are intact. Restore "
+            "the file from a copy, or start with --repair, which keeps the damaged file and drops what is damaged"
+        )
+
+
+def _log_repair(path: Path, damages: Sequence[Damage], copy: Path) -> None:
+    logger.warning("journal %s repaired: the damaged file is kept as %s", path, copy)
+    for damage in damages[:_MOST_DAMAGES_LOGGED]:
+        logger.warning("journal %s: dropped: %s", path, damage)
+    if len(damages) > _MOST_DAMAGES_LOGGED:
+        logger.warning("journal %s: dropped: %d more damaged places", path, len(damages) - _MOST_DAMAGES_LOGGED)
+    logger.warning("journal %s: objects whose record was dropped are as an earlier record has them, or missing", path)
+
+
+def _log_end(path: Path, contents: Contents) -> None:
+    if contents.torn is not None:
+        logger.warning("journal %s: cut off at a crash: %s", path, contents.torn)
+    elif contents.is_numbered and not contents.is_closed:
+        last = contents.next_number - 1
+        logger.warning("journal %s: the last cluster did not close it; restored up to record %d, its last", path, last)
+
+
+def _keep_copy(descriptor: int, path: Path) -> Path:
+    """Copy the file next to it, under a name that is free."""
+    for number in count(1):
+        copy = path.with_name(f"{path.name}.damaged-{number}")
+        try:
+            target = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+        except FileExistsError:
+            continue
+        break
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with os.fdopen(os.dup(descriptor), "rb") as source, os.fdopen(target, "wb") as file:
+        shutil.copyfileobj(source, file)
+        file.flush()
+        os.fsync(file.fileno())
+    return copy
 
 
 def _sync_folder(folder: Path) -> None:

@@ -125,8 +125,10 @@ def _autoscaler_causes(autoscaler: Part) -> Iterator[Cause]:
     least, most, target = spec.get("minReplicas"), spec.get("maxReplicas") or 0, spec.get("scaleTargetRef") or {}
     if least is not None and least < 1:
         yield invalid("spec.minReplicas", least, "must be greater than or equal to 1")
-    if most < 1:
-        yield invalid("spec.maxReplicas", most, "must be greater than 0")
+    if most == 0:
+        yield required("spec.maxReplicas", "must be set and greater than 0")
+    elif most < 0:
+        yield invalid("spec.maxReplicas", most, "must be greater than or equal to 1")
     if most < (1 if least is None else least):
         yield invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
     for field in ("kind", "name"):

@@ -23,13 +23,13 @@ from airflow_provider_spark_operator.local.api.rules import (
     label_problems,
     labels_causes,
     qualified_name_problems,
-    service_label_problems,
     subdomain_problems,
 )
 from airflow_provider_spark_operator.local.api.status import ApiStatusError, Cause, bad_request, invalid
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _PATH_SEGMENT_KINDS = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings"})
+_NAMED_BY_LABELS = (NAMESPACES.key, SERVICES.key)
 _MAX_GENERATED_PREFIX = 58
 _MAX_ANNOTATION_BYTES = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"foregroundDeletion", "kubernetes", "orphan"})
@@ -172,17 +172,13 @@ def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
     name = metadata.get("name")
     if not name:
         return [Cause("metadata.name", "Required value: name or generateName is required", "FieldValueRequired")]
-    if kind.key == NAMESPACES.key and "." in name:
-        return [invalid_value("metadata.name", name, "must not contain dots")]
     return [invalid_value("metadata.name", name, why) for why in _name_problems(kind)(name)]
 
 
 def _name_problems(kind: Kind) -> Callable[[str], list[str]]:
     """Why a text can be the name of no object of a kind."""
-    if kind.key == NAMESPACES.key:
+    if kind.key in _NAMED_BY_LABELS:
         return label_problems
-    if kind.key == SERVICES.key:
-        return service_label_problems
     return _segment_problems if kind.plural in _PATH_SEGMENT_KINDS else subdomain_problems
 
 

@@ -65,9 +65,7 @@ def _name_causes(spec: Spec, path: str) -> Iterator[Cause]:
     """What is wrong with the names of the pod's host, and with how it resolves others."""
     for field in ("hostname", "subdomain"):
         name = spec.get(field)
-        if name and "." in name:
-            yield invalid(f"{path}.{field}", name, "must not contain dots")
-        elif name:
+        if name:
             yield from (invalid(f"{path}.{field}", name, why) for why in label_problems(name))
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or []
     if spec.get("dnsPolicy") == "None" and spec.get("dnsConfig") is None:

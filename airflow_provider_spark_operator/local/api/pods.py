@@ -14,6 +14,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "securityContext": {},
     "schedulerName": "default-scheduler",
 }
+_DISABLED = ("schedulingGroup",)
+"""Fields of features that are off by default."""
 _CONTAINER_DEFAULTS: Mapping[str, Any] = {
     "resources": {},
     "terminationMessagePath": "/dev/termination-log",
@@ -26,6 +28,8 @@ _EVICTION_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 def fill_pod_spec(spec: JsonObject) -> None:
     """Fill in, in place, the defaults of a pod's or a pod template's specification."""
+    for key in _DISABLED:
+        spec.pop(key, None)
     _set_defaults(spec, _DEFAULTS)
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
@@ -36,8 +40,6 @@ def fill_pod_spec(spec: JsonObject) -> None:
         for container in spec.get(field) or []:
             if isinstance(container, dict):
                 _fill_container(container, host_network=bool(spec.get("hostNetwork")))
-                if field == "containers" or container.get("restartPolicy") != "Always":
-                    container.pop("restartPolicy", None)
     for volume in spec.get("volumes") or []:
         if isinstance(volume, dict):
             _fill_volume(volume)
@@ -129,6 +131,13 @@ def _fill_container(container: JsonObject, *, host_network: bool) -> None:
     for variable in container.get("env") or []:
         _fill_source(variable.get("valueFrom") or {})
     _fill_handlers(container)
+    _drop_empty_codes(container)
+
+
+def _drop_empty_codes(container: JsonObject) -> None:
+    for rule in container.get("restartPolicyRules") or []:
+        if (rule.get("exitCodes") or {}).get("values") == []:
+            del rule["exitCodes"]["values"]
 
 
 def _fill_handlers(container: JsonObject) -> None:
@@ -143,6 +152,8 @@ def _fill_source(source: JsonObject) -> None:
     """Complete the source of a variable, or of a file of a downward API volume."""
     if source.get("fieldRef") is not None:
         source["fieldRef"].setdefault("apiVersion", "v1")
+    if source.get("fileKeyRef") is not None:
+        source["fileKeyRef"].setdefault("optional", False)
     if source.get("resourceFieldRef") is not None:
         source["resourceFieldRef"].setdefault("divisor", "0")
 

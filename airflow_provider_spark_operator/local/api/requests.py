@@ -161,19 +161,19 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
     """Read the options of a deletion, from its body where that has them, else from the query.
 
     Raises:
-        ApiStatusError: 400 and 422 for values that Kubernetes does not know; 500, as there, for a body that is
-            no DeleteOptions.
+        ApiStatusError: 400 for a body that is not DeleteOptions; 400 or 422 for values that Kubernetes does not
+            know.
     """
     if body.get("kind") not in (None, "DeleteOptions"):
-        raise undecodable_options(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
+        raise bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
     grace = body.get("gracePeriodSeconds")
     if grace is None:
         grace = _number(query, "gracePeriodSeconds")
     if isinstance(grace, bool) or not isinstance(grace, int | None) or abs(grace or 0) >= 2**63:
-        raise undecodable_options("gracePeriodSeconds: an integer of 64 bits is expected")
+        raise bad_request("gracePeriodSeconds: an integer of 64 bits is expected")
     preconditions = body.get("preconditions") or {}
     if not isinstance(preconditions, dict):
-        raise undecodable_options("preconditions: an object is expected")
+        raise bad_request("preconditions: an object is expected")
     dry_run = body.get("dryRun") or query.get("dryRun")
     dry_run = dry_run[0] if isinstance(dry_run, list) else dry_run
     propagation, causes = _propagation(query, body)
@@ -187,11 +187,6 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
         resource_version=preconditions.get("resourceVersion"),
         dry_run=bool(dry_run),
     )
-
-
-def undecodable_options(why: str) -> ApiStatusError:
-    """500, as in Kubernetes: the body of a deletion cannot be read."""
-    return ApiStatusError(500, "", why)
 
 
 def _propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause]]:

@@ -8,7 +8,6 @@ from ipaddress import ip_address
 from airflow_provider_spark_operator.local.api.status import Cause
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SERVICE_LABEL = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _CONFIG_KEY = r"[-._a-zA-Z0-9]+"
@@ -16,10 +15,6 @@ _USED = "regex used for validation is"
 _LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
     f"with an alphanumeric character (e.g. 'my-name',  or '123-abc', {_USED} '{_LABEL}')"
-)
-_SERVICE_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    f"and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', {_USED} '{_SERVICE_LABEL}')"
 )
 _SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
@@ -56,6 +51,11 @@ def required(place: str, why: str = "") -> Cause:
 def forbidden(place: str, why: str) -> Cause:
     """That something must not be at a place."""
     return Cause(place, f"Forbidden: {why}", "FieldValueForbidden")
+
+
+def too_many(place: str, found: int, most: int) -> Cause:
+    """That a list is too long."""
+    return Cause(place, f"Too many: {found}: must have at most {most} items", "FieldValueTooMany")
 
 
 def duplicate(place: str, value: object) -> Cause:
@@ -158,20 +158,16 @@ def qualified_causes(name: str, place: str) -> Iterator[Cause]:
 
 
 def labels_causes(labels: Iterable[tuple[str, str]], place: str) -> Iterator[Cause]:
-    """What is wrong with labels: their names, and what they say."""
+    """What is wrong with labels: their keys and values."""
     for key, value in labels:
         yield from qualified_causes(key, place)
         yield from (invalid(place, value, why) for why in label_value_problems(value))
 
 
 def label_problems(text: str) -> list[str]:
-    """Why a text is no label of DNS."""
-    return _problems(text, _LABEL, _LABEL_RULE, 63)
-
-
-def service_label_problems(text: str) -> list[str]:
-    """Why a text is no name of a service."""
-    return _problems(text, _SERVICE_LABEL, _SERVICE_RULE, 63)
+    """Why a text is not a DNS label."""
+    problems = _problems(text, _LABEL, _LABEL_RULE, 63)
+    return ["must not contain dots" if why == _LABEL_RULE and _is_subdomain(text) else why for why in problems]
 
 
 def subdomain_problems(text: str) -> list[str]:
@@ -179,18 +175,22 @@ def subdomain_problems(text: str) -> list[str]:
     return _problems(text, _SUBDOMAIN, _SUBDOMAIN_RULE, 253)
 
 
+def _is_subdomain(text: str) -> bool:
+    return re.fullmatch(_SUBDOMAIN, text) is not None
+
+
 def qualified_name_problems(text: str) -> list[str]:
     """Why a text is no name with, or without, a domain before it."""
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         return [
-            f"a qualified name {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         ]
     problems = []
     if slash and not prefix:
         problems.append("prefix part must be non-empty")
     elif slash:
-        problems += [f"prefix part {why}" for why in subdomain_problems(prefix)]
+        problems += [f"prefix part {why}" for why in _problems(prefix, _SUBDOMAIN, _SUBDOMAIN_RULE, 253, "bytes")]
     if not name:
         problems.append("name part must be non-empty")
     elif len(name) > 63:
@@ -232,6 +232,6 @@ def port_name_problems(text: str) -> list[str]:
     return problems
 
 
-def _problems(text: str, pattern: str, rule: str, longest: int) -> list[str]:
-    problems = [f"must be no more than {longest} characters"] if len(text) > longest else []
+def _problems(text: str, pattern: str, rule: str, longest: int, unit: str = "characters") -> list[str]:
+    problems = [f"must be no more than {longest} {unit}"] if len(text) > longest else []
     return problems + ([rule] if re.fullmatch(pattern, text) is None else [])

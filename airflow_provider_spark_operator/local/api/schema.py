@@ -1,7 +1,7 @@
 """Structural schemas of custom resources: pruning, defaults and validation.
 
 What a CustomResourceDefinition says in `openAPIV3Schema`, as the API server reads it. Rules in CEL
-(`x-kubernetes-validations`) and formats are not evaluated.
+(`x-kubernetes-validations`) and formats of strings are not evaluated.
 """
 
 import json
@@ -121,13 +121,12 @@ def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
         if not schema.get("nullable") and schema.get("type"):
             yield _wrong_type(path, schema["type"], value)
         return
-    expected = schema.get("type")
-    if schema.get(_INT_OR_STRING):
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            yield _wrong_type(path, "integer,string", value)
-            return
-    elif expected and not _is_of_type(value, expected):
-        yield _wrong_type(path, expected, value)
+    wrong_type = _type_violation(schema, value, path)
+    if wrong_type is not None:
+        yield wrong_type
+    if _is_number(value):  # a number of the wrong type is judged further
+        yield from _number_violations(schema, value, path)
+    elif wrong_type is not None:
         return
     yield from _keyword_violations(schema, value, path)
     yield from _junctor_violations(schema, value, path)
@@ -137,6 +136,34 @@ def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
         yield from _repeated(schema, value, path)
         for index, item in enumerate(value):
             yield from violations(schema["items"], item, f"{path}[{index}]")
+
+
+def _type_violation(schema: Schema, value: Any, path: str) -> Cause | None:
+    if schema.get(_INT_OR_STRING):
+        fits = isinstance(value, int | str) and not isinstance(value, bool)
+        return None if fits else _wrong_type(path, "integer,string", value)
+    expected = schema.get("type")
+    if not expected or _is_of_type(value, expected):
+        return None
+    number_format = _number_format(schema)
+    if not number_format or isinstance(value, str | list):
+        return _wrong_type(path, expected, value)
+    found = "float64" if _is_number(value) else ""  # here the API server compares formats, not types
+    told = f'Invalid value: "{found}": {path} in body must be of type {number_format}: "{found}"'
+    return Cause(path, told, "FieldValueTypeInvalid")
+
+
+def _number_violations(schema: Schema, value: float, path: str) -> Iterator[Cause]:
+    """Whether a number fits into its type and format; the API server has no field for this cause."""
+    expected, number_format = schema.get("type"), _number_format(schema)
+    if expected == "integer":
+        least, most = _INTEGERS.get(number_format, _INTEGERS["int64"])
+        fits = float(value).is_integer() and least <= value <= most
+    else:
+        fits = number_format != "float" or abs(value) <= _LARGEST_FLOAT
+    if not fits:
+        told = f"with format {number_format}" if number_format else "(default format)"
+        yield Cause(_NOWHERE, f'Invalid value: "": Checked value must be of type {expected} {told} in {path}')
 
 
 def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[Cause]:
@@ -218,6 +245,13 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _is_integer(value: float) -> bool:
+    """Whether a number is an integer as the API server reads it: within 64 bits, or a float that is exact."""
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return True
+    return float(value).is_integer() and abs(value) < 2**53
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -237,6 +271,14 @@ def _above(value: Any, bound: Any, schema: Schema) -> bool:
 def _below(value: Any, bound: Any, schema: Schema) -> bool:
     return bool(value < bound if schema.get("exclusiveMaximum") else value <= bound)
 
+
+_INTEGERS: Mapping[str, tuple[int, int]] = {
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+"""By format, the least and the largest integer."""
+_NUMBER_FORMATS = {"integer": tuple(_INTEGERS), "number": ("double", "float")}
+_LARGEST_FLOAT = 3.4028235677973366e38
 
 _Keyword = tuple[Callable[[Any], bool], Callable[[Any, Any, Schema], bool], str]
 _KEYWORDS: dict[str, _Keyword] = {
@@ -270,7 +312,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "string": _is_text,
     "boolean": lambda value: isinstance(value, bool),
     "number": _is_number,
-    "integer": lambda value: _is_number(value) and float(value).is_integer(),
+    "integer": lambda value: _is_number(value) and _is_integer(value),
 }
 
 
@@ -285,6 +327,12 @@ def _wrong_type(path: str, expected: str, value: Any) -> Cause:
     found = "null" if value is None else found
     message = f'Invalid value: "{found}": {path} in body must be of type {expected}: "{found}"'
     return Cause(path, message, "FieldValueTypeInvalid")
+
+
+def _number_format(schema: Schema) -> str:
+    """The format of a number; empty for formats that are not known for its type."""
+    found = str(schema.get("format") or "")
+    return found if found in _NUMBER_FORMATS.get(schema.get("type") or "", ()) else ""
 
 
 def _join(path: str, key: str) -> str:

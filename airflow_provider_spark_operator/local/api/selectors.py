@@ -162,7 +162,7 @@ def _check_key(key: str) -> None:
     prefix, _, short = key.rpartition("/")
     if "/" in prefix or re.fullmatch(_VALUE, short) is None:
         raise bad_request(
-            f'unable to parse requirement: <nil>: Invalid value: "{key}": a qualified name must consist of '
+            f'unable to parse requirement: <nil>: Invalid value: "{key}": a valid label key must consist of '
             "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
             "'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
             "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
@@ -172,8 +172,8 @@ def _check_key(key: str) -> None:
 
 def _check_lengths(key: str, values: Iterable[str]) -> None:
     for index, value in enumerate(sorted(values)):
-        if len(value) > 63:
-            why = "must be no more than 63 characters"
+        if len(value.encode()) > 63:
+            why = "must be no more than 63 bytes"
             raise bad_request(f'unable to parse requirement: values[{index}][{key}]: Invalid value: "{value}": {why}')
 
 

@@ -5,13 +5,15 @@ the way in and out. What a kind's documents must look like is not judged here bu
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from airflow_provider_spark_operator.local.api import garbage
 from airflow_provider_spark_operator.local.api.definitions import defined_kind
 from airflow_provider_spark_operator.local.api.documents import JsonObject, copy_json, later, timestamp
-from airflow_provider_spark_operator.local.api.journal import Entry, Journal, latest
+from airflow_provider_spark_operator.local.api.journal import Journal, latest, log_unserved
+from airflow_provider_spark_operator.local.api.journal_format import Entry
 from airflow_provider_spark_operator.local.api.kinds import (
     BUILT_IN_KINDS,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -85,6 +87,7 @@ class Store:
         self._feeds: dict[tuple[str, str], Feed] = {}
         self.owners = garbage.OwnerIndex()
         self.journal = journal
+        self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], Entry] = {}
         if journal is not None:
             self._restore(journal)
 
@@ -257,6 +260,11 @@ class Store:
         """Whether there is such an object."""
         return (namespace or "", name) in self._of(kind)
 
+    def homeless(self) -> Counter[str]:
+        """Count the objects in each namespace that does not exist."""
+        namespaces = Counter(namespace for objects in self._objects.values() for namespace, _ in objects if namespace)
+        return Counter({name: number for name, number in namespaces.items() if not self.exists(NAMESPACES, None, name)})
+
     def inhabitants(self, namespace: str) -> Sequence[garbage.Place]:
         """Where the objects in a namespace are."""
         return [
@@ -324,12 +332,14 @@ class Store:
             if self.journal.overgrown:
                 self.journal.compact(self._entries())
             self.journal.append(Entry(kind.key, place, self._version + 1, document))
+            self._unserved.pop((kind.key, place), None)
         except OSError as error:
             why = f"the change cannot be written to the journal: {error.strerror or error}"
             raise ApiStatusError(500, "InternalError", why) from error
 
     def _entries(self) -> Iterator[Entry]:
-        """All objects as they are, definitions before what they define."""
+        """All objects as they are, definitions before what they define; those of unknown kinds stay in the journal."""
+        yield from self._unserved.values()
         keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
         for key in keys:
             for place, event in self._objects[key].items():
@@ -343,10 +353,12 @@ class Store:
         for entry in found:
             kind = self._kind_of(entry.kind)
             if kind is None or entry.document is None:
-                continue  # of a kind that this version no longer has
+                self._unserved[entry.kind, entry.place] = entry
+                continue
             self._of(kind)[entry.place] = event = Event(ADDED, entry.document, None, entry.version)
             self._room.used += event.size
             self.owners.record((kind, *entry.place), entry.document)
+        log_unserved(self._unserved.values())
         journal.compact(self._entries())
 
     def _kind_of(self, key: tuple[str, str]) -> Kind | None:

@@ -37,18 +37,16 @@ class Container:
     Args:
         node: what all pods share.
         spec: the container's entry in the pod's spec.
-        policy: when it is started again: Always, OnFailure or Never.
         record: what is known of it; kept up to date.
     """
 
-    def __init__(self, node: Node, spec: JsonObject, policy: str, record: ContainerRecord) -> None:
+    def __init__(self, node: Node, spec: JsonObject, record: ContainerRecord) -> None:
         self.record = record
         self.begun = asyncio.Event()
         self.log: ContainerLog | None = None
         self.previous_log: ContainerLog | None = None
         self._node = node
         self._spec = spec
-        self._policy = policy
         self._process: ContainerProcess | None = None
         self._ending = False
         self._killed = False
@@ -63,7 +61,7 @@ class Container:
         begin_anew(self.record)
         while not self._ended(sandbox):
             ended = await self._run_once(sandbox)
-            if ended is None or self._ended(sandbox) or not self._starts_again(ended):
+            if ended is None or self._ended(sandbox) or not self.record.policy.restarts_after(ended.exit_code):
                 break
             if (ended.finished - ended.started).total_seconds() > _GOOD_RUN_SECONDS:
                 backoff = 0.0
@@ -99,13 +97,10 @@ class Container:
 
     def _ended_before(self) -> bool:
         """Whether the container has ended for good in an earlier life of the node."""
-        return isinstance(self.record.state, Terminated) and not self._starts_again(self.record.state)
+        return isinstance(self.record.state, Terminated) and not self.record.starts_again
 
     def _ended(self, sandbox: Sandbox) -> bool:
         return self._ending or sandbox.stopping.is_set()
-
-    def _starts_again(self, ended: Terminated) -> bool:
-        return self._policy == "Always" or (self._policy == "OnFailure" and ended.exit_code != 0)
 
     def _wait_for_restart(self, sandbox: Sandbox, backoff: float) -> None:
         if not backoff:

@@ -52,7 +52,7 @@ def parse_rule(text: str) -> ImageRule:
     pattern, equals, runtime = text.rpartition("=")
     known = [each.value for each in Runtime]
     if not equals or not pattern or runtime not in known:
-        raise ValueError(f"{text!r} is no PATTERN=RUNTIME with one of the runtimes {', '.join(known)}")
+        raise ValueError(f"invalid rule {text!r}: give PATTERN=RUNTIME with one of the runtimes {', '.join(known)}")
     return ImageRule(pattern, Runtime(runtime))
 
 

@@ -28,6 +28,7 @@ from airflow_provider_spark_operator.local.kubelet.pod_status import (
     unschedulable_condition,
 )
 from airflow_provider_spark_operator.local.kubelet.references import MissingReference, References
+from airflow_provider_spark_operator.local.kubelet.restarts import ALWAYS, NEVER, ON_FAILURE, restart_policy
 from airflow_provider_spark_operator.local.kubelet.restored import begin_anew, give_up, has_begun, restore
 from airflow_provider_spark_operator.local.kubelet.sandbox import Sandbox
 from airflow_provider_spark_operator.local.kubelet.states import ContainerRecord, Waiting
@@ -60,7 +61,7 @@ class PodWorker:
         self.uid = str(metadata["uid"])
         self._node = node
         self._pod = pod
-        self._policy = str(spec.get("restartPolicy") or "Always")
+        self._policy = str(spec.get("restartPolicy") or ALWAYS)
         self._init = [self._init_container(item) for item in spec.get("initContainers") or ()]
         first = Waiting("PodInitializing" if self._init else "ContainerCreating")
         self._main = [self._container(item, self._policy, first) for item in spec.get("containers") or ()]
@@ -131,13 +132,14 @@ class PodWorker:
         return (*self._init, *self._main)
 
     def _init_container(self, spec: JsonObject) -> Container:
-        sidecar = spec.get("restartPolicy") == "Always"
-        policy = "Always" if sidecar else "OnFailure" if self._policy != "Never" else "Never"
-        return self._container(spec, policy, Waiting("PodInitializing"), sidecar=sidecar)
+        sidecar = spec.get("restartPolicy") == ALWAYS
+        default = NEVER if self._policy == NEVER else ON_FAILURE
+        return self._container(spec, default, Waiting("PodInitializing"), sidecar=sidecar)
 
-    def _container(self, spec: JsonObject, policy: str, state: Waiting, *, sidecar: bool = False) -> Container:
-        record = ContainerRecord(str(spec["name"]), str(spec.get("image")), state, sidecar=sidecar)
-        return Container(self._node, spec, policy, record)
+    def _container(self, spec: JsonObject, default: str, state: Waiting, *, sidecar: bool = False) -> Container:
+        policy = restart_policy(spec, default)
+        record = ContainerRecord(str(spec["name"]), str(spec.get("image")), state, sidecar=sidecar, policy=policy)
+        return Container(self._node, spec, record)
 
     async def _placed(self) -> bool:
         """Place the pod on the node, as far as that is for this scheduler; False if it ends without a place."""
@@ -336,7 +338,8 @@ class PodWorker:
 
     def _lost(self) -> bool:
         """Whether the pod ends because its containers went down with the node, and are not started again."""
-        if self._policy != "Never" or not any(has_begun(container.record) for container in self._main):
+        records = [container.record for container in self._main]
+        if any(record.policy.can_restart for record in records) or not any(has_begun(record) for record in records):
             return False
         for container in self._containers:
             give_up(container.record, self._node.clock())

@@ -28,25 +28,22 @@ class Eviction:
     message: str
 
 
-def pod_phase(policy: str, init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> str:
+def pod_phase(init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> str:
     """The phase of a pod.
 
     Args:
-        policy: the pod's restart policy.
         init: its init containers.
         containers: its containers.
     """
-    if policy == "Never" and any(record.failed and not record.sidecar for record in init):
+    if any(record.failed and not record.sidecar and not record.starts_again for record in init):
         return FAILED
     if not is_initialized(init):
         return PENDING
     if any(isinstance(record.state, Waiting) and record.last is None for record in containers):
         return PENDING
-    if policy == "Always" or any(not isinstance(record.state, Terminated) for record in containers):
+    if any(record.starts_again or not isinstance(record.state, Terminated) for record in containers):
         return RUNNING
-    if all(record.succeeded for record in containers):
-        return SUCCEEDED
-    return FAILED if policy == "Never" else RUNNING
+    return SUCCEEDED if all(record.succeeded for record in containers) else FAILED
 
 
 def is_initialized(init: Sequence[ContainerRecord]) -> bool:
@@ -77,8 +74,7 @@ def pod_status(
         volumes_made: whether its containers could be started, as far as its volumes are concerned.
     """
     previous: JsonObject = pod.get("status") or {}
-    policy = str(pod["spec"].get("restartPolicy") or "Always")
-    phase = FAILED if eviction else pod_phase(policy, init, containers)
+    phase = FAILED if eviction else pod_phase(init, containers)
     conditions = _conditions(phase, init, containers, now, volumes_made=volumes_made)
     status: JsonObject = {
         **previous,

@@ -67,12 +67,11 @@ class ContainerProcess:
         ours, theirs = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
-                *_GUARD,
-                *command,
+                *map(_encoded, (*_GUARD, *command)),
                 stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=dict(environment),
+                env={_encoded(name): _encoded(value) for name, value in environment.items()},
                 cwd=directory,
                 start_new_session=True,
             )
@@ -137,6 +136,11 @@ class ContainerProcess:
                 self.kill()
         with contextlib.suppress(OSError):
             log.flush(stream)
+
+
+def _encoded(text: str) -> bytes:
+    """Encode as a container sees it, whatever the locale of this process is."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 async def _message(reports: asyncio.StreamReader) -> dict[str, int | str]:

@@ -309,7 +309,7 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
     try:
         return int(environment.get(name, default))
     except ValueError:
-        raise StartError(f"{name} is no port: {environment[name]!r}") from None
+        raise StartError(f"invalid port {environment[name]!r} in {name}") from None
 
 
 def _numbered_options(environment: Mapping[str, str]) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from airflow_provider_spark_operator.local.api.documents import JsonObject, timestamp
+from airflow_provider_spark_operator.local.kubelet.restarts import ALWAYS, RestartPolicy
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class ContainerRecord:
         restarts: how often it was started again.
         container_id: the identity of its present or last run.
         sidecar: whether it is an init container that goes on running beside the others.
+        policy: when it is started again.
     """
 
     name: str
@@ -97,6 +99,12 @@ class ContainerRecord:
     restarts: int = 0
     container_id: str = ""
     sidecar: bool = False
+    policy: RestartPolicy = field(default_factory=lambda: RestartPolicy(ALWAYS))
+
+    @property
+    def starts_again(self) -> bool:
+        """Whether the container has ended and its restart policy starts it again."""
+        return isinstance(self.state, Terminated) and self.policy.restarts_after(self.state.exit_code)
 
     @property
     def succeeded(self) -> bool:

@@ -96,7 +96,7 @@ class StatefulSetController:
 
     def _create(self, stateful_set: JsonObject, kind: Kind, document: JsonObject) -> None:
         namespace, name = _place(stateful_set)
-        what = f"create {document['kind']} {document['metadata']['name']} in StatefulSet {name}"
+        what = f"Create {document['kind']} {document['metadata']['name']} in StatefulSet {name}"
         served = self._kinds.find(kind.group, kind.versions[0], kind.plural)
         try:
             resources.create(self._store, served, namespace, document, WriteOptions(manager=NAME))
@@ -109,7 +109,7 @@ class StatefulSetController:
     def _delete(self, stateful_set: JsonObject, pod: str) -> None:
         namespace, name = _place(stateful_set)
         self._store.delete(PODS, namespace, pod)
-        message = f"delete Pod {pod} in StatefulSet {name} successful"
+        message = f"Delete Pod {pod} in StatefulSet {name} successful"
         self._recorder.record(stateful_set, "SuccessfulDelete", message, component=NAME)
 
     def _write_status(self, namespace: str, name: str, status: JsonObject) -> None:

@@ -9,6 +9,11 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch, create, delete]
+{{- if .Values.rbac.driverLogs }}
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+{{- end }}
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, create, patch, delete]

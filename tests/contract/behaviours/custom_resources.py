@@ -229,6 +229,23 @@ KEYWORDS: tuple[tuple[str, Document, Any], ...] = (
     ("fewest items", {"type": "array", "items": {"type": "string"}, "minItems": 2}, ["a"]),
     ("date-time", {"type": "string", "format": "date-time"}, "yesterday"),
     ("int32", {"type": "integer", "format": "int32"}, 2**40),
+    ("int32 below", {"type": "integer", "format": "int32"}, -(2**31) - 1),
+    ("uint32", {"type": "integer", "format": "uint32"}, -1),
+    ("uint64", {"type": "integer", "format": "uint64"}, 2**64),
+    ("more than 64 bits", {"type": "integer"}, 2**63),
+    ("more than 64 bits of int64", {"type": "integer", "format": "int64"}, 2**63),
+    ("a whole fraction", {"type": "integer", "format": "int32"}, 3.0),
+    ("a fraction below the minimum", {"type": "integer", "minimum": 3}, 1.5),
+    ("fraction for int32", {"type": "integer", "format": "int32"}, 1.5),
+    ("boolean for int32", {"type": "integer", "format": "int32"}, True),
+    ("object for int32", {"type": "integer", "format": "int32"}, {}),
+    ("text for int32", {"type": "integer", "format": "int32"}, "1"),
+    ("large whole fraction", {"type": "integer"}, 1e16),
+    ("float", {"type": "number", "format": "float"}, 1e300),
+    ("float32", {"type": "number", "format": "float32"}, 1e300),
+    ("double", {"type": "number", "format": "double"}, 1e300),
+    ("number for text", {"type": "string", "format": "int32"}, 2**40),
+    ("number of several types", {"x-kubernetes-int-or-string": True, "format": "int32"}, 2**40),
     ("nullable", {"type": "string", "nullable": True}, None),
     ("rule", {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 3", "message": "too many"}]}, 3),
     (
@@ -273,6 +290,20 @@ async def a_schema_with(api: Conversation, schema: Document, value: Any) -> None
             lambda document: document["spec"]["versions"][0].update(schema={"openAPIV3Schema": {"type": "odd"}}),
         ),
         ("no spec", lambda document: document.pop("spec")),
+        ("a column without a name", lambda document: _with_column(document, type="string", jsonPath=".spec.a")),
+        ("a column without a type", lambda document: _with_column(document, name="A", jsonPath=".spec.a")),
+        ("a column without a path", lambda document: _with_column(document, name="A", type="string")),
+        ("a column of an unknown type", lambda document: _with_column(document, name="A", type="odd", jsonPath=".a")),
+        ("a scale without paths", lambda document: _with_scale(document)),
+        ("a scale without a status", lambda document: _with_scale(document, specReplicasPath=".spec.a")),
+        (
+            "a scale whose paths are exchanged",
+            lambda document: _with_scale(document, specReplicasPath=".status.a", statusReplicasPath=".spec.a"),
+        ),
+        (
+            "a scale",
+            lambda document: _with_scale(document, specReplicasPath=".spec.a", statusReplicasPath=".status.a"),
+        ),
     ]
 )
 async def a_definition_with(api: Conversation, change: Any) -> None:
@@ -280,6 +311,14 @@ async def a_definition_with(api: Conversation, change: Any) -> None:
     change(definition)
     reply = await api.ask("POST", DEFINITIONS, definition)
     api.note("refusal", [reply.status, reply.body.get("reason")])
+
+
+def _with_column(definition: Document, **column: str) -> None:
+    definition["spec"]["versions"][0]["additionalPrinterColumns"] = [column]
+
+
+def _with_scale(definition: Document, **scale: str) -> None:
+    definition["spec"]["versions"][0]["subresources"] = {"scale": scale}
 
 
 @behaviour

@@ -155,6 +155,7 @@ KINDS: list[tuple[str, str, Documents]] = [
             {
                 "nothing": {},
                 "no more than none": {"maxReplicas": 0, "scaleTargetRef": TARGET},
+                "fewer than none": {"maxReplicas": -1, "scaleTargetRef": TARGET},
                 "more than the most": {"minReplicas": 5, "maxReplicas": 3, "scaleTargetRef": TARGET},
                 "no group": {"maxReplicas": 3, "scaleTargetRef": {"kind": "X", "name": "a"}},
                 "no metrics": {"maxReplicas": 3, "scaleTargetRef": TARGET},

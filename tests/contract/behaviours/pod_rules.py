@@ -7,6 +7,7 @@ from tests.contract.conversation import Conversation, Document
 from tests.contract.documents import pod
 
 MAIN = {"name": "main", "image": "i:1"}
+EXIT_CODES = {"operator": "In", "values": [42]}
 
 
 def _spec(body: Any) -> Any:
@@ -38,6 +39,15 @@ def variable(**fields: Any) -> Document:
     return container(env=[fields])
 
 
+def file_variable(**fields: Any) -> Document:
+    source = {"volumeName": "v", "path": "a.env", "key": "A"} | fields
+    return variable(name="A", valueFrom={"fileKeyRef": source}) | {"volumes": [{"name": "v", "emptyDir": {}}]}
+
+
+def restart_rule(**fields: Any) -> Document:
+    return {"action": "Restart", "exitCodes": EXIT_CODES | fields}
+
+
 def resources(**fields: Any) -> Document:
     return container(resources=fields)
 
@@ -63,6 +73,11 @@ def security(**fields: Any) -> Document:
                 "nodeSelector bad value": {"nodeSelector": {"a": "b c"}},
                 "nodeSelector empty key": {"nodeSelector": {"": "c"}},
                 "nodeSelector slash": {"nodeSelector": {"a/b/c": "c"}},
+                "nodeSelector long prefix": {"nodeSelector": {"a" * 254 + "/b": "c"}},
+                "toleration slash": toleration(key="a/b/c", operator="Exists"),
+                "readinessGates slash": {"readinessGates": [{"conditionType": "a/b/c"}]},
+                "schedulingGates slash": {"schedulingGates": [{"name": "a/b/c"}]},
+                "schedulingGroup": {"schedulingGroup": {"podGroupName": "a"}},
                 "nodeName bad": {"nodeName": "a b"},
                 "nodeName dots": {"nodeName": "../x"},
                 "nodeName upper": {"nodeName": "ABC"},
@@ -292,6 +307,9 @@ def security(**fields: Any) -> Document:
                 "image spaces": container(image=" a"),
                 "image empty": container(image=""),
                 "container restartPolicy Always": container(restartPolicy="Always"),
+                "container restartPolicy unknown": container(restartPolicy="Wat"),
+                "name dots": {"containers": [MAIN | {"name": "a.b"}]},
+                "name dots upper": {"containers": [MAIN | {"name": "a.B"}]},
                 "imagePullSecrets none": {"imagePullSecrets": [{}]},
                 "imagePullSecrets bad": {"imagePullSecrets": [{"name": "../a"}]},
                 "resizePolicy": container(resizePolicy=[{"resourceName": "wat", "restartPolicy": "Never"}]),
@@ -300,9 +318,53 @@ def security(**fields: Any) -> Document:
             },
         ),
         (
+            "restart rules",
+            {
+                "whole": container(restartPolicy="Never", restartPolicyRules=[restart_rule()]),
+                "init": init_container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator="NotIn")]),
+                "no policy": container(restartPolicyRules=[restart_rule()]),
+                "always": container(restartPolicy="Always", restartPolicyRules=[restart_rule()]),
+                "no action": container(
+                    restartPolicy="Never", restartPolicyRules=[{"exitCodes": restart_rule()["exitCodes"]}]
+                ),
+                "unknown action": container(
+                    restartPolicy="Never", restartPolicyRules=[restart_rule() | {"action": "Wat"}]
+                ),
+                "all containers": container(
+                    restartPolicy="Never",
+                    restartPolicyRules=[restart_rule() | {"action": "RestartAllContainers"}],
+                ),
+                "no codes": container(restartPolicy="Never", restartPolicyRules=[{"action": "Restart"}]),
+                "unknown operator": container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator="Wat")]),
+                "no operator": container(restartPolicy="Never", restartPolicyRules=[restart_rule(operator=None)]),
+                "no values": container(restartPolicy="Never", restartPolicyRules=[restart_rule(values=[])]),
+                "negative value": container(restartPolicy="Never", restartPolicyRules=[restart_rule(values=[-1])]),
+                "many values": container(
+                    restartPolicy="Never", restartPolicyRules=[restart_rule(values=list(range(256)))]
+                ),
+                "many rules": container(restartPolicy="Never", restartPolicyRules=[restart_rule()] * 21),
+            },
+        ),
+        (
+            "variables from files",
+            {
+                "whole": file_variable(),
+                "no volume": file_variable(volumeName=None),
+                "bad volume": file_variable(volumeName="A"),
+                "unknown volume": file_variable(volumeName="x"),
+                "no path": file_variable(path=None),
+                "absolute path": file_variable(path="/a"),
+                "path dots": file_variable(path="../a"),
+                "no key": file_variable(key=None),
+                "bad key": file_variable(key="a=b"),
+                "another volume": file_variable() | {"volumes": [{"name": "v", "configMap": {"name": "a"}}]},
+            },
+        ),
+        (
             "init containers",
             {
                 "restartPolicy Never": init_container(restartPolicy="Never"),
+                "restartPolicy unknown": init_container(restartPolicy="Wat"),
                 "lifecycle": init_container(lifecycle={"preStop": {"exec": {"command": ["x"]}}}),
                 "probe": init_container(livenessProbe={"exec": {"command": ["x"]}}),
             },

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.contract.behaviour import behaviour, behaviours_of, in_own_words
-from tests.contract.conversation import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, TABLE, Conversation
+from tests.contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, TABLE, Conversation
 from tests.contract.documents import EXAMPLE, bound_pod, event, pod, secret, service, stateful_set, thing
 
 
@@ -24,6 +24,22 @@ async def a_status_is_patched_alone(api: Conversation) -> None:
     patch = {"spec": {"replicas": 9}, "status": {"phase": "x", "nonsense": 1}, "metadata": {"labels": {"a": "b"}}}
     await api.patch(api.path("things/a/status", EXAMPLE), patch)
     await api.patch(api.path("things/a/status", EXAMPLE), [{"op": "remove", "path": "/status/phase"}], JSON_PATCH)
+
+
+@behaviour
+async def a_status_of_a_pod_with_labels_is_patched(api: Conversation) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    patch = {"status": {"message": "x"}, "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}}
+    await api.patch(api.path("pods/a/status"), patch)
+
+
+@behaviour
+async def a_status_with_labels_is_applied(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a", "labels": {"a": "b"}}}
+    path = api.path("things/a/status?fieldManager=m", EXAMPLE)
+    await api.patch(path, status | {"status": {"phase": "x"}}, APPLY_PATCH)
+    await api.patch(path, status | {"status": {"phase": "y"}}, APPLY_PATCH)
 
 
 @behaviour

@@ -317,7 +317,7 @@ def test_an_autoscaler_of_the_users_keeps_its_rules_within_the_clusters_bounds()
         (
             {"worker": pod_template(containers=[{"ports": [{"containerPort": "80"}]}])},
             "spec.workerSpec.statefulSetSpec.template.spec.containers[0].ports[0].containerPort: "
-            "must be a whole number, not a string",
+            "must be an integer, not a string",
         ),
         (
             {"master": {"serviceSpec": {"selector": "a=b"}}},

@@ -171,13 +171,6 @@ def test_a_completed_application_has_succeeded():
             "raise spec.driver.memory or spec.driver.memoryOverhead",
         ),
         (
-            "failed to submit spark application: failed to run spark-submit: driver pod already exist",
-            FailureKind.SCHEDULING,
-            reasons.SCHEDULING_FAILED,
-            True,
-            "driver pod already exist",
-        ),
-        (
             "failed during batch scheduler setup or check: no volcano",
             FailureKind.SCHEDULING,
             reasons.SCHEDULING_FAILED,
@@ -298,3 +291,16 @@ def test_what_kubeflows_definition_refuses_is_named(change, found):
     told = [str(problem) for problem in problems({**VALID, **change})]
     assert len(told) == len(found)
     assert all(said.startswith(expected) for said, expected in zip(told, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "failed to submit spark application: failed to run spark-submit: driver pod already exist",
+        "failed to submit spark application: DRIVER_POD_ALREADY_EXISTS: pod already exists",
+    ],
+)
+def test_driver_that_exists_already_decides_how_the_application_ends(message):
+    seen = progress(document("FAILED", message))
+    assert (seen.driver_abandoned, seen.phase) == (True, Phase.RUNNING)
+    assert verdict(seen).outcome is Outcome.WAITING

@@ -115,6 +115,11 @@ def test_the_pods_name_is_known_before_anything_is_built():
             "local:///b.py,local:///c.zip",
         ),
         (
+            {"mainClass": "org.apache.spark.deploy.PythonRunner", "pyFiles": "local:///a.py,local:///b.py"},
+            ["org.apache.spark.deploy.PythonRunner", "local:///a.py"],
+            "local:///b.py",
+        ),
+        (
             {"mainClass": "org.apache.spark.deploy.PythonRunner", "pyFiles": "local:///a.py", "jars": "local:///j.jar"},
             ["org.apache.spark.deploy.PythonRunner", "local:///a.py"],
             None,
@@ -127,7 +132,7 @@ def test_the_pods_name_is_known_before_anything_is_built():
         ),
         ({"mainClass": "Main"}, ["Main", "spark-internal"], None),
     ],
-    ids=["python", "python-files", "python-with-jars", "r", "jars", "class-only"],
+    ids=["python", "python-files", "python-files-with-class", "python-with-jars", "r", "jars", "class-only"],
 )
 def test_the_main_resource_follows_from_the_fields(spec, tail, py_files):
     resources = attempt(**spec)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.local.api import journal as journal_module
-from airflow_provider_spark_operator.local.api.journal import Entry, Journal, latest
+from airflow_provider_spark_operator.local.api.journal import Journal, latest
+from airflow_provider_spark_operator.local.api.journal_format import Entry
 from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from airflow_provider_spark_operator.local.api.preconditions import MAX_OBJECT_BYTES
 from airflow_provider_spark_operator.local.api.registry import KindRegistry
@@ -69,27 +70,6 @@ def test_only_its_owner_can_read_it(path: Path) -> None:
     journal.compact([entry("a")])
     journal.close()
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param(lambda content: content[:-1], id="the newline is missing"),
-        pytest.param(lambda content: content[:-20], id="half a line is missing"),
-        pytest.param(lambda content: content[:-5] + b"\0\0\0\0\0", id="zeros instead of the end"),
-        pytest.param(lambda content: content[:-10] + b"X" + content[-9:], id="a character is another"),
-    ],
-)
-def test_a_damaged_end_is_cut_off_and_writing_goes_on(path: Path, damage: object) -> None:
-    written(path, entry("a"), entry("b"))
-    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    written(path, entry("c"))
-    assert read(path) == [entry("a"), entry("c")]
-
-
-def test_garbage_is_an_empty_journal(path: Path) -> None:
-    path.write_bytes(os.urandom(1000))
-    assert read(path) == []
 
 
 def test_the_last_state_of_each_object_counts() -> None:

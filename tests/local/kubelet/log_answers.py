@@ -19,6 +19,7 @@ RECORDED = Path(__file__).with_name("log_answers.json")
 DEADLINE_SECONDS = 180
 _MARK = {"name": "mark", "mountPath": "/mark"}
 _FIRST_FAILS = "if test -e /mark/x; then echo second run; sleep 600; else touch /mark/x; echo first run; exit 1; fi"
+_REMOVED = "unable to retrieve container logs for "
 _SLOWLY = "for word in one two three; do echo $word; sleep 1.2; done"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 
@@ -105,7 +106,9 @@ async def _since_a_line(api: Conversation) -> Json:
 
 async def _asked(api: Conversation, question: str) -> Json:
     name, _, query = question.partition("?")
-    reply = await api.ask("GET", api.path(f"pods/{name}/log?{query}"))
+    path = api.path(f"pods/{name}/log?{query}")
+    # For a moment after a container has crashed, its status names the run before, which a kubelet has removed by then.
+    reply = await api.until(path, lambda reply: not str(reply.body).startswith(_REMOVED), DEADLINE_SECONDS)
     body = reply.body if isinstance(reply.body, str) else reply.body["message"]
     return {"status": reply.status, "body": _shown(_TIME.sub("TIME", body).replace(api.namespace, "NAMESPACE"))}
 

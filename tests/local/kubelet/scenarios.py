@@ -134,6 +134,8 @@ names = ["with space", "SEMI;COLON", "-n", "LINES", "1ST", "EMPTY", "P.a.b-c", "
 with open("/dev/termination-log", "w") as file:
     json.dump({name: os.environ.get(name) for name in names}, file)
 """
+_FAILS_ONCE = "test -e /mark/x || { touch /mark/x; exit 9; }"
+_RESTARTS_AT_42 = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
 _LABEL_ITEM = {"path": "labels/color", "fieldRef": {"fieldPath": "metadata.labels['color']"}}
 _LIMIT_ITEM = {"path": "limit", "resourceFieldRef": {"containerName": "main", "resource": "limits.memory"}}
 _VOLUMES = [
@@ -335,6 +337,66 @@ SCENARIOS = [
     Scenario("on-failure-after-success", once(container("true"), restartPolicy="OnFailure"), ended),
     Scenario("always-after-failure", once(container("exit 1"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
     Scenario("always-after-success", once(container("true"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
+    Scenario(
+        "container-restarts-in-a-pod-that-does-not",
+        once(
+            container(_FAILS_ONCE, volumeMounts=[_MARK], restartPolicy="OnFailure"),
+            container("exit 3", "other"),
+            volumes=[_MARK_VOLUME],
+        ),
+        ended,
+    ),
+    Scenario(
+        "container-does-not-restart-in-a-pod-that-does",
+        once(container("exit 3", restartPolicy="Never"), restartPolicy="Always"),
+        ended,
+    ),
+    Scenario(
+        "container-restarts-by-its-exit-code",
+        once(
+            container(
+                "test -e /mark/x && exit 3; touch /mark/x; exit 42",
+                volumeMounts=[_MARK],
+                restartPolicy="Never",
+                restartPolicyRules=[_RESTARTS_AT_42],
+            ),
+            volumes=[_MARK_VOLUME],
+        ),
+        ended,
+    ),
+    Scenario(
+        "container-restarts-by-other-exit-codes",
+        once(
+            container(
+                "test -e /mark/x && exit 42; touch /mark/x; exit 3",
+                volumeMounts=[_MARK],
+                restartPolicy="Never",
+                restartPolicyRules=[
+                    {"action": "Restart", "exitCodes": {"operator": "NotIn", "values": [0, 42]}},
+                ],
+            ),
+            volumes=[_MARK_VOLUME],
+        ),
+        ended,
+    ),
+    Scenario(
+        "init-container-restarts-in-a-pod-that-does-not",
+        once(
+            container("true"),
+            initContainers=[container(_FAILS_ONCE, "first", volumeMounts=[_MARK], restartPolicy="OnFailure")],
+            volumes=[_MARK_VOLUME],
+        ),
+        ended,
+    ),
+    Scenario(
+        "init-container-does-not-restart-in-a-pod-that-does",
+        once(
+            container("true"),
+            initContainers=[container("exit 4", "first", restartPolicy="Never")],
+            restartPolicy="OnFailure",
+        ),
+        ended,
+    ),
     Scenario(
         "deadline",
         once(container("trap 'exit 0' TERM; while :; do sleep 0.05; done"), activeDeadlineSeconds=6),

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_spark_operator.local.kubelet.pod_status import Eviction, pod_phase, pod_status
+from airflow_provider_spark_operator.local.kubelet.restarts import RestartPolicy, restart_policy
 from airflow_provider_spark_operator.local.kubelet.states import (
     ContainerRecord,
     Running,
@@ -18,8 +19,10 @@ GOOD = Terminated(0, "Completed", NOW, NOW)
 BAD = Terminated(1, "Error", NOW, NOW)
 
 
-def record(state: State, *, last: Terminated | None = None, sidecar: bool = False) -> ContainerRecord:
-    return ContainerRecord("it", "image", state, last, sidecar=sidecar)
+def record(
+    state: State, *, last: Terminated | None = None, sidecar: bool = False, policy: str = "Always"
+) -> ContainerRecord:
+    return ContainerRecord("it", "image", state, last, sidecar=sidecar, policy=RestartPolicy(policy))
 
 
 @pytest.mark.parametrize(
@@ -43,18 +46,44 @@ def record(state: State, *, last: Terminated | None = None, sidecar: bool = Fals
 def test_the_phase_follows_from_the_containers(
     policy: str, init: list[State], containers: list[State], phase: str
 ) -> None:
-    assert pod_phase(policy, [record(state) for state in init], [record(state) for state in containers]) == phase
+    of_init = "Never" if policy == "Never" else "OnFailure"
+    first = [record(state, policy=of_init) for state in init]
+    assert pod_phase(first, [record(state, policy=policy) for state in containers]) == phase
 
 
 def test_a_container_that_waits_to_be_started_again_keeps_its_pod_running() -> None:
     again = record(Waiting("CrashLoopBackOff"), last=BAD)
 
-    assert pod_phase("Always", [], [again]) == "Running"
+    assert pod_phase([], [again]) == "Running"
 
 
 def test_a_sidecar_that_runs_lets_the_others_begin_and_never_decides_the_phase() -> None:
-    assert pod_phase("Never", [record(RUNS, sidecar=True)], [record(RUNS)]) == "Running"
-    assert pod_phase("Never", [record(BAD, sidecar=True)], [record(GOOD)]) == "Succeeded"
+    assert pod_phase([record(RUNS, sidecar=True)], [record(RUNS)]) == "Running"
+    assert pod_phase([record(BAD, sidecar=True)], [record(GOOD, policy="Never")]) == "Succeeded"
+
+
+def test_phase_follows_from_the_policy_of_each_container() -> None:
+    restarts, ends = record(BAD, policy="OnFailure"), record(BAD, policy="Never")
+    assert pod_phase([], [restarts, ends]) == "Running"
+    assert pod_phase([], [record(GOOD, policy="OnFailure"), ends]) == "Failed"
+
+
+@pytest.mark.parametrize(
+    ("policy", "operator", "exit_code", "restarts"),
+    [
+        ("Never", "In", 42, True),
+        ("Never", "In", 1, False),
+        ("Never", "NotIn", 42, False),
+        ("Never", "NotIn", 1, True),
+        ("OnFailure", "In", 1, True),
+        ("OnFailure", "In", 0, False),
+        ("Always", "In", 0, True),
+    ],
+)
+def test_a_rule_restarts_what_the_policy_would_not(policy: str, operator: str, exit_code: int, restarts: bool) -> None:
+    rule = {"action": "Restart", "exitCodes": {"operator": operator, "values": [42]}}
+    found = restart_policy({"restartPolicy": policy, "restartPolicyRules": [rule]}, "Never")
+    assert found.restarts_after(exit_code) is restarts
 
 
 def test_a_condition_keeps_its_time_until_it_changes() -> None:

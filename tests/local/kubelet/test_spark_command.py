@@ -170,7 +170,7 @@ def test_a_worker_listens_on_any_ports_and_works_in_its_own_folder(place: Contai
     ("environment", "message"),
     [
         ({"SPARK_MASTER_OPTS": '-Da="b'}, "SPARK_MASTER_OPTS cannot be divided into options: No closing quotation"),
-        ({"SPARK_MASTER_PORT": "tcp://10.0.0.1:7077"}, "SPARK_MASTER_PORT is no port: 'tcp://10.0.0.1:7077'"),
+        ({"SPARK_MASTER_PORT": "tcp://10.0.0.1:7077"}, "invalid port 'tcp://10.0.0.1:7077' in SPARK_MASTER_PORT"),
     ],
 )
 def test_a_daemon_with_settings_that_make_no_sense_does_not_start(

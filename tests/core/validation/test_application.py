@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.models.application import RestartPolicy
-from airflow_provider_spark_operator.core.models.parse import parse_application, validate_document
-from airflow_provider_spark_operator.core.models.reading import API_VERSIONS
+from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.identity import API_VERSIONS
 from tests.builders import application_document
 
 
@@ -25,12 +26,12 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 def test_a_plain_document_has_no_problems():
-    assert validate_document(application_document()) == []
+    assert validate_application(application_document()) == []
 
 
 @pytest.mark.parametrize("version", API_VERSIONS)
 def test_every_served_version_is_accepted(version):
-    assert validate_document(changed("apiVersion", version)) == []
+    assert validate_application(changed("apiVersion", version)) == []
 
 
 def test_a_minimal_document_has_the_defaults_of_the_apache_operator():
@@ -103,9 +104,30 @@ TOLERATIONS = "spec/applicationTolerations"
             "spec.applicationTolerations.resourceRetainPolicy",
             "give one of Always, OnFailure, Never",
         ),
-        (f"{TOLERATIONS}/ttlAfterStopMillis", "5", "spec.applicationTolerations.ttlAfterStopMillis", "whole number"),
-        (f"{TOLERATIONS}/ttlAfterStopMillis", 1.5, "spec.applicationTolerations.ttlAfterStopMillis", "whole number"),
-        (f"{TOLERATIONS}/ttlAfterStopMillis", 2**63, "spec.applicationTolerations.ttlAfterStopMillis", "64 bits"),
+        (
+            f"{TOLERATIONS}/ttlAfterStopMillis",
+            "5",
+            "spec.applicationTolerations.ttlAfterStopMillis",
+            "must be an integer, not a string",
+        ),
+        (
+            f"{TOLERATIONS}/ttlAfterStopMillis",
+            1.5,
+            "spec.applicationTolerations.ttlAfterStopMillis",
+            "must be an integer, not 1.5",
+        ),
+        (
+            f"{TOLERATIONS}/ttlAfterStopMillis",
+            3.0,
+            "spec.applicationTolerations.ttlAfterStopMillis",
+            "must be an integer, not 3.0",
+        ),
+        (
+            f"{TOLERATIONS}/ttlAfterStopMillis",
+            2**63,
+            "spec.applicationTolerations.ttlAfterStopMillis",
+            "64-bit integer",
+        ),
         (
             f"{TOLERATIONS}/instanceConfig",
             {"minExecutors": 3, "maxExecutors": 2},
@@ -121,52 +143,64 @@ TOLERATIONS = "spec/applicationTolerations"
     ],
 )
 def test_a_problem_names_its_field_and_what_to_do(path, value, problem, says):
-    problems = validate_document(changed(path, value))
+    problems = validate_application(changed(path, value))
     assert [each.path for each in problems] == [problem]
     assert says in problems[0].message
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3], ids=repr)
 def test_what_is_no_object_is_one_problem(document):
-    assert len(validate_document(document)) == 1
+    assert len(validate_application(document)) == 1
 
 
 def test_something_must_be_run():
     document = application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
-    assert validate_document(document) == [
+    assert validate_application(document) == [
         Problem("spec", "says nothing to run: set mainClass with jars, or pyFiles, or sparkRFiles")
     ]
 
 
 PYTHON, R = "org.apache.spark.deploy.PythonRunner", "org.apache.spark.deploy.RRunner"
+JAR, SCRIPT = "local:///a.jar", "local:///a.py"
 
 
 @pytest.mark.parametrize(
     ("resources", "problem", "says"),
     [
         pytest.param({"mainClass": "a.B"}, None, "", id="a class of the image"),
-        pytest.param({"mainClass": "a.B", "jars": "a.jar"}, None, "", id="a jar"),
-        pytest.param({"pyFiles": "a.py"}, None, "", id="a Python script"),
-        pytest.param({"sparkRFiles": "a.R"}, None, "", id="an R script"),
-        pytest.param({"mainClass": PYTHON, "pyFiles": "a.py", "jars": "a.jar"}, None, "", id="Python with a jar"),
-        pytest.param({"mainClass": R, "sparkRFiles": "a.R", "jars": "a.jar"}, None, "", id="R with a jar"),
+        pytest.param({"mainClass": "a.B", "jars": JAR}, None, "", id="a jar"),
+        pytest.param({"pyFiles": SCRIPT}, None, "", id="a Python script"),
+        pytest.param({"sparkRFiles": "local:///a.R"}, None, "", id="an R script"),
         pytest.param(
-            {"mainClass": "a.B", "jars": "a.jar", "pyFiles": "a.py"}, "pyFiles", "spec.jars", id="jar, Python"
+            {"mainClass": PYTHON, "pyFiles": SCRIPT, "jars": JAR},
+            None,
+            "",
+            id="Python with a jar",
         ),
+        pytest.param({"mainClass": R, "sparkRFiles": "local:///a.R", "jars": JAR}, None, "", id="R with a jar"),
         pytest.param(
-            {"mainClass": "a.B", "jars": "a.jar", "sparkRFiles": "a"}, "sparkRFiles", "spec.jars", id="jar, R"
+            {"mainClass": "a.B", "jars": JAR, "pyFiles": SCRIPT},
+            "pyFiles",
+            "spec.jars",
+            id="jar, Python",
         ),
-        pytest.param({"pyFiles": "a.py", "sparkRFiles": "a.R"}, "sparkRFiles", "spec.pyFiles", id="Python and R"),
-        pytest.param({"mainClass": PYTHON, "jars": "a.jar"}, "pyFiles", "name the script", id="Python, no script"),
-        pytest.param({"mainClass": R, "pyFiles": "a.py"}, "sparkRFiles", "name the script", id="R, no script"),
+        pytest.param({"mainClass": "a.B", "jars": JAR, "sparkRFiles": "a"}, "sparkRFiles", "spec.jars", id="jar, R"),
+        pytest.param(
+            {"pyFiles": SCRIPT, "sparkRFiles": "local:///a.R"},
+            "sparkRFiles",
+            "spec.pyFiles",
+            id="Python and R",
+        ),
+        pytest.param({"mainClass": PYTHON, "jars": JAR}, "pyFiles", "name the script", id="Python, no script"),
+        pytest.param({"mainClass": R, "pyFiles": SCRIPT}, "sparkRFiles", "name the script", id="R, no script"),
     ],
 )
 def test_one_thing_is_run(resources, problem, says):
     document = application_document()
     del document["spec"]["mainClass"], document["spec"]["jars"]
     document["spec"] |= resources
-    problems = validate_document(document)
+    problems = validate_application(document)
     assert [each.path for each in problems] == ([f"spec.{problem}"] if problem else [])
     assert all(says in each.message for each in problems)
 
@@ -184,7 +218,7 @@ def test_what_ways_to_the_driver_lack_is_named_field_by_field():
         ],
         driverGrpcRouteList=[{}],
     )
-    assert [each.path for each in validate_document(document)] == [
+    assert [each.path for each in validate_application(document)] == [
         "spec.driverGrpcRouteList[0].serviceSpec",
         "spec.driverGrpcRouteList[0].serviceMetadata.name",
         "spec.driverGrpcRouteList[0].grpcRouteMetadata.name",
@@ -196,7 +230,7 @@ def test_what_ways_to_the_driver_lack_is_named_field_by_field():
 
 def test_a_config_map_that_is_given_twice_is_named():
     twice = application_document(configMapSpecs=[{"name": name, "data": {}} for name in ("a", "b", "a")])
-    (problem,) = validate_document(twice)
+    (problem,) = validate_application(twice)
     assert problem.path == "spec.configMapSpecs[2].name"
     assert "'a' as before" in problem.message
 
@@ -204,11 +238,7 @@ def test_a_config_map_that_is_given_twice_is_named():
 def test_a_generated_name_is_a_name():
     document = changed("metadata/name", ...)
     document["metadata"]["generateName"] = "pi-"
-    assert validate_document(document) == []
-
-
-def test_a_negative_duration_is_no_problem():
-    assert validate_document(application_document(timeouts={"driverStartTimeoutMillis": -1})) == []
+    assert validate_application(document) == []
 
 
 def test_the_error_says_one_sentence_a_line():
@@ -222,7 +252,7 @@ def test_the_error_says_one_sentence_a_line():
 
 
 def test_a_value_that_may_be_secret_is_not_repeated():
-    problems = validate_document(application_document(conf={"spark.password": 987654321}))  # type: ignore[dict-item]
+    problems = validate_application(application_document(conf={"spark.password": 987654321}))  # type: ignore[dict-item]
     assert "987654321" not in "".join(map(str, problems))
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.models.cluster_parse import validate_cluster_document
-from airflow_provider_spark_operator.core.models.json_values import json_problems
-from airflow_provider_spark_operator.core.models.parse import validate_document
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
+from airflow_provider_spark_operator.core.validation.json_values import json_problems
 from tests.builders import application_document
 from tests.core.cluster_resources.clusters import cluster_document
 
@@ -76,7 +76,7 @@ def test_nesting_has_a_limit():
 
 @pytest.mark.parametrize(
     ("validate", "document"),
-    [(validate_document, application_document()), (validate_cluster_document, cluster_document())],
+    [(validate_application, application_document()), (validate_cluster, cluster_document())],
     ids=["application", "cluster"],
 )
 def test_resources_are_refused_for_what_json_cannot_say(validate, document):

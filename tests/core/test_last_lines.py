@@ -1,4 +1,4 @@
-from airflow_provider_spark_operator.follow.last_lines import LastLines
+from airflow_provider_spark_operator.core.last_lines import LOG_BYTES, LastLines
 
 ROUTINE = "26/01/01 00:00:00 INFO SparkContext: stopped"
 
@@ -26,13 +26,16 @@ def test_routine_is_told_where_there_is_nothing_else() -> None:
     )
 
 
+def test_frames_of_a_stack_trace_are_left_out() -> None:
+    frames = ["\tat java.base/java.lang.Thread.run(Thread.java:840)", "\tat org.x.A$.<init>(A.scala)", "\t... 9 more"]
+    assert last_of("java.io.IOException: disk", *frames * 10) == ("java.io.IOException: disk",)
+
+
 def test_lines_are_fit_to_be_shown() -> None:
     assert last_of("", " \t", "\x1b[31mred\x1b[0m\r", "a\u202eb", "x" * 1000) == ("red", "ab", "x" * 399 + "…")
 
 
-def test_another_log_begins_anew() -> None:
-    last = LastLines()
-    last.add("error")
-    last.add(ROUTINE)
-    last.clear()
-    assert last.kept == ()
+def test_lines_together_stay_below_the_limit() -> None:
+    kept = last_of(*[f"{number} {'é' * 390}" for number in range(12)])
+    assert kept[-1].startswith("11 ")
+    assert sum(len(line.encode()) for line in kept) <= LOG_BYTES

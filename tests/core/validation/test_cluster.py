@@ -2,16 +2,17 @@ import pytest
 from pydantic import ValidationError
 
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster, validate_cluster_document
-from airflow_provider_spark_operator.core.models.validation import validate_resource
+from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
+from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.core.cluster_resources.clusters import cluster, cluster_document
 
 INSTANCES = "spec.clusterTolerations.instanceConfig"
 
 
 def problems(**modifiers):
-    return [str(problem) for problem in validate_cluster_document(cluster_document(**modifiers))]
+    return [str(problem) for problem in validate_cluster(cluster_document(**modifiers))]
 
 
 def test_a_plain_cluster_has_no_problem():
@@ -52,7 +53,7 @@ def test_what_is_missing_is_named(remove, path):
     for name in remove[:-1]:
         parent = parent[name]
     del parent[remove[-1]]
-    (problem,) = validate_cluster_document(document)
+    (problem,) = validate_cluster(document)
     assert problem.path == path
     assert problem.message.startswith("is required")
 
@@ -64,14 +65,16 @@ def test_what_is_missing_is_named(remove, path):
         ({"name": "1st"}, "metadata.name: '1st' cannot name the cluster's services"),
         ({"name": "a.b"}, "metadata.name: 'a.b' cannot name the cluster's services"),
         ({"init": -1}, f"{INSTANCES}.initWorkers: must not be negative, but is -1"),
+        ({"init": 10_001}, f"{INSTANCES}.initWorkers: is 10001: use at most 10000"),
+        ({"maximum": 2_000_000_000}, f"{INSTANCES}.maxWorkers: is 2000000000: use at most 10000"),
         ({"minimum": 5, "maximum": 3}, f"{INSTANCES}.minWorkers: is 5, more than maxWorkers (3)"),
         ({"init": 4, "minimum": 1, "maximum": 3}, f"{INSTANCES}.initWorkers: is 4, more than maxWorkers (3)"),
         ({"init": 0, "minimum": 1, "maximum": 3}, f"{INSTANCES}.initWorkers: is 0, but an autoscaler leaves alone"),
         ({"minimum": 0, "maximum": 2}, f"{INSTANCES}.minWorkers: is 0, less than maxWorkers (2)"),
-        ({"init": "2"}, f"{INSTANCES}.initWorkers: must be a whole number, not a string"),
+        ({"init": "2"}, f"{INSTANCES}.initWorkers: must be an integer, not a string"),
         ({"conf": {"spark.x": 1}}, "spec.sparkConf['spark.x']: must be a string, not a number: put it in quotes"),
         ({"version": 4.3}, "spec.runtimeVersions.sparkVersion: must be a string, not a number: put it in quotes"),
-        ({"version": "a b"}, "spec.runtimeVersions.sparkVersion: is put into a label"),
+        ({"version": "4.3 b"}, "spec.runtimeVersions.sparkVersion: is put into a label"),
         (
             {"worker": {"statefulSetSpec": {"template": {"spec": {"containers": "spark"}}}}},
             "spec.workerSpec.statefulSetSpec.template.spec.containers: must be a list",
@@ -82,6 +85,8 @@ def test_what_is_missing_is_named(remove, path):
         "name begins with a digit",
         "name with a dot",
         "negative workers",
+        "more workers than Kubernetes can plan",
+        "a higher bound than Kubernetes can plan",
         "more at least than at most",
         "more at first than at most",
         "autoscaling from none",
@@ -114,14 +119,14 @@ def test_without_an_autoscaler_any_number_of_workers_is_good():
 
 @pytest.mark.parametrize("document", [None, [], "text", 3])
 def test_what_is_no_object_is_no_cluster(document):
-    (problem,) = validate_cluster_document(document)
+    (problem,) = validate_cluster(document)
     assert str(problem).startswith("a SparkCluster must be an object")
-    assert validate_resource(document)
+    assert validate(document)
 
 
 def test_another_kind_and_version_are_refused():
     document = cluster_document() | {"kind": "SparkApplication", "apiVersion": "v1"}
-    assert [problem.path for problem in validate_cluster_document(document)] == ["apiVersion", "kind"]
+    assert [problem.path for problem in validate_cluster(document)] == ["apiVersion", "kind"]
 
 
 def test_reading_raises_with_every_problem():
@@ -142,13 +147,13 @@ def test_only_an_object_can_be_a_model():
 
 
 def test_a_document_is_checked_as_what_it_says_it_is():
-    assert validate_resource(cluster_document()) == []
-    assert validate_resource({**cluster_document(), "kind": "SparkApplication"})[0].path.startswith("spec")
+    assert validate(cluster_document()) == []
+    assert validate({**cluster_document(), "kind": "SparkApplication"})[0].path.startswith("spec")
 
 
 @pytest.mark.parametrize("kind", ["Pod", None, ["SparkCluster"]])
 def test_a_document_of_another_kind_has_that_one_problem(kind):
-    (problem,) = validate_resource({"kind": kind})
+    (problem,) = validate({"kind": kind})
     assert isinstance(problem, Problem)
     assert problem.path == "kind"
     assert "SparkApplication, SparkCluster" in problem.message

@@ -7,14 +7,15 @@ LOG_LINES = 10
 LOG_BYTES = 4096
 _LINE_LENGTH = 400
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-# In Spark's own layout. Dozens of them tell of the shutdown after the error that led to it.
-_ROUTINE = re.compile(r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) ")
+# Lines in Spark's own layout, of which dozens report the shutdown after an error, and the frames of a stack trace.
+_ROUTINE = re.compile(r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) |at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$")
 
 
 class LastLines:
     """Keeps the last lines of a log that is handed over line by line; a long log costs no memory.
 
-    Spark's lines of level INFO and DEBUG are left out unless there is nothing else; so are blank lines.
+    Spark's lines of level INFO and DEBUG and the frames of Java's stack traces are left out unless there is nothing
+    else; so are blank lines.
     """
 
     def __init__(self) -> None:
@@ -26,11 +27,6 @@ class LastLines:
         shown = cleaned(line)
         if shown:
             (self._routine if _ROUTINE.match(shown) else self._telling).append(shown)
-
-    def clear(self) -> None:
-        """Forget all lines: another log begins."""
-        self._telling.clear()
-        self._routine.clear()
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -45,9 +41,14 @@ class LastLines:
         return tuple(reversed(kept))
 
 
-def cleaned(line: str) -> str:
+def without_controls(line: str) -> str:
+    """Return `line` without the control characters and escape sequences of a terminal; tabs stay."""
+    return _CONTROL.sub("", line)
+
+
+def cleaned(line: str, *, longest: int = _LINE_LENGTH) -> str:
     """`line` as part of a sentence: on one line, and without what would steer the terminal of its reader."""
-    text = " ".join(_CONTROL.sub("", line).split())
+    text = " ".join(without_controls(line).split())
     if not text.isprintable():
         text = "".join(character for character in text if character.isprintable())
-    return text if len(text) <= _LINE_LENGTH else text[: _LINE_LENGTH - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,82 @@
+"""The standard streams of a command, which may be closed, full, or unable to represent a character."""
+
+import errno
+import io
+import os
+import sys
+from contextlib import suppress
+from typing import Any, TextIO
+
+
+class OutputError(OSError):
+    """Results could not be written to standard output."""
+
+    def __str__(self) -> str:
+        reason = "it is closed" if self.errno == errno.EBADF else self.strerror
+        return f"could not write to standard output: {reason}"
+
+
+class _Results(io.FileIO):
+    """Standard output, whose failures are distinguishable from those of other files."""
+
+    problem: OutputError | None = None
+
+    def write(self, content: Any, /) -> int:
+        """Write; the first failure is kept, since a buffer above may forget what it could not write."""
+        try:
+            return super().write(content)
+        except OSError as error:
+            failure = OutputError(error.errno, error.strerror)
+            self.problem = self.problem or failure
+            raise failure from error
+
+
+def prepare_streams() -> None:
+    """Make the standard streams usable: a character that an encoding lacks is escaped, writing to a closed one fails.
+
+    Without this, a file that the program opens would take the place of a closed stream.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest free number is taken. Standard output becomes unwritable, so that lost results are noticed.
+            os.open(os.devnull, os.O_RDONLY if descriptor < 2 else os.O_RDWR)
+            os.set_inheritable(descriptor, True)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = _open_results("utf-8", is_terminal=False)
+    elif sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+        sys.stdout = _open_results(sys.stdout.encoding, is_terminal=sys.stdout.isatty())
+
+
+def _open_results(encoding: str, *, is_terminal: bool) -> TextIO:
+    results = _Results(1, "w", closefd=False)
+    is_unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    buffer = io.BufferedWriter(results)
+    return io.TextIOWrapper(buffer, encoding, "backslashreplace", line_buffering=is_terminal or is_unbuffered)
+
+
+def finish_results() -> OutputError | None:
+    """Write the rest of the results; return what went wrong with any of them."""
+    with suppress(OutputError):
+        sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    problem = raw.problem if isinstance(raw, _Results) else None
+    if problem is not None:
+        discard(sys.stdout)  # otherwise the interpreter tries once more at its end
+    return problem
+
+
+def discard(stream: TextIO) -> None:
+    """Send everything that is still written to a stream, and what waits in its buffer, to nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    stream.flush()
+
+
+def is_unicode(stream: TextIO) -> bool:
+    """Whether a stream can represent every character."""
+    return (stream.encoding or "").lower().startswith("utf")

@@ -1,0 +1,61 @@
+"""What a resource's name must be like, so that its child objects can be named after it."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from airflow_provider_spark_operator.core.names import LONGEST_LABEL_VALUE
+from airflow_provider_spark_operator.core.problems import Problem
+
+# Services are named after the resource, and their names must begin with a letter (RFC 1035).
+_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The rules for the name of a kind of resource.
+
+    Attributes:
+        kind: The `kind` of the resource.
+        noun: What users call it.
+        longest_name: The maximum length of its name.
+        because: The reason for that length, for the message.
+        names: The child objects that have the same name.
+    """
+
+    kind: str
+    noun: str
+    longest_name: int
+    because: str
+    names: str
+
+
+APPLICATION_IDENTITY: Final = Identity(
+    kind="SparkApplication",
+    noun="application",
+    longest_name=LONGEST_LABEL_VALUE,
+    because="it becomes a label",
+    names="the driver's service",
+)
+CLUSTER_IDENTITY: Final = Identity(
+    kind="SparkCluster",
+    noun="cluster",
+    # Kubernetes labels a StatefulSet's pods with the set's name and a hash of up to ten characters: 63 in all.
+    longest_name=45,
+    because="its pods are labelled with what it makes: <name>-worker and a hash",
+    names="the cluster's services",
+)
+
+
+def name_problem(name: str, identity: Identity) -> Problem | None:
+    """What is wrong with a resource's name, None if its children can be named after it."""
+    if len(name) > identity.longest_name:
+        message = f"has {len(name)} characters: use at most {identity.longest_name}, since {identity.because}"
+        return Problem("metadata.name", message)
+    if not _NAME.match(name):
+        return Problem(
+            "metadata.name",
+            f"{name!r} cannot name {identity.names}: begin with a lower-case letter, "
+            "use lower-case letters, digits and '-', end with a letter or digit",
+        )
+    return None

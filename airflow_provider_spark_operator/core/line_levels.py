@@ -1,0 +1,58 @@
+"""The level of each line of a driver's log: of Spark, of Python's logging, and of stack traces."""
+
+import logging
+import re
+from typing import Final
+
+# What follows says nothing about the level, and a line may have 64 KiB.
+_LOOKED_AT: Final = 400
+_WORDS: Final = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL"
+_LEVELS: Final = {
+    "TRACE": logging.DEBUG,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "WARNING": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.ERROR,
+    "CRITICAL": logging.ERROR,
+}
+_LEVEL: Final = re.compile(
+    # Spark's own layout, or a date of ISO 8601 or a time, with a thread in brackets or a logger between hyphens.
+    rf"(?:\d\d/\d\d/\d\d [\d:]{{8}}|\[?(?:\d{{4}}-\d\d-\d\d[T ])?[\d:]{{8}}(?![\d:])\S*)"
+    rf"(?: +\[[^\]]*\]| - \S+ -)? +\[?({_WORDS})\b"
+    # Python's logging, and what has only a level.
+    rf"|\[?({_WORDS})\]?(?::|\s)"
+)
+_JSON_LEVEL: Final = re.compile(rf'"level": ?"({_WORDS})"', re.IGNORECASE)
+_RAISED: Final = re.compile(r"Traceback \(most recent call last\):|Exception in thread |Driver stacktrace:")
+_CONTINUED: Final = re.compile(
+    r"\s|Caused by: |The executor with id |The API gave |: |[a-zA-Z_][\w.$]*(?:Exception|Error|Interrupt|Exit)\b"
+)
+
+
+class LineLevels:
+    """Tells the level of one line after another; the lines of a stack trace have that of what was logged or raised."""
+
+    def __init__(self) -> None:
+        self._block = logging.INFO
+
+    def level(self, line: str) -> int:
+        """Return the level of the next line, a constant of `logging`: DEBUG, INFO, WARNING or ERROR."""
+        line = line[:_LOOKED_AT]
+        word = _word(line)
+        if word is not None:
+            self._block = _LEVELS[word.upper()]
+        elif _RAISED.match(line):
+            self._block = logging.ERROR
+        elif self._block < logging.WARNING or (line and not _CONTINUED.match(line)):
+            self._block = logging.INFO
+        return self._block
+
+
+def _word(line: str) -> str | None:
+    if line.startswith("{"):
+        found = _JSON_LEVEL.search(line)
+        return found[1] if found else None
+    found = _LEVEL.match(line)
+    return (found[1] or found[2]) if found else None

@@ -1,0 +1,54 @@
+"""Everything that is wrong with a SparkCluster."""
+
+from collections.abc import Iterator, Mapping
+
+from airflow_provider_spark_operator.core.cluster_resources.shape import building_problems
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
+from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
+from airflow_provider_spark_operator.core.models.reading import named
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
+from airflow_provider_spark_operator.core.validation.fields import unknown_fields
+from airflow_provider_spark_operator.core.validation.identity import identity_problems
+from airflow_provider_spark_operator.core.validation.json_values import json_problems
+from airflow_provider_spark_operator.core.validation.numbers import version_problems, worker_problems
+
+
+def validate_cluster(document: object) -> list[Problem]:
+    """Everything that is wrong with `document` as a SparkCluster to be submitted; empty if nothing is.
+
+    If the document holds what JSON cannot represent, only that is returned.
+    """
+    if not isinstance(document, Mapping):
+        return [Problem("", f"a SparkCluster must be an object, not {named(document)}")]
+    if problems := json_problems(document):
+        return problems
+    problems = [
+        *identity_problems(document, CLUSTER_IDENTITY),
+        *unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind),
+    ]
+    try:
+        cluster = parse_cluster(document)
+    except InvalidResource as error:
+        return [*problems, *error.problems]
+    spec = cluster.spec
+    return [
+        *problems,
+        *version_problems(spec.runtime_versions.spark_version),
+        *worker_problems(spec),
+        *building_problems(spec),
+        *_replica_problems(spec),
+    ]
+
+
+def _replica_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
+    parts = {
+        "spec.masterSpec": (spec.master_spec.stateful_set_spec, "a cluster has one master"),
+        "spec.workerSpec": (
+            spec.worker_spec.stateful_set_spec,
+            "set spec.clusterTolerations.instanceConfig.initWorkers instead",
+        ),
+    }
+    for path, (template, instead) in parts.items():
+        if template and template.get("replicas") is not None:
+            yield Problem(f"{path}.statefulSetSpec.replicas", f"is ignored: {instead}", Severity.WARNING)

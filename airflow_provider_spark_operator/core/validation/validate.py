@@ -1,0 +1,49 @@
+"""The one validation of a resource of any kind, for every command, operator, webhook and controller."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from airflow_provider_spark_operator.core.dialects import kubeflow
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
+from airflow_provider_spark_operator.core.models.reading import named
+from airflow_provider_spark_operator.core.pods import mapping
+from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
+from airflow_provider_spark_operator.core.validation.identity import namespace_problems, unknown_word
+from airflow_provider_spark_operator.core.validation.json_values import json_problems
+from airflow_provider_spark_operator.core.validation.metadata import metadata_problems
+
+_VALIDATORS: Final[Mapping[str, Callable[[object], list[Problem]]]] = {
+    "SparkApplication": validate_application,
+    "SparkCluster": validate_cluster,
+}
+
+
+def validate(document: object) -> list[Problem]:
+    """Everything that is wrong with `document` as the kind that it names; empty if nothing is.
+
+    Returns:
+        The problems. `Problem.severity` tells errors, which stop a submission, from warnings.
+    """
+    if not isinstance(document, Mapping):
+        return [Problem("", f"a resource must be an object, not {named(document)}")]
+    if dialect_of(document.get("apiVersion")) is KUBEFLOW:
+        return _validate_kubeflow(document)
+    kind = document.get("kind")
+    validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
+    return validator(document) if validator else [unknown_word("kind", kind, tuple(_VALIDATORS))]
+
+
+def validate_without_status(document: object) -> list[Problem]:
+    """`validate` for callers that drop the status, or that have it from an operator."""
+    if isinstance(document, Mapping):
+        document = {key: value for key, value in document.items() if key != "status"}
+    return validate(document)
+
+
+def _validate_kubeflow(document: Mapping[str, object]) -> list[Problem]:
+    if problems := json_problems(document):
+        return problems
+    metadata = mapping(document.get("metadata"))
+    return [*kubeflow.problems(document), *namespace_problems(metadata), *metadata_problems(metadata)]

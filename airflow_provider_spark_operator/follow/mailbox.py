@@ -1,0 +1,81 @@
+"""What a watch has for one follower of an application."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from airflow_provider_spark_operator.follow.patience import Patience
+from airflow_provider_spark_operator.kube.errors import KubeError
+from airflow_provider_spark_operator.kube.listwatch import Changed, Removed
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+
+@dataclass
+class Content:
+    """What has happened since a follower looked last."""
+
+    changed: JsonObject | None = None
+    removed: JsonObject | None = None
+    error: BaseException | None = None
+    interruption: KubeError | None = None
+    resumed: bool = False
+    recheck: bool = False
+
+
+@dataclass(eq=False)
+class Mailbox:
+    """The latest news for one follower; a slow follower costs no memory."""
+
+    uid: str
+    # A follower that joins during an outage has waited for none of it yet.
+    patience: Patience
+    # A new follower reads its application live: the watch may lag behind, or have begun long ago.
+    content: Content = field(default_factory=lambda: Content(recheck=True))
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.wake.set()
+
+    def take(self) -> Content:
+        """Return what is new, and forget it."""
+        content, self.content = self.content, Content()
+        self.wake.clear()
+        return content
+
+    def put(self, change: Changed | Removed) -> None:
+        """Deliver a change of the application, or of another one with its name."""
+        ours = change.object["metadata"]["uid"] == self.uid
+        if ours and isinstance(change, Removed):
+            self.content.removed = change.object
+        elif ours:
+            self.content.changed = change.object
+        elif isinstance(change, Changed):
+            # A namesake: before ours if the watch lags behind, after it if ours is gone.
+            self.content.recheck = True
+        else:
+            return
+        self.wake.set()
+
+    def recheck(self) -> None:
+        """Ask the follower to read its application live."""
+        self.content.recheck = True
+        self.wake.set()
+
+    def interrupt(self, error: KubeError) -> None:
+        """Report a failure of the watch; it becomes the follower's error when its patience is used up."""
+        self.content.interruption, self.content.resumed = error, False
+        try:
+            self.patience.failed(error)
+        except KubeError:
+            self.content.error = error
+        self.wake.set()
+
+    def resume(self) -> None:
+        """Report that the watch works again."""
+        self.content.resumed = True
+        self.patience.succeeded()
+        self.wake.set()
+
+    def fail(self, error: BaseException) -> None:
+        """End the follower with an error."""
+        self.content.error = error
+        self.wake.set()

@@ -1,0 +1,196 @@
+"""Delete the applications that a new one replaces."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
+from airflow_provider_spark_operator.core.states import FAILURE
+from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
+from airflow_provider_spark_operator.follow.standing import Standing, standing
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+logger = logging.getLogger(__name__)
+
+# A task records the end of its application within seconds.
+_ACKNOWLEDGEMENT_SECONDS = 30.0
+
+
+class IfExists(StrEnum):
+    """What a task does if another run of it has submitted an application of the wanted name."""
+
+    REPLACE_ENDED = "replace_ended"
+    """Delete the application if it has ended and its task has recorded that, or no longer can; else fail."""
+    FAIL = "fail"
+    """Fail."""
+
+
+def by_clear(
+    resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
+) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Separate the applications that this try can adopt from those that were submitted before the task was cleared.
+
+    A SparkCluster that its task has already passed on to other tasks stays: they may use it, and are not cleared.
+    """
+    is_cluster = resource.kind == SPARK_CLUSTERS.kind
+    obsolete = [
+        item
+        for item in own
+        if stamp.was_cleared_since(item) and not (is_cluster and annotations(item).get(ANNOTATION_RESULT_TAKEN_BY))
+    ]
+    return [item for item in own if item not in obsolete], obsolete
+
+
+async def delete_obsolete(
+    client: KubeClient, resource: ResourceType, obsolete: list[JsonObject], seconds: float
+) -> None:
+    """Delete the applications that still run although their task was cleared, and wait until they are gone.
+
+    Raises:
+        DeletionStuck: One is still there after `seconds`.
+    """
+    for item in obsolete:
+        if standing(item) in (Standing.LIVE, Standing.LEAVING):
+            reference = ApplicationReference.of(item, resource)
+            await _remove(client, reference, "was submitted before the task was cleared", seconds)
+
+
+async def make_room(
+    client: KubeClient, resource: ResourceType, own: list[JsonObject], name: str, seconds: float
+) -> None:
+    """Delete this task's old application of the wanted name, if there is one, and wait until it is gone.
+
+    Raises:
+        DeletionStuck: It is still there after `seconds`.
+    """
+    old = next((item for item in own if item["metadata"]["name"] == name), None)
+    if old is not None:
+        await _remove(client, ApplicationReference.of(old, resource), "of an earlier try has ended", seconds)
+
+
+async def free_name(
+    client: KubeClient,
+    resource: ResourceType,
+    metadata: Mapping[str, Any],
+    stamp: TaskStamp | None,
+    if_exists: IfExists,
+    seconds: float,
+) -> None:
+    """Deal with an application that has the wanted name, and that no try of this task has submitted.
+
+    Args:
+        client: For the cluster.
+        resource: The kind.
+        metadata: Of the new application; its name and namespace are complete.
+        stamp: Whose the new application is; None for nobody's.
+        if_exists: Whether one that another run of the same task has submitted is deleted, if it has ended.
+        seconds: How long to wait for the deletion.
+
+    Raises:
+        NameTaken: It must not be deleted, or not yet.
+        DeletionStuck: It is still there after `seconds`.
+    """
+    try:
+        present = await client.get(resource, metadata["name"], metadata["namespace"])
+    except NotFound:  # it went away in between
+        return
+    if stamp is not None and stamp.is_task_of(present):
+        return
+    reference = ApplicationReference.of(present, resource)
+    same_task = stamp is not None and stamp.is_another_run_of(present)
+    leaving, seen = standing(present) is Standing.LEAVING, progress(present)
+    is_cluster = resource.kind == SPARK_CLUSTERS.kind
+    over = seen.phase is Phase.ENDED or standing(present) is Standing.USED_UP
+    ended = leaving or over or (is_cluster and seen.state in FAILURE)
+    if not (same_task and ended and if_exists is IfExists.REPLACE_ENDED):
+        state = "is being deleted" if leaving else f"is in state {seen.state}"
+        raise NameTaken(reference, owner_of(present), state, _advice(if_exists, same_task=same_task, ended=ended))
+    if not leaving and not is_cluster:
+        await _await_acknowledgement(client, present, reference)
+    await _remove(client, reference, f"of {owner_of(present)} has ended", seconds)
+
+
+def _advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
+    if not same_task:
+        return "Choose another name, or delete it"
+    if ended and if_exists is IfExists.FAIL:
+        return f"Delete it, or let the task do so with if_exists={IfExists.REPLACE_ENDED.value!r}"
+    return "Wait for its end (max_active_runs=1 avoids this), or leave the name out, so that each run has its own"
+
+
+async def _await_acknowledgement(client: KubeClient, present: JsonObject, reference: ApplicationReference) -> None:
+    """Wait until the task of an ended application has recorded the end, which it could not read after a deletion.
+
+    A task that was interrupted, as by an outage of the triggerer, may still read the end for as long as outages are
+    tolerated.
+
+    Raises:
+        NameTaken: The task has not recorded the end, and may still do so.
+    """
+    if _is_acknowledged(present):
+        return
+    limit = f"{PATIENCE_SECONDS / 60:.0f} min"
+    if _seconds_since_end(present) >= PATIENCE_SECONDS:
+        logger.warning("%s has ended, and its task has not recorded the end within %s", reference, limit)
+        return
+    logger.info(
+        "%s has ended, but its task has not recorded the end; waiting for up to %.0f s",
+        reference,
+        _ACKNOWLEDGEMENT_SECONDS,
+    )
+    deadline, backoff = time.monotonic() + _ACKNOWLEDGEMENT_SECONDS, Backoff(first=0.2, longest=5.0)
+    while (now := await _present(client, reference)) is not None and not _is_acknowledged(now):
+        if time.monotonic() >= deadline:
+            state = f"has ended in state {progress(now).state}, but that run has not recorded its end yet"
+            advice = f"Try again later, as a retry does: the name is free once the end is recorded, or {limit} after it"
+            raise NameTaken(reference, owner_of(now), state, advice)
+        await asyncio.sleep(backoff.next())
+
+
+def _is_acknowledged(document: JsonObject) -> bool:
+    return bool(annotations(document).get(ANNOTATION_RESULT_TAKEN_BY))
+
+
+def _seconds_since_end(document: JsonObject) -> float:
+    end = progress(document).since or datetime.fromisoformat(document["metadata"]["creationTimestamp"])
+    return (datetime.now(UTC) - end).total_seconds()
+
+
+async def _remove(client: KubeClient, reference: ApplicationReference, why: str, seconds: float) -> None:
+    """Delete this very application, and wait until it is gone.
+
+    Raises:
+        DeletionStuck: It is still there after `seconds`.
+    """
+    now = await _present(client, reference)  # it may have been deleted since it was listed
+    if now is not None and standing(now) is not Standing.LEAVING:
+        logger.info("%s %s; deleting it before a new one is submitted", reference, why)
+        with suppress(NotFound):
+            await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
+    deadline, backoff = time.monotonic() + seconds, Backoff(first=0.2, longest=5.0)
+    while (present := await _present(client, reference)) is not None:
+        if time.monotonic() >= deadline:
+            raise DeletionStuck(reference, present["metadata"].get("finalizers") or [], seconds)
+        await asyncio.sleep(backoff.next())
+
+
+async def _present(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
+    try:
+        found = await client.get(reference.resource, reference.name, reference.namespace)
+    except NotFound:
+        return None
+    return found if found["metadata"]["uid"] == reference.uid else None

@@ -1,0 +1,149 @@
+"""The connection of a client to its API server, replaced when the configuration behind it has changed."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import aiohttp
+
+from airflow_provider_spark_operator.kube.credentials import Credentials
+from airflow_provider_spark_operator.kube.endpoint import Fingerprint
+
+logger = logging.getLogger(__name__)
+
+# Many requests fail at the same moment; one of them reads the configuration for all.
+SHORTEST_READ_SECONDS = 1.0
+
+
+@dataclass(eq=False)
+class Link:
+    """One server, one set of credentials, and the pool of connections for them.
+
+    Attributes:
+        session: Its connector carries the TLS settings. Closed with the link.
+        server: `https://host:port`, with a path where the API stands behind one.
+        credentials: Asked before every request.
+        fingerprint: Of the configuration that the link was made from.
+        proxy: Proxy URL of the kubeconfig, if any.
+        tls_server_name: Name to expect in the server's certificate, if it differs from the host.
+        renewal: What to do when the API server rejects the credentials, for error messages.
+    """
+
+    session: aiohttp.ClientSession
+    server: str
+    credentials: Credentials
+    fingerprint: Fingerprint
+    proxy: str | None = None
+    tls_server_name: str | None = None
+    renewal: str = ""
+
+    def __post_init__(self) -> None:
+        self.server = self.server.rstrip("/")
+        self.opened_at = time.monotonic()
+        self._users = 0
+        self._retired = False
+
+    @asynccontextmanager
+    async def in_use(self) -> AsyncIterator[None]:
+        """Keep the session open, even if the link is replaced meanwhile."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if self._retired and not self._users:
+                await self.session.close()
+
+    async def retire(self) -> None:
+        """Close the session as soon as no request uses it."""
+        self._retired = True
+        if not self._users:
+            await self.session.close()
+
+
+Reopen: TypeAlias = Callable[[Link, bool], Awaitable[Link | None]]
+"""Reads the configuration again. Takes the link that failed, and whether the API server rejected its credentials.
+
+Returns a new link if the configuration has changed, else None.
+"""
+
+
+class Links:
+    """The current link of a client, and those that it replaced and that are still in use.
+
+    Args:
+        first: The link to begin with.
+        reopen: Called after a failure; None if the configuration cannot change.
+
+    Attributes:
+        current: The link to use.
+        problem: Why the configuration could not be read again; empty if it could.
+        on_replaced: Called when another link has become the current one.
+    """
+
+    def __init__(self, first: Link, reopen: Reopen | None = None) -> None:
+        self.current = first
+        self._reopen = reopen
+        self._all = {first}
+        self._read_at: float | None = None
+        self.problem = ""
+        self.on_replaced: Callable[[], None] | None = None
+        self._lock = asyncio.Lock()
+
+    async def renew(self, failed: Link, *, rejected: bool) -> bool:
+        """Read the configuration again after `failed` did not work.
+
+        Args:
+            failed: The link that was used.
+            rejected: The API server rejected its credentials.
+
+        Returns:
+            Whether the current link is another one than `failed`.
+        """
+        async with self._lock:
+            if self.current is failed and self._reopen is not None and not self._was_just_read():
+                self._read_at = time.monotonic()
+                try:
+                    found = await self._reopen(failed, rejected)
+                except Exception as error:
+                    # The configuration may be incomplete for a moment. The request's own error is what counts.
+                    self.problem = str(error)
+                else:
+                    self.problem = ""
+                    if found is not None:
+                        await self.replace(found)
+            return self.current is not failed
+
+    async def replace(self, link: Link) -> None:
+        """Use `link` from now on; requests under way finish on the old one."""
+        old, self.current = self.current, link
+        self._all = {one for one in self._all if not one.session.closed} | {link}
+        if old.fingerprint == link.fingerprint:
+            logger.debug("connected to the Kubernetes API at %s anew; the configuration has not changed", link.server)
+        else:
+            logger.info("the configuration of the Kubernetes client was read again: %s", _change(old, link))
+        if self.on_replaced is not None:
+            self.on_replaced()
+        await old.retire()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for link in self._all:
+            await link.session.close()
+
+    def _was_just_read(self) -> bool:
+        return self._read_at is not None and time.monotonic() - self._read_at < SHORTEST_READ_SECONDS
+
+
+def _change(old: Link, new: Link) -> str:
+    if old.server != new.server:
+        return f"server {old.server} is replaced by {new.server}"
+    changed = {
+        "certificate authority or settings": old.fingerprint.place != new.fingerprint.place,
+        "credentials": old.fingerprint.credentials != new.fingerprint.credentials,
+    }
+    return f"server {new.server}, new {' and '.join(name for name, has in changed.items() if has)}"

@@ -1,0 +1,35 @@
+"""Which texts Kubernetes accepts as names, label values and label selectors."""
+
+import re
+
+OBJECT_RULE = "use lower-case letters, digits, '-' and '.', and begin and end with a letter or digit"
+LABEL_RULE = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+_OBJECT = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+NAMESPACE_RULE = "use at most 63 lower-case letters, digits and '-', and begin and end with a letter or digit"
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_KEY = r"([a-z0-9][-a-z0-9.]*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+_VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
+_SET = rf"(in|notin)\s*\(\s*{_VALUE}(\s*,\s*{_VALUE})*\s*\)"
+_REQUIREMENT = rf"\s*(!\s*{_KEY}|{_KEY}(\s*(==?|!=)\s*{_VALUE}|\s+{_SET}|\s*[<>]\s*[0-9]+)?)\s*"
+_SELECTOR = re.compile(rf"{_REQUIREMENT}(,{_REQUIREMENT})*")
+
+
+def is_namespace(name: str) -> bool:
+    """Whether a namespace can have this name."""
+    return _NAMESPACE.fullmatch(name) is not None
+
+
+def is_label_selector(text: str) -> bool:
+    """Whether a text is a label selector, as for `kubectl -l`, with a requirement: an empty one selects everything."""
+    return _SELECTOR.fullmatch(text) is not None
+
+
+def is_object_name(name: str) -> bool:
+    """Whether a Lease or a webhook configuration can have this name."""
+    return _OBJECT.fullmatch(name) is not None
+
+
+def is_label_value(text: str) -> bool:
+    """Whether a label can have this value, and is not empty."""
+    return _LABEL.fullmatch(text) is not None

@@ -1,0 +1,96 @@
+"""Keeping the last lines of a failed driver's log in the status, before the pod and its log are deleted."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.decision import Decision
+from airflow_provider_spark_operator.core.driver_log import with_lines
+from airflow_provider_spark_operator.core.last_lines import LastLines
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.reasons import DRIVER_RESTARTED, INIT_CONTAINER_FAILED
+from airflow_provider_spark_operator.core.states import FAILURE
+from airflow_provider_spark_operator.core.transitions import explain
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import KubeError
+
+logger = logging.getLogger(__name__)
+
+_REQUESTED_LINES = 100
+_REQUESTED_BYTES = 256 * 1024
+# The log is of use, the failure itself is news: nobody may wait for a node that does not answer.
+_SECONDS = 2.0
+
+
+async def with_last_lines(
+    client: KubeClient,
+    driver: Mapping[str, Any],
+    main: str | None,
+    before: ApplicationStatus | None,
+    decision: Decision,
+) -> Decision:
+    """The decision, whose status quotes the last lines of the driver's log if the driver has just failed.
+
+    Whatever prevents reading the log, such as a missing permission, leaves the decision as it is.
+
+    Args:
+        client: May get pods/log.
+        driver: The driver pod, before it is deleted.
+        main: The name of the container that runs Spark where the configuration names it.
+        before: The status that the decision changes.
+        decision: What to do next.
+    """
+    status = decision.status
+    if status is None or not _has_just_failed(before, status):
+        return decision
+    container = _container(driver, main, status.current_state.reason)
+    if container is None:
+        return decision
+    metadata = driver["metadata"]
+    last = LastLines()
+    try:
+        async with (
+            asyncio.timeout(_SECONDS),
+            aclosing(
+                client.logs(
+                    metadata["namespace"],
+                    metadata["name"],
+                    container=container,
+                    tail_lines=_REQUESTED_LINES,
+                    limit_bytes=_REQUESTED_BYTES,
+                    previous=status.current_state.reason == DRIVER_RESTARTED,
+                )
+            ) as lines,
+        ):
+            async for line in lines:
+                last.add(line)
+    except (KubeError, TimeoutError) as error:
+        # What was read of a log that breaks off is not its end.
+        logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=_key(metadata))
+        return decision
+    message = with_lines(status.current_state.message or "", last.kept)
+    return replace(decision, status=explain(status, message))
+
+
+def _has_just_failed(before: ApplicationStatus | None, after: ApplicationStatus) -> bool:
+    state = after.current_state
+    return state.current_state_summary in FAILURE and (before is None or before.current_state != state)
+
+
+def _container(driver: Mapping[str, Any], main: str | None, reason: str | None) -> str | None:
+    """The container whose log says why the driver failed; None if it has not run."""
+    status = pods.status_of(driver)
+    if reason == INIT_CONTAINER_FAILED:
+        return next((each.name for each in pods.containers(status, "initContainerStatuses") if each.exit_code), None)
+    ran = [each.name for each in pods.containers(status) if not each.waiting or each.previous is not None]
+    preferred = [name for name in ran if name in (main, DRIVER_CONTAINER)]
+    return next(iter([*preferred, *ran]), None)
+
+
+def _key(metadata: Mapping[str, Any]) -> dict[str, str]:
+    return {"pod": f"{metadata['namespace']}/{metadata['name']}"}

@@ -1,0 +1,97 @@
+"""The links of a task as Airflow's API server reads them from its database."""
+
+import asyncio
+import time
+from datetime import timedelta
+from runpy import run_path
+
+import pytest
+from airflow.serialization.definitions.operatorlink import XComOperatorLink
+
+from airflow_provider_spark_operator.links.spark_application import DriverLogLink, SparkUILink
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.usefixtures("airflow_database"),
+    pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator"),
+]
+
+SECONDS = 60
+DAG_FILE = """
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+class Forgetful(SparkApplicationOperator):
+    def execute(self, context):
+        try:
+            return super().execute(context)
+        finally:
+            self.link_target, self.resumed = None, True  # as on a worker that resumes the task after a timeout
+
+APPLICATION = {{
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "spec": {{
+        "pyFiles": "local:///opt/job.py",
+        "runtimeVersions": {{"sparkVersion": "4.3.0"}},
+        "sparkConf": {{"spark.kubernetes.driver.pod.name": "my-driver"}},
+    }}
+}}
+
+with DAG("{dag_id}", schedule=None) as dag:
+    {operator}(task_id="pi", name="pi", application=APPLICATION, kubernetes_conn_id="spark", deferrable=False)
+"""
+
+
+@pytest.fixture
+def configured(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__UI_URL", "https://ui.example.com/{namespace}/{name}")
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}")
+
+
+@pytest.fixture
+def run_dag(dags_folder):
+    def run(dag_id, operator):
+        path = dags_folder / f"{dag_id}.py"
+        path.write_text(DAG_FILE.format(dag_id=dag_id, operator=operator))
+        return run_path(str(path))["dag"].test()
+
+    return run
+
+
+def links(dag_id):
+    """The links that the task's page shows for the newest run."""
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        task_instance = session.query(TaskInstance).filter_by(dag_id=dag_id, task_id="pi").one()
+        session.expunge(task_instance)
+    stored = (XComOperatorLink(link.name, link.xcom_key) for link in (SparkUILink(), DriverLogLink()))
+    return tuple(link.get_link(None, ti_key=task_instance) for link in stored)
+
+
+SHOWN = ("https://ui.example.com/jobs/pi", "https://logs.example.com/?pod=my-driver")
+
+
+def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_application_runs(
+    cluster, run_dag, configured
+):
+    seen = []
+
+    async def run_until_linked(application):
+        application.start()
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline and seen[-1:] != [SHOWN]:
+            seen.append(await asyncio.to_thread(links, "links_while_running"))
+            await asyncio.sleep(timedelta(milliseconds=50).total_seconds())
+        application.succeed()
+
+    cluster.script = run_until_linked
+    assert run_dag("links_while_running", "SparkApplicationOperator").state == "success"
+    assert seen[-1] == SHOWN
+
+
+def test_a_worker_that_does_not_know_the_application_leaves_the_links_as_they_are(cluster, run_dag, configured):
+    assert run_dag("links_kept", "Forgetful").state == "success"
+    assert links("links_kept") == SHOWN

@@ -1,0 +1,121 @@
+"""Tasks that a person clears while their applications run, in Airflow's own processes."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
+from tests.airflow.real_run import DEADLINE_SECONDS, real_run
+
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
+
+DAG_FILE = """
+from datetime import timedelta
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+WANTED = {"py_file": "local:///opt/SCRIPT.py", "spark_version": "4.3.0", "retries": 2}
+
+with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(seconds=1)}):
+    SparkApplicationOperator(task_id="named", name="named", deferrable=True, **WANTED)
+    SparkApplicationOperator(task_id="unnamed", deferrable=True, **WANTED)
+    SparkApplicationOperator(task_id="started", start_from_trigger=True, **WANTED)
+    SparkApplicationOperator(task_id="worker", deferrable=False, **WANTED)
+"""
+WAITING = {"named": "deferred", "unnamed": "deferred", "started": "deferred", "worker": "running"}
+
+
+class Applications:
+    """They run on until they are told to end."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.started = {}
+        self.at_once = Counter()
+        cluster.script = self.start
+
+    async def start(self, application):
+        for task, number in Counter(map(task_of, self.cluster._applications())).items():
+            self.at_once[task] = max(self.at_once[task], number)
+        application.start(executors=1)
+        self.started[application.name, application.uid] = application
+
+    def end(self):
+        for present in self.cluster.applications():
+            application = self.started[present["metadata"]["name"], present["metadata"]["uid"]]
+            self.cluster.do(application.succeed)
+
+    def run(self, script):
+        """Whether every task has one application, at work, and with that script."""
+        present = self.cluster.applications()
+        return sorted(map(task_of, present)) == sorted(WAITING) and all(
+            one["spec"]["pyFiles"] == f"local:///opt/{script}.py" and state_of(one) == "RunningHealthy"
+            for one in present
+        )
+
+
+def task_of(application):
+    return application["metadata"]["annotations"][ANNOTATION_TASK_ID]
+
+
+def state_of(application):
+    return application.get("status", {}).get("currentState", {}).get("currentStateSummary")
+
+
+async def test_a_cleared_task_runs_the_fixed_script_in_one_application(cluster, tmp_path):
+    applications = Applications(cluster)
+    async with real_run(cluster, tmp_path, DAG_FILE.replace("SCRIPT", "broken")) as run:
+        await run.until(lambda: run.states == WAITING and applications.run("broken"))
+        await run.until(lambda: run.has_noted_deferrals(2))
+        run.write(DAG_FILE.replace("SCRIPT", "fixed"))
+        await asyncio.to_thread(run.clear)
+        await run.until(lambda: run.states == WAITING and applications.run("fixed"))
+        await run.until(lambda: run.has_noted_deferrals(5))  # the cleared worker has one, too
+        await asyncio.to_thread(applications.end)
+        assert await run.ended() == dict.fromkeys(WAITING, "success")
+
+    assert applications.at_once == dict.fromkeys(WAITING, 1)
+    left = {task_of(one): one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER] for one in cluster.applications()}
+    assert left == dict.fromkeys(WAITING, "2")
+
+
+MOVED_FILE = """
+from datetime import timedelta
+from airflow.sdk import DAG
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+WANTED = {"spark_version": "4.3.0", "retries": 0, "namespace": "NAMESPACE"}
+
+with DAG("deferred", schedule=None):
+    SparkApplicationOperator(task_id="moved", deferrable=True, py_file="local:///opt/job.py", **WANTED)
+    SparkApplicationOperator(task_id="started", start_from_trigger=True, py_file="local:///opt/job.py", **WANTED)
+    SparkApplicationOperator(task_id="broken", deferrable=True, py_file="FILE", **WANTED)
+"""
+
+
+def tries(cluster):
+    """The try of each application that runs."""
+    present = [one for one in cluster.applications() if state_of(one)]
+    return sorted((task_of(one), one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER]) for one in present)
+
+
+async def test_a_cleared_task_leaves_no_application_where_the_next_try_does_not_look(cluster, tmp_path):
+    applications = Applications(cluster)
+    deferred = dict.fromkeys(("moved", "started", "broken"), "deferred")
+    before = MOVED_FILE.replace("NAMESPACE", "jobs").replace("FILE", "local:///opt/job.py")
+    after = MOVED_FILE.replace("NAMESPACE", "default").replace("FILE", "missing.py")
+    async with real_run(cluster, tmp_path, before) as run:
+        await run.until(lambda: run.states == deferred and tries(cluster) == [(task, "1") for task in sorted(deferred)])
+        await run.until(lambda: run.has_noted_deferrals(2))
+        run.write(after)
+        await asyncio.to_thread(run.clear)
+        await run.until(lambda: run.states == deferred | {"broken": "failed"})
+        await run.until(lambda: tries(cluster) == [("moved", "2"), ("started", "2")])
+        # The scheduler may still defer "started" with the old namespace: it reads a changed DAG after some seconds.
+        assert {one["metadata"]["namespace"] for one in cluster.applications() if task_of(one) == "moved"} == {
+            "default"
+        }
+        await run.until(lambda: run.has_noted_deferrals(3))
+        await asyncio.to_thread(applications.end)
+        assert await run.ended() == {"moved": "success", "started": "success", "broken": "failed"}

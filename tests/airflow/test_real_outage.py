@@ -1,0 +1,189 @@
+"""A real triggerer while the API server's address, certificate authority and token change; it is never restarted."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.local.api.tls import issue_identity
+from demo.task_log import log_of
+from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
+from tests.relocation import relocated, shut_down
+
+pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
+
+DAG_FILE = """
+import time
+from pathlib import Path
+
+from airflow.sdk import DAG, task
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+
+def application(name):
+    # Without retries: a lost wait must not be repaired by another try.
+    return SparkApplicationOperator(
+        task_id=name, name=name, py_file="local:///opt/job.py", spark_version="4.3.0", retries=0,
+        deferrable=name != "on-worker",
+    )
+
+with DAG("deferred", schedule=None):
+    for name in {before}:
+        application(name)
+
+    @task
+    def gate():
+        while not Path({gate!r}).exists():
+            time.sleep(0.2)
+
+    if {after}:
+        gate() >> [application(name) for name in {after}]
+"""
+MARK_FAILED = """
+import sys
+from airflow.models.taskinstance import TaskInstance
+from airflow.utils.session import create_session
+with create_session() as session:
+    session.query(TaskInstance).filter(TaskInstance.task_id == sys.argv[1]).update({"state": "failed"})
+"""
+
+
+class Scene:
+    """The DAG's files, what its tasks log, and what a person does to them."""
+
+    def __init__(self, folder: Path, cluster: Any) -> None:
+        self.folder = folder
+        self.kubeconfig = folder / "kubeconfig"
+        self.states: dict[str, str | None] = {}
+        self._cluster = cluster
+        self._gate = folder / "gate"
+
+    def prepare(self, before: list[str], after: list[str]) -> None:
+        """Write the DAG, with tasks that begin at once and tasks behind the gate."""
+        (self.folder / "dags").mkdir()
+        text = DAG_FILE.format(before=before, after=after, gate=str(self._gate))
+        (self.folder / "dags" / "deferred.py").write_text(text)
+        self.configure(self._cluster.kubeconfig)
+
+    def configure(self, kubeconfig: dict[str, Any]) -> None:
+        """Write the kubeconfig in one step, as tools that rotate credentials do."""
+        written = self.folder / "kubeconfig.new"
+        written.write_text(yaml.safe_dump(kubeconfig))
+        written.replace(self.kubeconfig)
+
+    def open_gate(self) -> None:
+        self._gate.touch()
+
+    def logged(self, name: str) -> str:
+        """What the triggerer and the worker have written into the log of a task."""
+        folder = log_of(self.folder / "airflow", "deferred", name).parent
+        lines = [line for path in folder.glob("attempt=*.log*") for line in path.read_text().splitlines()]
+        return "\n".join(str(json.loads(line).get("event")) for line in lines if line.startswith("{"))
+
+    async def mark_failed(self, name: str) -> None:
+        """Mark a task as failed; to the triggerer this looks as if the user interface did it."""
+        environment = os.environ | {"AIRFLOW_HOME": str(self.folder / "airflow")}
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", MARK_FAILED, name, env=environment)
+        assert await process.wait() == 0
+
+    def end(self, *names: str) -> None:
+        for name in names:
+            self._cluster.play(_succeed, name)
+
+    async def run(self, plot: Callable[[], Any]) -> dict[str, str | None]:
+        """Run the DAG and the plot beside it; the final states."""
+        acting = asyncio.create_task(plot())
+        try:
+            run = asyncio.create_task(
+                _final_states(self.folder, self.folder / "dags", self.kubeconfig, self.states.update)
+            )
+            await asyncio.wait({acting, run}, return_when=asyncio.FIRST_COMPLETED)
+            if acting.done():
+                acting.result()
+            return await run
+        finally:
+            run.cancel()
+            acting.cancel()
+            await asyncio.gather(acting, run, return_exceptions=True)
+
+
+async def _succeed(application: Any) -> None:
+    application.enter("Succeeded", driver=application.end_driver(0))
+    application.enter("ResourceReleased")
+
+
+async def _run_on(application: Any) -> None:
+    application.start(executors=2)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    while not holds():  # noqa: ASYNC110 - files of other processes
+        await asyncio.sleep(0.2)
+
+
+async def test_tasks_are_finished_and_cancelled_after_address_authority_and_token_have_changed(cluster, tmp_path):
+    scene = Scene(tmp_path, cluster)
+    cluster.script = _run_on
+    early = ["early", "killed-then", "killed-later"]
+    scene.prepare(before=early, after=["late"])
+    identity = issue_identity(tmp_path)
+
+    def all_logged(words: str, *names: str) -> Callable[[], bool]:
+        return lambda: all(words in scene.logged(name) for name in names)
+
+    async def plot() -> None:
+        await _until(all_logged("RunningHealthy", *early))
+        await asyncio.to_thread(shut_down, cluster)
+        # Every waiting task says so, not the first one alone.
+        await _until(all_logged("the Kubernetes API is not available", *early))
+        await scene.mark_failed("killed-then")
+        await _until(lambda: scene.states.get("killed-then") == "failed")
+        with relocated(cluster, identity=identity) as kubeconfig:
+            scene.configure(kubeconfig)
+            await _until(lambda: "killed-then" not in _names(cluster))
+            scene.open_gate()
+            await _until(all_logged("RunningHealthy", "late"))
+            await scene.mark_failed("killed-later")
+            await _until(lambda: "killed-later" not in _names(cluster))
+            await asyncio.to_thread(scene.end, "early", "late")
+            await _until(lambda: {scene.states.get(name) for name in ("early", "late")} == {"success"})
+
+    states = await scene.run(plot)
+
+    assert states == {
+        "early": "success",
+        "killed-then": "failed",
+        "killed-later": "failed",
+        "gate": "success",
+        "late": "success",
+    }
+    assert _names(cluster) == {"early", "late"}
+
+
+async def test_a_rotated_token_does_not_end_the_wait_in_the_triggerer_or_on_a_worker(cluster, tmp_path):
+    scene = Scene(tmp_path, cluster)
+    cluster.script = _run_on
+    tasks = ["one", "other", "on-worker"]
+    scene.prepare(before=tasks, after=[])
+    port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
+
+    async def plot() -> None:
+        await _until(lambda: all("RunningHealthy" in scene.logged(name) for name in tasks))
+        await asyncio.to_thread(shut_down, cluster)
+        with relocated(cluster, port) as kubeconfig:
+            rejected = "renew the token of user 'test' in kubeconfig"
+            await _until(lambda: all(rejected in scene.logged(name) for name in tasks))
+            scene.configure(kubeconfig)
+            await asyncio.to_thread(scene.end, *tasks)
+            await _until(lambda: {scene.states.get(name) for name in tasks} == {"success"})
+
+    assert await scene.run(plot) == dict.fromkeys(tasks, "success")
+
+
+def _names(cluster: Any) -> set[str]:
+    return {one["metadata"]["name"] for one in cluster.applications()}

@@ -1,0 +1,164 @@
+"""The controller of the local cluster next to `reconcile` on the same cluster: each application has one of them."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.local.cluster import LocalCluster
+from tests.cli.process import DEADLINE, ended, line_of, running
+from tests.cli.test_local import write
+
+LOCAL = "spark-operator:kube-system/spark-operator-local"
+OTHER = "spark-operator:other"
+BY_LOCAL = f"left alone: {LOCAL} manages it: local-cluster holds its lease kube-system/spark-operator-local"
+LEFT_ALONE = "DrivenByAnother"
+
+
+def documents(folder: Path, script: str, *names: str) -> list[dict[str, Any]]:
+    document = yaml.safe_load(Path(write(folder, script)).read_text())
+    return [{**document, "metadata": {"name": name}} for name in names]
+
+
+async def until_state(client: KubeClient, name: str, *states: str) -> dict[str, Any]:
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            found = await client.get(SPARK_APPLICATIONS, name, "default")
+            if (found.get("status") or {}).get("currentState", {}).get("currentStateSummary") in states:
+                return found
+            await asyncio.sleep(0.1)
+
+
+async def until_event(client: KubeClient, reason: str, name: str) -> str:
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            for event in (await client.list(EVENTS, "default")).items:
+                if event["reason"] == reason and event["involvedObject"]["name"] == name:
+                    return str(event["message"])
+            await asyncio.sleep(0.1)
+
+
+def writers(document: dict[str, Any]) -> set[str]:
+    """Return who has written the status."""
+    return {entry["manager"] for entry in document["metadata"]["managedFields"] if entry.get("subresource") == "status"}
+
+
+def states(document: dict[str, Any]) -> list[str]:
+    return [entry["currentStateSummary"] for _, entry in sorted(document["status"]["stateTransitionHistory"].items())]
+
+
+async def test_second_controller_leaves_applications_of_the_local_one_alone_and_says_so(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    kubeconfig = home / "kubeconfig"
+    async with running("local", "up", "--home", str(home), home=tmp_path) as local:
+        await line_of(local, "ready ")
+        async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
+            words = ("reconcile", "--kubeconfig", str(kubeconfig))
+            async with running(*words, home=tmp_path) as second:
+                await line_of(second, "ready ")
+                names = await run_until_one_is_left_alone(client, tmp_path)
+                ends = [await until_state(client, name, ApplicationState.RESOURCE_RELEASED) for name in names]
+                second.terminate()
+                _, _, log = await ended(second)
+        local.terminate()
+        await ended(local)
+    for document in ends:
+        assert len(writers(document)) == 1
+        assert len(set(states(document))) == len(states(document)), "no state comes twice"
+    assert BY_LOCAL in log
+
+
+async def test_second_controller_reports_at_once_what_the_local_one_manages(tmp_path: Path) -> None:
+    home, go = tmp_path / "home", tmp_path / "go"
+    async with running("local", "up", "--home", str(home), home=tmp_path) as local:
+        await line_of(local, "ready ")
+        async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
+            for document in documents(tmp_path, f"until [ -e {go} ]; do sleep 0.1; done", "first"):
+                await client.create(SPARK_APPLICATIONS, document, "default")
+            await until_state(client, "first", ApplicationState.RUNNING_HEALTHY)
+            words = ("reconcile", "--kubeconfig", str(home / "kubeconfig"))
+            async with running(*words, home=tmp_path) as second:
+                await line_of(second, "ready ")
+                assert (await until_event(client, LEFT_ALONE, "first")).startswith(BY_LOCAL)
+                go.touch()
+                document = await until_state(client, "first", ApplicationState.RESOURCE_RELEASED)
+                second.terminate()
+                await ended(second)
+        local.terminate()
+        await ended(local)
+    assert writers(document) == {LOCAL}
+
+
+async def run_until_one_is_left_alone(client: KubeClient, folder: Path) -> list[str]:
+    """Submit applications, for which both controllers contend, until the second leaves one alone; return names."""
+    names: list[str] = []
+    async with asyncio.timeout(DEADLINE):
+        while not [event for event in (await client.list(EVENTS, "default")).items if BY_LOCAL in event["message"]]:
+            names.append(f"app-{len(names)}")
+            for document in documents(folder, "true", names[-1]):
+                await client.create(SPARK_APPLICATIONS, document, "default")
+            await until_state(client, names[-1], ApplicationState.RESOURCE_RELEASED)
+    return names
+
+
+async def test_local_controller_leaves_applications_of_another_one_alone_until_told_otherwise(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with (
+        LocalCluster(home, custom_resource_definitions(), keep=True) as cluster,
+        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig), field_manager=OTHER) as client,
+    ):
+        for document in documents(tmp_path, "true", "theirs"):
+            await client.create(SPARK_APPLICATIONS, document, "default")
+        state = {"currentStateSummary": "Submitted", "lastTransitionTime": "2026-03-01T12:00:00Z"}
+        status = {"currentState": state, "stateTransitionHistory": {"0": state}}
+        await client.patch(SPARK_APPLICATIONS, "theirs", "default", {"status": status}, subresource="status")
+
+    words = ("local", "up", "--home", str(home), "--keep")
+    async with running(*words, home=tmp_path) as local:
+        await line_of(local, "ready ")
+        async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
+            message = await until_event(client, LEFT_ALONE, "theirs")
+            assert message.startswith(f"left alone: {OTHER} managed it last and names no lease")
+            assert writers(await client.get(SPARK_APPLICATIONS, "theirs", "default")) == {OTHER}
+        local.terminate()
+        _, _, log = await ended(local)
+    assert f"[default/theirs] left alone: {OTHER} managed it last" in log
+
+    async with running(*words, "--take-over", home=tmp_path) as local:
+        await line_of(local, "ready ")
+        async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
+            await until_state(client, "theirs", ApplicationState.RESOURCE_RELEASED)
+            assert await until_event(client, "TakenOver", "theirs")
+        local.terminate()
+        await ended(local)
+
+
+async def test_local_cluster_after_a_killed_one_manages_its_applications_at_once(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    words = ("local", "up", "--home", str(home), "--keep")
+    async with running(*words, home=tmp_path) as local:
+        await line_of(local, "ready ")
+        async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
+            for document in documents(tmp_path, "sleep 600", "first"):
+                await client.create(SPARK_APPLICATIONS, document, "default")
+            await until_state(client, "first", ApplicationState.RUNNING_HEALTHY)
+        local.kill()
+        await local.wait()
+    async with running(*words, home=tmp_path) as local:
+        await line_of(local, "ready ")
+        async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
+            # The driver's process is gone; the controller has to notice.
+            found = await until_state(client, "first", ApplicationState.RESOURCE_RELEASED)
+            assert writers(found) == {LOCAL}
+            reasons = {event["reason"] for event in (await client.list(EVENTS, "default")).items}
+            assert LEFT_ALONE not in reasons
+        local.terminate()
+        _, _, log = await ended(local)
+    assert "leads: holds lease kube-system/spark-operator-local as local-cluster" in log
+    assert "stands by" not in log

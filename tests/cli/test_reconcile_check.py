@@ -1,0 +1,62 @@
+"""`reconcile --check`: what other controllers still drive, before a takeover ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import NAMESPACES
+from airflow_provider_spark_operator.reconcile.rivals import Identity
+from tests.cli.process import ended, running
+from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, playing, serving
+from tests.reconcile.test_arbitration import APACHE, TAKE_OVER, driving
+
+TTL = {"ttlAfterStopMillis": 3_600_000}
+OURS = Identity(Settings().operator_name)
+
+
+@pytest.mark.parametrize(
+    "scope", [("--namespaces", NAMESPACE), ("--namespace-selector", "team=x"), ("--all-namespaces",)], ids=" ".join
+)
+async def test_check_lists_what_another_controller_drives_until_it_is_taken_over(
+    scope: tuple[str, ...], tmp_path: Path
+) -> None:
+    async with serving() as kubeconfig, await open_client(ClusterAccess(kubeconfig_document=kubeconfig)) as client:
+        await furnish(client)
+        await client.patch(NAMESPACES, NAMESPACE, None, {"metadata": {"labels": {"team": "x"}}})
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps(kubeconfig))
+        words = ("reconcile", "--kubeconfig", str(path), *scope, "--check")
+        stage = Stage(client, NAMESPACE)
+        async with playing(stage, "run"):
+            async with driving(kubeconfig, stage, None, manager=APACHE):
+                for name in ("expiring", "settled"):
+                    await stage.submit(application(name))
+                    await stage.until_state(ApplicationState.RUNNING_HEALTHY, name=name)
+                    await stage.set_pod(f"{name}-0-driver", "succeeded")
+                    await stage.until_state(ApplicationState.RESOURCE_RELEASED, name=name)
+                await stage.submit(application())
+                await stage.until_state(ApplicationState.RUNNING_HEALTHY)
+                await stage.patch({"spec": {"applicationTolerations": TTL}}, "expiring")
+            async with running(*words, home=tmp_path) as process:
+                found, lines, _ = await ended(process)
+            assert found == ExitCode.CHECK_FAILED
+            assert lines.splitlines() == [
+                f"sparkapplications/jobs/expiring ResourceReleased {APACHE}",
+                f"sparkapplications/jobs/pi RunningHealthy {APACHE}",
+                f"2 {APACHE}",
+                "1 released, nothing due",
+            ]
+            async with driving(kubeconfig, stage, OURS, TAKE_OVER):
+                for name in ("expiring", "pi"):
+                    await stage.until(lambda seen: "claimed-by" in json.dumps(seen), name)
+            async with running(*words, home=tmp_path) as process:
+                found, lines, _ = await ended(process)
+            assert (found, lines.splitlines()) == (
+                ExitCode.SUCCESS,
+                ["1 released, nothing due", f"2 this controller, {OURS.field_manager}"],
+            )

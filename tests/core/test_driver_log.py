@@ -1,0 +1,53 @@
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.progress import kept_lines
+from airflow_provider_spark_operator.core.driver_log import LONGEST, redacted, split_lines, with_lines
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import explain, move
+from tests.builders import NOW, application_document, status_in
+
+SENTENCE = "The driver ended with exit code 1."
+
+
+def test_lines_are_found_again_in_the_message():
+    lines = ("Traceback (most recent call last):", "ValueError: no such table")
+    assert split_lines(with_lines(SENTENCE, lines)) == (SENTENCE, lines)
+
+
+def test_message_without_lines_stays_as_it_is():
+    assert with_lines(SENTENCE, ()) == SENTENCE
+    assert split_lines(SENTENCE) == (SENTENCE, ())
+
+
+def test_only_the_last_two_kibibytes_are_kept():
+    _, lines = split_lines(with_lines(SENTENCE, [f"{number} {'é' * 190}" for number in range(10)]))
+    assert sum(len(line.encode()) for line in lines) <= LONGEST
+    assert lines[-1].startswith("9 ")
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("spark.hadoop.fs.s3a.secret.key=AKIA/x+y retry", "spark.hadoop.fs.s3a.secret.key=(redacted) retry"),
+        ('{"password": "two words", "user": "a"}', '{"password": (redacted), "user": "a"}'),
+        ("Authorization: Bearer abcdefghijkl", "Authorization: Bearer (redacted)"),
+        ("GET https://me:pw@host/x?access_token=abc&b=1", "GET https://(redacted)@host/x?access_token=(redacted)&b=1"),
+        ("ValueError: no such table", "ValueError: no such table"),
+        ("the token was rejected", "the token was rejected"),
+    ],
+)
+def test_values_that_are_named_like_secrets_are_hidden(line, shown):
+    assert redacted(line) == shown
+    assert split_lines(with_lines(SENTENCE, [line]))[1] == (shown,)
+
+
+def test_progress_separates_the_sentence_from_the_lines():
+    failed = move(status_in(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
+    failed = explain(failed, with_lines(SENTENCE, ["ValueError: 7"]))
+    released = move(failed, ApplicationState.RESOURCE_RELEASED, NOW, "")
+    seen = progress(application_document(status=released.to_document()))
+    assert kept_lines(seen) == ("ValueError: 7",)
+    assert seen.history[-2].message == SENTENCE
+    assert kept_lines(progress(application_document())) == ()

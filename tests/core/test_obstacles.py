@@ -1,0 +1,113 @@
+"""What an application waits for, as its pods and their warnings say."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
+from airflow_provider_spark_operator.core.obstacles import (
+    driver_waits_for,
+    executors_wait_for,
+    ignores_suspension,
+    is_held_back,
+    pod_waits_for,
+)
+from airflow_provider_spark_operator.core.reasons import SUSPENDED
+
+REQUESTED = Progress("DriverRequested", Phase.WAITING, driver_expected=True)
+RUNNING = Progress("RunningHealthy", Phase.RUNNING)
+MOUNT = 'FailedMount: MountVolume.SetUp failed for volume "data": configmap "data" not found'
+FULL = "0/3 nodes are available: 3 Insufficient memory."
+
+
+def pod(
+    *, waiting: str | None = None, message: str = "", unscheduled: str | None = None, phase: str = "Pending"
+) -> Any:
+    """A pod whose container waits for this reason, or that has no node."""
+    container = {"name": "spark-kubernetes-driver", "image": "spark:9", "state": {"waiting": {"reason": waiting}}}
+    if message:
+        container["state"]["waiting"]["message"] = message  # type: ignore[index]
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": unscheduled}
+    return {
+        "status": {
+            "phase": phase,
+            "conditions": [condition] if unscheduled is not None else [],
+            "containerStatuses": [container] if waiting else [],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "events", "expected"),
+    [
+        (
+            pod(waiting="ImagePullBackOff", message='Back-off pulling image "spark:9"'),
+            (),
+            "the image spark:9 of the driver's container spark-kubernetes-driver could not be pulled: "
+            'ImagePullBackOff: Back-off pulling image "spark:9"; check spark.kubernetes.container.image and '
+            "spark.kubernetes.container.image.pullSecrets",
+        ),
+        (
+            pod(unscheduled=FULL),
+            (),
+            "no node could take the driver pod: 0/3 nodes are available: 3 Insufficient memory; ask for less "
+            "(spark.driver.cores, spark.driver.memory), or add nodes that fit",
+        ),
+        (pod(waiting="ContainerCreating"), (MOUNT,), f"the driver pod is pending: {MOUNT}"),
+        (pod(waiting="ContainerCreating"), (), None),
+        (pod(waiting="CrashLoopBackOff"), (), "the driver pod cannot start: CrashLoopBackOff"),
+        (pod(phase="Running"), (MOUNT,), None),
+    ],
+    ids=["image", "no node", "volume", "on its way", "container", "running"],
+)
+def test_driver_waits_for_what_its_pod_names(found: Any, events: tuple[str, ...], expected: str | None) -> None:
+    assert driver_waits_for(found, REQUESTED, events) == expected
+
+
+def test_executor_waits_for_a_node_or_what_its_warning_names() -> None:
+    assert (
+        pod_waits_for("executor pi-exec-1", pod(unscheduled=FULL), ()) == f"executor pi-exec-1 waits for a node: {FULL}"
+    )
+    assert pod_waits_for("executor pi-exec-1", pod(), (MOUNT,)) == f"executor pi-exec-1 is pending: {MOUNT}"
+
+
+@pytest.mark.parametrize(
+    ("executors", "expected"),
+    [
+        ([], None),
+        ([pod(), pod(waiting="ContainerCreating")], None),
+        ([pod(), pod(unscheduled=FULL)], f"1 executor waits for a node: {FULL}"),
+        ([pod(unscheduled=FULL), pod(unscheduled="other")], f"2 executors wait for a node: {FULL}"),
+        ([pod(unscheduled="")], "1 executor waits for a node: no reason given"),
+    ],
+)
+def test_executors_without_a_node_are_counted(executors: list[Any], expected: str | None) -> None:
+    assert executors_wait_for(executors) == expected
+
+
+def application(generation: int = 1, suspend: object = True) -> dict[str, Any]:
+    return {"metadata": {"generation": generation}, "spec": {"suspend": suspend}}
+
+
+@pytest.mark.parametrize(
+    ("progress", "resource", "settled", "expected"),
+    [
+        (RUNNING, application(), False, True),
+        (REQUESTED, application(), False, True),
+        (RUNNING, application(generation=2), False, False),
+        (RUNNING, application(generation=2), True, True),
+        (Progress("Submitted", Phase.WAITING), application(), True, False),
+        (Progress("RunningHealthy", Phase.RUNNING, reason=SUSPENDED), application(), True, False),
+        (RUNNING, application(suspend=False), True, False),
+        (RUNNING, {}, True, False),
+    ],
+)
+def test_operator_that_runs_a_suspended_application_ignores_the_field(
+    progress: Progress, resource: dict[str, Any], settled: bool, expected: bool
+) -> None:
+    assert ignores_suspension(progress, resource, settled=settled) is expected
+
+
+def test_only_true_holds_an_application_back() -> None:
+    assert is_held_back(application())
+    assert not is_held_back(application(suspend="true"))

@@ -1,0 +1,91 @@
+import pytest
+
+from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.configuration import conf_path
+from tests.builders import application_document
+
+DYNAMIC = {"spark.dynamicAllocation.enabled": "TRUE"}
+
+
+def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
+    return [(each.path, each.message) for each in validate_application(application_document(conf=conf))]
+
+
+@pytest.mark.parametrize(
+    ("conf", "key", "says"),
+    [
+        ({"spark.driver.memory": "1gigs"}, "spark.driver.memory", "invalid memory size"),
+        ({"spark.executor.memory": "1gigs"}, "spark.executor.memory", "invalid memory size"),
+        ({"spark.executor.memory": "0g"}, "spark.executor.memory", "must be greater than 0"),
+        ({"spark.driver.memoryOverhead": "much"}, "spark.driver.memoryOverhead", "invalid memory size"),
+        ({"spark.executor.pyspark.memory": "1.5g"}, "spark.executor.pyspark.memory", "invalid memory size"),
+        ({"spark.driver.cores": "two"}, "spark.driver.cores", "must be a whole number, but is 'two'"),
+        ({"spark.executor.cores": "0"}, "spark.executor.cores", "must be at least 1, but is 0"),
+        (
+            {"spark.executor.instances": "0"},
+            "spark.executor.instances",
+            "must be at least 1, but is 0. Set spark.dynamicAllocation.enabled to allow 0",
+        ),
+        ({"spark.executor.instances": "-2"} | DYNAMIC, "spark.executor.instances", "must be at least 0, but is -2"),
+        ({"spark.executor.instances": "2000000000"}, "spark.executor.instances", "use at most 150000"),
+        (
+            {"spark.dynamicAllocation.minExecutors": "3", "spark.dynamicAllocation.maxExecutors": "2"} | DYNAMIC,
+            "spark.dynamicAllocation.minExecutors",
+            "is 3, more than spark.dynamicAllocation.maxExecutors (2)",
+        ),
+        (
+            {"spark.dynamicAllocation.initialExecutors": "3", "spark.dynamicAllocation.maxExecutors": "2"} | DYNAMIC,
+            "spark.dynamicAllocation.initialExecutors",
+            "is 3, more than spark.dynamicAllocation.maxExecutors (2)",
+        ),
+        (
+            {"spark.dynamicAllocation.maxExecutors": "many"} | DYNAMIC,
+            "spark.dynamicAllocation.maxExecutors",
+            "must be a whole number, but is 'many'",
+        ),
+        (
+            {"spark.dynamicAllocation.minExecutors": "-1", "spark.dynamicAllocation.maxExecutors": "2"} | DYNAMIC,
+            "spark.dynamicAllocation.minExecutors",
+            "must not be negative, but is -1",
+        ),
+        (
+            {"spark.kubernetes.container.image": "a b:c"},
+            "spark.kubernetes.container.image",
+            "white space, but is 'a b:c'",
+        ),
+        (
+            {"spark.kubernetes.executor.container.image": "spark:4\n"},
+            "spark.kubernetes.executor.container.image",
+            "must not contain white space",
+        ),
+        (
+            {"spark.dynamicAllocation.enabled": "yes"},
+            "spark.dynamicAllocation.enabled",
+            "must be true or false, but is 'yes'",
+        ),
+        ({"spark.network.timeout": "12 parsecs"}, "spark.network.timeout", "such as 120s, but is '12 parsecs'"),
+        ({"spark.network.timeout": "1.5h"}, "spark.network.timeout", "must be an integer with a unit"),
+    ],
+)
+def test_a_value_that_spark_refuses_is_an_error(conf, key, says):
+    ((path, message),) = problems(conf)
+    assert path == conf_path(key) == f"spec.sparkConf['{key}']"
+    assert says in message
+
+
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"spark.driver.memory": "1g", "spark.executor.memory": "512m", "spark.executor.memoryOverhead": "384"},
+        {"spark.driver.memory": "${spark.my.memory}", "spark.my.memory": "1g"},
+        {"spark.executor.instances": "0"} | DYNAMIC,
+        {"spark.dynamicAllocation.minExecutors": "3", "spark.dynamicAllocation.maxExecutors": "2"},
+        {"spark.dynamicAllocation.minExecutors": "3"} | DYNAMIC,
+        {"spark.kubernetes.container.image": "registry:5000/team/spark:{{SPARK_VERSION}}"},
+        {"spark.ui.enabled": " False ", "spark.eventLog.enabled": "${spark.my.switch}", "spark.my.switch": "true"},
+        {"spark.network.timeout": "120", "spark.locality.wait": " 3S ", "spark.rpc.askTimeout": "2min"},
+        {"spark.dynamicAllocation.minExecutors": "0", "spark.dynamicAllocation.maxExecutors": "2147483647"} | DYNAMIC,
+    ],
+)
+def test_a_value_that_spark_accepts_is_no_problem(conf):
+    assert problems(conf) == []

@@ -1,0 +1,113 @@
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.problems import Severity
+from airflow_provider_spark_operator.core.validation.application import validate_application
+from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
+from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
+from tests.builders import application_document
+from tests.core.cluster_resources.clusters import cluster_document
+
+TOLERATIONS = "spec.applicationTolerations"
+TIMEOUTS = ("driverStartTimeoutMillis", "driverReadyTimeoutMillis", "executorStartTimeoutMillis")
+PERIODS = ("forceTerminationGracePeriodMillis", "terminationRequeuePeriodMillis")
+RESTARTS = (
+    "maxRestartAttempts",
+    "maxRestartOnFailure",
+    "maxRestartOnSchedulingFailure",
+    "restartBackoffMillis",
+    "restartBackoffMillisForFailure",
+    "restartBackoffMillisForSchedulingFailure",
+)
+
+
+def problems(**modifiers: Any) -> list[Any]:
+    return validate_application(application_document(**modifiers))
+
+
+@pytest.mark.parametrize("name", [*TIMEOUTS, *PERIODS])
+def test_negative_timeout_without_a_meaning_is_an_error_that_operators_run(name):
+    (problem,) = problems(timeouts={name: -5})
+    assert problem.path == f"{TOLERATIONS}.applicationTimeoutConfig.{name}"
+    assert problem.message.startswith("must not be negative, but is -5")
+    assert problem.is_error
+    assert not problem.is_refused
+
+
+@pytest.mark.parametrize("name", RESTARTS)
+def test_negative_restart_setting_is_an_error(name):
+    (problem,) = problems(restart={name: -3})
+    assert str(problem) == f"{TOLERATIONS}.restartConfig.{name}: must not be negative, but is -3"
+    assert problem.is_error
+
+
+@pytest.mark.parametrize("name", TIMEOUTS)
+def test_minus_one_for_a_timeout_means_off_and_is_a_warning(name):
+    (problem,) = problems(timeouts={name: -1})
+    assert problem.severity is Severity.WARNING
+    assert "write 0" in problem.message
+
+
+@pytest.mark.parametrize("name", ["ttlAfterStopMillis", "resourceRetainDurationMillis"])
+def test_minus_one_for_a_retention_means_never(name):
+    assert problems(tolerations={name: -1}) == []
+    (problem,) = problems(tolerations={name: -7})
+    assert problem.severity is Severity.WARNING
+    assert "write -1" in problem.message
+
+
+def test_minus_one_for_the_counter_reset_means_never():
+    assert problems(restart={"restartCounterResetMillis": -1}) == []
+
+
+@pytest.mark.parametrize(
+    ("instances", "name"),
+    [
+        ({"minExecutors": 3, "maxExecutors": 2}, "minExecutors"),
+        ({"initExecutors": 3, "maxExecutors": 2}, "initExecutors"),
+        ({"maxExecutors": -1}, "maxExecutors"),
+        ({"maxExecutors": MOST_EXECUTORS + 1}, "maxExecutors"),
+    ],
+)
+def test_executor_numbers_that_cannot_be_meant_are_errors_that_operators_run(instances, name):
+    (problem,) = problems(instances=instances)
+    assert problem.path == f"{TOLERATIONS}.instanceConfig.{name}"
+    assert problem.is_error
+    assert not problem.is_refused
+
+
+@pytest.mark.parametrize(
+    ("instances", "name", "refused"),
+    [
+        ({"init": -1}, "initWorkers", True),
+        ({"init": 2_000_000_000, "minimum": 1, "maximum": 1}, "initWorkers", True),
+        ({"init": 1, "minimum": 0, "maximum": 2}, "minWorkers", True),
+        ({"init": 1, "minimum": -3, "maximum": 2}, "minWorkers", True),
+        ({"init": 1, "minimum": 0, "maximum": -1}, "maxWorkers", False),
+        ({"init": 5, "minimum": 1, "maximum": 3}, "initWorkers", False),
+        ({"init": 1, "minimum": 5, "maximum": 3}, "minWorkers", False),
+        ({"init": 0, "minimum": 1, "maximum": 3}, "initWorkers", False),
+    ],
+)
+def test_worker_numbers_that_kubernetes_refuses_are_refused_by_the_webhook(instances, name, refused):
+    (problem,) = validate_cluster(cluster_document(**instances))
+    assert problem.path == f"spec.clusterTolerations.instanceConfig.{name}"
+    assert problem.is_error
+    assert problem.is_refused is refused
+
+
+@pytest.mark.parametrize("metric", ["Object", "External"])
+def test_minimum_of_zero_workers_is_a_warning_if_the_autoscaler_has_a_metric_for_it(metric):
+    worker = {"horizontalPodAutoscalerSpec": {"metrics": [{"type": "Resource"}, {"type": metric}]}}
+    (problem,) = validate_cluster(cluster_document(minimum=0, maximum=2, worker=worker))
+    assert problem.path == "spec.clusterTolerations.instanceConfig.minWorkers"
+    assert problem.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("metrics", [None, [], "External", [{"type": "Resource"}], [{"type": ["External"]}, "Object"]])
+def test_minimum_of_zero_workers_is_refused_without_such_a_metric(metrics):
+    worker = {"horizontalPodAutoscalerSpec": {"metrics": metrics}}
+    found = validate_cluster(cluster_document(minimum=0, maximum=2, worker=worker))
+    (problem,) = (each for each in found if each.path.endswith("minWorkers"))
+    assert problem.is_refused

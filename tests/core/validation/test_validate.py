@@ -1,0 +1,196 @@
+"""The validation of whole documents, of every kind and dialect."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.core.problems import Severity, errors_of, warnings_of
+from airflow_provider_spark_operator.core.validation.validate import validate
+from tests.builders import application_document
+from tests.core.cluster_resources.clusters import cluster_document
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "apache_operator"
+IMAGE = "spec.sparkConf['spark.kubernetes.container.image']"
+# The Apache operator could not run it either: see docs/differences.md.
+REFUSED_BY_KUBERNETES = {"cluster-min-zero.yaml"}
+
+
+def recorded() -> list[Any]:
+    found = []
+    for path in sorted([*GOLDEN.glob("*.yaml"), *GOLDEN.glob("clusters/*.yaml"), *GOLDEN.glob("documents/*.yaml")]):
+        content = yaml.safe_load(path.read_text())
+        document = next((content[key] for key in ("app", "application", "cluster") if key in content), content)
+        found.append(pytest.param(document, path.name in REFUSED_BY_KUBERNETES, id=path.name))
+    return found
+
+
+@pytest.mark.parametrize(("document", "is_invalid"), recorded())
+def test_what_the_apache_operator_ran_has_no_errors(document, is_invalid):
+    assert bool(errors_of(validate(document))) is is_invalid
+
+
+def kubeflow_document(**changes: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "SparkApplication",
+        "metadata": {"name": "pi", "namespace": "jobs"},
+        "spec": {
+            "type": "Python",
+            "sparkVersion": "4.0.0",
+            "mainApplicationFile": "local:///a.py",
+            "driver": {},
+            "executor": {},
+        },
+    } | changes
+
+
+@pytest.mark.parametrize("document", [application_document(), cluster_document(), kubeflow_document()])
+def test_a_valid_document_of_each_kind_has_no_problems(document):
+    assert validate(document) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        ([], ""),
+        ({}, "kind"),
+        ({"kind": ["SparkApplication"]}, "kind"),
+        (application_document() | {"kind": "Spork"}, "kind"),
+        (kubeflow_document(kind="Spork"), "kind"),
+        (kubeflow_document(metadata={"name": "pi", "namespace": "A_B"}), "metadata.namespace"),
+        (kubeflow_document(metadata={"name": "pi", "day": {1, 2}}), "metadata.day"),
+    ],
+)
+def test_an_invalid_document_of_each_kind_has_a_problem_with_its_path(document, path):
+    (problem,) = validate(document)
+    assert problem.path == path
+    assert problem.is_refused
+
+
+@pytest.mark.parametrize("namespace", ["A_B", "a.b", "-a", "x" * 64, 7])
+@pytest.mark.parametrize("build", [application_document, cluster_document])
+def test_an_impossible_namespace_is_an_error(build, namespace):
+    document = build()
+    document["metadata"]["namespace"] = namespace
+    (problem,) = validate(document)
+    assert problem.path == "metadata.namespace"
+    assert problem.is_refused
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "says"),
+    [
+        (
+            {"pyFiles": "main.py"},
+            "spec.pyFiles",
+            "main.py is a path on the local disk, which an operator does not upload: put it into the image",
+        ),
+        ({"pyFiles": "/opt/main.py"}, "spec.pyFiles", "write local://"),
+        ({"jars": "app.jar", "mainClass": "A"}, "spec.jars", "app.jar is a path on the local disk"),
+        (
+            {"mainClass": "A", "sparkConf": {"spark.kubernetes.driver.label.spark-role": "x"}},
+            "spec.sparkConf['spark.kubernetes.driver.label.spark-role']",
+            "is reserved",
+        ),
+    ],
+)
+def test_what_render_refuses_is_an_error(spec, path, says):
+    document = application_document()
+    del document["spec"]["mainClass"], document["spec"]["jars"]
+    image = document["spec"]["sparkConf"]
+    document["spec"] |= spec
+    document["spec"]["sparkConf"] |= image
+    (problem,) = validate(document)
+    assert problem.path == path
+    assert says in problem.message
+    assert problem.is_error
+
+
+def test_a_missing_image_is_a_warning_for_an_admission_policy_may_set_it():
+    document = application_document()
+    document["spec"]["sparkConf"] = {"spark.kubernetes.driver.container.image": ""}
+    (problem,) = validate(document)
+    assert (problem.path, problem.severity) == (IMAGE, Severity.WARNING)
+    document["spec"]["sparkConf"] = {"spark.kubernetes.driver.container.image": "spark"}
+    assert validate(document) == []
+
+
+def test_what_the_driver_would_ignore_is_a_warning():
+    template = {"spec": {"containers": [{"name": "main"}]}}
+    document = application_document(
+        conf={"spark.kubernetes.driver.podTemplateContainerName": "other"}, driverSpec={"podTemplateSpec": template}
+    )
+    (problem,) = warnings_of(validate(document))
+    assert "no container of the template is named 'other'" in str(problem)
+
+
+def test_a_document_without_name_and_namespace_is_built_all_the_same():
+    document = application_document(pyFiles="main.py", mainClass=None, jars=None)
+    document["metadata"] = {"generateName": "pi-"}
+    assert [problem.path for problem in validate(document)] == ["spec.pyFiles"]
+
+
+RUNNER = "org.apache.spark.deploy.PythonRunner"
+
+
+@pytest.mark.parametrize(
+    ("spec", "conf", "message"),
+    [
+        (
+            {"mainClass": RUNNER, "pyFiles": "local:///a.py,local:///b.py", "jars": "local:///x.jar"},
+            {"spark.jars": "local:///y.jar"},
+            "spec.sparkConf['spark.jars']: replaces spec.jars and lacks local:///x.jar: add it here as well",
+        ),
+        (
+            {"mainClass": RUNNER, "pyFiles": "local:///a.py,local:///b.py, local:///c.py", "jars": None},
+            {"spark.submit.pyFiles": "local:///c.py"},
+            "spec.sparkConf['spark.submit.pyFiles']: replaces the modules in spec.pyFiles and lacks local:///b.py: "
+            "add it here as well",
+        ),
+        (
+            {"files": "local:///x,local:///y"},
+            {"spark.files": "local:///z"},
+            "spec.sparkConf['spark.files']: replaces spec.files and lacks local:///x, local:///y: add it here as well",
+        ),
+    ],
+)
+def test_a_dependency_that_a_property_hides_is_a_warning(spec, conf, message):
+    assert [str(problem) for problem in warnings_of(validate(application_document(conf=conf, **spec)))] == [message]
+
+
+def test_a_property_that_names_all_dependencies_is_no_problem():
+    document = application_document(
+        conf={"spark.jars": "local:///y.jar, local:///x.jar"},
+        mainClass=RUNNER,
+        pyFiles="local:///a.py",
+        jars="local:///x.jar",
+    )
+    assert validate(document) == []
+
+
+@pytest.mark.parametrize("name", ["A_B", "", "a..b", "x" * 254])
+def test_a_config_map_that_kubernetes_refuses_is_an_error(name):
+    (problem,) = validate(application_document(configMapSpecs=[{"name": "a.b-1"}, {"name": name}]))
+    assert str(problem).startswith(f"spec.configMapSpecs[1].name: {name!r} is not a valid name of a ConfigMap")
+    assert problem.is_refused
+
+
+@pytest.mark.parametrize("build", [application_document, cluster_document])
+@pytest.mark.parametrize(("version", "is_odd"), [("abc", True), ("4", True), ("4.3", False), ("4.4.0-SNAPSHOT", False)])
+def test_an_odd_spark_version_is_a_warning(build, version, is_odd):
+    problems = validate(build(runtimeVersions={"sparkVersion": version}))
+    assert [problem.path for problem in problems] == ["spec.runtimeVersions.sparkVersion"] * is_odd
+    assert errors_of(problems) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "instead"), [("master", "a cluster has one master"), ("worker", "instanceConfig.initWorkers instead")]
+)
+def test_replicas_that_a_cluster_ignores_are_a_warning(part, instead):
+    (problem,) = validate(cluster_document(**{part: {"statefulSetSpec": {"replicas": 1000000000}}}))
+    assert problem.path == f"spec.{part}Spec.statefulSetSpec.replicas"
+    assert problem.message.startswith("is ignored: ")
+    assert problem.message.endswith(instead)
+    assert not problem.is_error

@@ -1,0 +1,353 @@
+"""What followers of one namespace do when the API server is out of reach, or its address or credentials change."""
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp.test_utils import unused_port
+
+from airflow_provider_spark_operator.follow import patience, watch
+from airflow_provider_spark_operator.follow.patience import Patience
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.kube import link, listwatch
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, Forbidden, NotFound, Unreachable
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from tests.follow.applications import SUCCEEDED, stored
+from tests.kube.scripted import (
+    Answer,
+    ScriptedApi,
+    answer,
+    client_of,
+    deny,
+    kubeconfig,
+    page,
+    refuse,
+    scripted_api,
+    stream,
+)
+
+REFERENCE = ApplicationReference("jobs", "pi", "u1")
+ENDED = {"type": "MODIFIED", "object": stored("pi", "u1", "100", *SUCCEEDED)}
+WHO = contextvars.ContextVar("WHO", default="nobody")
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[ScriptedApi]:
+    async with scripted_api() as api:
+        yield api
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 0.0)
+    monkeypatch.setattr(watch, "Backoff", lambda: Backoff(first=0.01, longest=0.05))
+    monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=0.01, longest=0.05))
+    monkeypatch.setattr(patience, "Backoff", lambda longest: Backoff(first=0.01, longest=0.05))
+
+
+@pytest.fixture
+def said() -> Iterator[list[tuple[str, str]]]:
+    """What was logged, each with the task in whose context it was logged, as Airflow's triggerer tells them apart."""
+    lines: list[tuple[str, str]] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append((WHO.get(), record.getMessage()))
+
+    listener, previous = Listener(), watch.logger.level
+    watch.logger.addHandler(listener)
+    watch.logger.setLevel(logging.INFO)
+    yield lines
+    watch.logger.removeHandler(listener)
+    watch.logger.setLevel(previous)
+
+
+def write(file: Path, url: str, token: str = "one") -> ClusterAccess:
+    file.write_text(yaml.safe_dump(kubeconfig(url, {"token": token})))
+    return ClusterAccess(kubeconfig=file)
+
+
+def spoil(file: Path) -> ClusterAccess:
+    """Truncate the file, as a write that is not atomic does."""
+    file.write_text("")
+    return ClusterAccess(kubeconfig=file)
+
+
+def nowhere() -> str:
+    return f"http://127.0.0.1:{unused_port()}"
+
+
+def alive(api: ScriptedApi, *events: Any) -> None:
+    """Let the server answer every follower, and its watch deliver the events and stay."""
+    api.script(*[answer(stored())] * 50, verb="get")
+    api.script(*[page(stored())] * 50, verb="list")
+    api.script(*[stream(*events, hold=True)] * 50, verb="watch")
+
+
+async def follow(hub: WatchHub, seen: list[Any] | None = None) -> None:
+    """Follow until the application has ended."""
+    async with aclosing(hub.follow(REFERENCE)) as contents:
+        async for resource in contents:
+            if seen is not None:
+                seen.append(resource)
+            if resource["metadata"]["resourceVersion"] == "100":
+                return
+
+
+async def wait_as(name: str, access: ClusterAccess) -> WatchHub:
+    """Wait for the application like a trigger of that name."""
+    WHO.set(name)
+    async with asyncio.timeout(30), shared_hub(access) as hub:
+        await follow(hub)
+        return hub
+
+
+async def until(holds: Any) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - nothing signals these conditions
+            await asyncio.sleep(0.01)
+
+
+async def test_a_new_follower_and_those_before_it_reach_the_new_address(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]]
+) -> None:
+    alive(api, ENDED)
+    access = write(file, nowhere())
+    early = [asyncio.create_task(wait_as(name, access)) for name in ("a", "b")]
+    await until(lambda: {who for who, _ in said} >= {"a", "b"})
+    late = await wait_as("late", write(file, api.url))
+    await asyncio.gather(*early)
+    assert late.client.server == api.url
+
+
+async def test_a_hub_whose_only_pause_is_long_is_woken_by_a_new_follower(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forever = Backoff(first=1e6, longest=1e6)
+    monkeypatch.setattr(watch, "Backoff", lambda: forever)
+    alive(api, ENDED)
+    early = asyncio.create_task(wait_as("early", write(file, nowhere())))
+    await until(lambda: said)
+    await wait_as("late", write(file, api.url))
+    await early
+
+
+async def test_a_new_follower_of_a_failing_hub_connects_anew(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forever = Backoff(first=1e6, longest=1e6)
+    monkeypatch.setattr(watch, "Backoff", lambda: forever)
+    monkeypatch.setattr(watch, "_SHORTEST_RECONNECT_SECONDS", 0.0)
+    api.script(refuse(401), verb="list")
+    api.script(refuse(401), verb="get")
+    access = write(file, api.url)
+    early = asyncio.create_task(wait_as("early", access))
+    await until(lambda: not api.by_verb["get"] and not api.by_verb["list"] and said)
+    alive(api, ENDED)
+    late = await wait_as("late", access)
+    assert await early is late
+    assert len({seen.peer for seen in api.requests}) > 2
+
+
+async def test_every_follower_reports_an_outage_once_and_its_end(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]]
+) -> None:
+    api.script(*[answer(stored())] * 50, verb="get")
+    api.script(*[page(stored())] * 50, verb="list")
+    api.script(*[refuse(503, "starting", "ServiceUnavailable")] * 6, stream(ENDED, hold=True), verb="watch")
+    access = write(file, api.url)
+    await asyncio.gather(*(wait_as(name, access) for name in ("a", "b", "c")))
+    for name in ("a", "b", "c"):
+        lines = [line for who, line in said if who == name]
+        assert len(lines) == 2, lines
+        assert lines[0].startswith("SparkApplication jobs/pi: the Kubernetes API is not available: cannot watch")
+        assert lines[0].endswith("starting; trying again for up to 15 min")
+        assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
+
+
+@pytest.mark.parametrize("verb", ["get", "list", "watch"])
+async def test_rejected_credentials_are_tolerated_like_an_outage(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]], verb: str
+) -> None:
+    rejected: list[Answer] = [refuse(401, "Unauthorized", "Unauthorized")] * 3
+    api.script(*rejected, verb=verb)
+    alive(api, ENDED)
+    await wait_as("a", write(file, api.url))
+    warnings = [line for _, line in said if "not available" in line]
+    assert len(warnings) == 1
+    assert "renew the token of user 'u' in kubeconfig" in warnings[0]
+
+
+async def test_a_missing_permission_ends_the_wait_at_once(api: ScriptedApi, file: Path) -> None:
+    alive(api)
+    api.by_verb["list"] = [deny("list", "sparkapplications", "spark.apache.org")]
+    with pytest.raises(Forbidden):
+        await wait_as("a", write(file, api.url))
+
+
+async def test_rotated_credentials_are_used_by_the_hub_that_is_there(api: ScriptedApi, file: Path) -> None:
+    alive(api)
+    async with shared_hub(write(file, api.url, "one")) as one, shared_hub(write(file, api.url, "two")) as two:
+        assert one is two
+        await two.client.get(SPARK_APPLICATIONS, "pi", "jobs")
+    assert api.requests[-1].headers["Authorization"] == "Bearer two"
+
+
+async def test_another_cluster_gets_a_hub_of_its_own_while_the_old_one_works(api: ScriptedApi, file: Path) -> None:
+    alive(api)
+    async with scripted_api() as other:
+        alive(other)
+        access = write(file, api.url)
+        async with shared_hub(access) as one, shared_hub(write(file, other.url)) as two:
+            assert one is not two
+            assert (one.client.server, two.client.server) == (api.url, other.url)
+        assert not watch._shared[asyncio.get_running_loop()]
+
+
+async def test_two_files_with_the_same_content_share_a_hub(api: ScriptedApi, tmp_path: Path) -> None:
+    accesses = write(tmp_path / "one", api.url), write(tmp_path / "two", api.url)
+    async with shared_hub(accesses[0]) as one, shared_hub(accesses[1]) as two:
+        assert one is two
+
+
+async def test_an_application_that_the_new_cluster_does_not_know_is_not_reported_as_deleted(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]]
+) -> None:
+    async with scripted_api() as old:
+        old.script(answer(stored()), *[refuse(503, "going away")] * 50, verb="get")
+        old.script(page(stored()), *[refuse(503, "going away")] * 50, verb="list")
+        old.script(*[refuse(503, "going away")] * 50, verb="watch")
+        api.script(*[refuse(404, "not found", "NotFound")] * 5, verb="get")
+        api.script(*[page()] * 5, verb="list")
+        api.script(*[stream(hold=True)] * 5, verb="watch")
+        waiting = asyncio.create_task(wait_as("a", write(file, old.url)))
+        await until(lambda: said)
+        write(file, api.url)
+        with pytest.raises(NotFound, match="it may be another cluster"):
+            await waiting
+
+
+async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
+    api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[Patience] = []
+    original = Patience.failed
+
+    def lose(self: Patience, error: Exception) -> None:
+        """Use up the patience of whoever has failed five times."""
+        failures.append(self)
+        if failures.count(self) == 5:
+            self.seconds = 0.0
+        original(self, error)
+
+    monkeypatch.setattr(Patience, "failed", lose)
+    api.script(*[answer(stored())] * 50, verb="get")
+    api.script(*[page(stored())] * 500, verb="list")
+    api.script(*[refuse(503, "down")] * 500, verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        first = asyncio.create_task(follow(hub))
+        await until(lambda: len(failures) >= 3)
+        second = asyncio.create_task(follow(hub))
+        await asyncio.wait([first], timeout=30)
+        assert first.done()
+        assert not second.done()
+        await asyncio.wait([second], timeout=30)
+        assert isinstance(second.exception(), type(first.exception()))
+        await hub.close()
+
+
+async def test_a_server_that_is_down_for_longer_than_the_patience_is_an_error(file: Path) -> None:
+    async with shared_hub(write(file, nowhere())) as hub:
+        hub._patience = 0.0
+        with pytest.raises(Unreachable, match="cannot be reached"):
+            await follow(hub)
+
+
+async def wait_patiently(name: str, access: ClusterAccess) -> WatchHub:
+    """Wait for the application like a trigger of that name, also while the configuration is unusable."""
+    WHO.set(name)
+    async with asyncio.timeout(30), shared_hub(access, waiting_for=str(REFERENCE)) as hub:
+        await follow(hub)
+        return hub
+
+
+async def test_follower_waits_until_an_unusable_kubeconfig_is_restored(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]]
+) -> None:
+    alive(api, ENDED)
+    access = spoil(file)
+    waiting = [asyncio.create_task(wait_patiently(name, access)) for name in ("a", "b")]
+    await until(lambda: {who for who, _ in said} >= {"a", "b"})
+    write(file, api.url)
+    await asyncio.gather(*waiting)
+    warnings = [line for who, line in said if who == "a" and "no current-context" in line]
+    assert len(warnings) == 1
+    assert not watch._shared[asyncio.get_running_loop()]
+
+
+async def test_follower_uses_a_working_hub_while_the_kubeconfig_is_unusable(api: ScriptedApi, file: Path) -> None:
+    alive(api, ENDED)
+    access = write(file, api.url)
+    async with shared_hub(access) as early:
+        spoil(file)
+        assert await wait_patiently("late", access) is early
+        await early.client.get(SPARK_APPLICATIONS, "pi", "jobs")
+
+
+async def test_unusable_kubeconfig_is_an_error_after_the_patience(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "retry", partial(patience.retry, seconds=0.0))
+    access = spoil(file)
+    with pytest.raises(ConfigurationError, match="no current-context"):
+        await wait_patiently("a", access)
+
+
+async def test_unusable_kubeconfig_is_reported_at_once_to_who_does_not_follow(file: Path) -> None:
+    access = spoil(file)
+    with pytest.raises(ConfigurationError, match="no current-context"):
+        async with shared_hub(access):
+            pass
+
+
+async def test_watch_is_retried_at_once_when_another_request_has_read_new_credentials(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listwatch, "Backoff", lambda: Backoff(first=1e6, longest=1e6))
+    api.script(*[answer(stored())] * 5, verb="get")
+    api.script(*[page(stored())] * 5, verb="list")
+    api.script(refuse(401), stream(ENDED, hold=True), verb="watch")
+    async with shared_hub(write(file, api.url, "one")) as hub:
+        waiting = asyncio.create_task(follow(hub))
+        await until(lambda: any("cannot watch" in line and "renew the token" in line for _, line in said))
+        write(file, api.url, "two")
+        api.by_verb["get"] = [refuse(401), answer(stored())]
+        await hub.client.get(SPARK_APPLICATIONS, "pi", "jobs")
+        await asyncio.wait_for(waiting, 30)
+
+
+async def test_recovery_is_reported_although_the_watch_stays_silent(
+    api: ScriptedApi, file: Path, said: list[tuple[str, str]]
+) -> None:
+    api.script(*[refuse(503, "starting", "ServiceUnavailable")] * 6, verb="watch")
+    alive(api)
+    async with shared_hub(write(file, api.url)) as hub:
+        waiting = asyncio.create_task(follow(hub))
+        await until(lambda: any("is available again" in line for _, line in said))
+        assert not hub.is_failing
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)

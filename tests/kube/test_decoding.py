@@ -1,0 +1,31 @@
+"""Reading JSON of any depth: the API server stores what most parsers cannot follow."""
+
+import pytest
+
+from airflow_provider_spark_operator.kube.decoding import DEEPEST, read_json
+
+
+def nested(levels: int) -> str:
+    return '{"a":' * levels + '"{[\\"}"' + "}" * levels
+
+
+def depth_of(value: object) -> int:
+    levels = 0
+    while isinstance(value, dict) and value.get("a") is not None:
+        levels, value = levels + 1, value["a"]
+    return levels
+
+
+def test_deeply_nested_value_is_cut_and_its_neighbours_are_read() -> None:
+    text = f'{{"items": [{{"name": "one", "spec": {nested(5000)}}}, {{"name": "two", "spec": {nested(20)}}}]}}'
+    document = read_json(text.encode())
+    first, second = document["items"]
+    assert (first["name"], second["name"]) == ("one", "two")
+    assert depth_of(first["spec"]) < DEEPEST
+    assert depth_of(second["spec"]) == 20
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b'{"a": ' + b"[" * 5000, b"]" * 5000])
+def test_text_that_is_not_json_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match="line 1"):
+        read_json(text)

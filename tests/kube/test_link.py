@@ -1,0 +1,311 @@
+"""A client reads its configuration again when the API server cannot be reached or rejects the credentials."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aiohttp import web
+from aiohttp.test_utils import unused_port
+
+from airflow_provider_spark_operator.kube import connection, credentials, link, service_account
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import (
+    ClusterAccess,
+    Configuration,
+    open_client,
+    read_configuration,
+    reconnect,
+)
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, Unauthorized, Unreachable
+from airflow_provider_spark_operator.kube.listwatch import Listed, list_and_watch
+from airflow_provider_spark_operator.kube.resources import PODS
+from tests.kube.certificates import self_signed
+from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, kubeconfig, page, refuse, scripted_api, stream
+
+POD = {"metadata": {"name": "a"}}
+
+
+@pytest.fixture(autouse=True)
+def always_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 0.0)
+    monkeypatch.setattr(credentials, "SHORTEST_RELOAD_SECONDS", 0.0)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config"
+
+
+@pytest.fixture
+async def other() -> AsyncIterator[ScriptedApi]:
+    async with scripted_api() as other:
+        yield other
+
+
+def write(file: Path, document: dict[str, Any] | str) -> ClusterAccess:
+    file.write_text(document if isinstance(document, str) else yaml.safe_dump(document))
+    return ClusterAccess(kubeconfig=file)
+
+
+def nowhere() -> dict[str, Any]:
+    return kubeconfig(f"http://127.0.0.1:{unused_port()}")
+
+
+def tokens(api: ScriptedApi) -> list[str]:
+    return [seen.headers["Authorization"].removeprefix("Bearer ") for seen in api.requests]
+
+
+async def test_a_request_reaches_the_new_address_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
+    api.script(answer(POD), answer(POD))
+    async with await open_client(write(file, nowhere())) as client:
+        write(file, kubeconfig(api.url))
+        assert await client.create(PODS, POD, "jobs") == POD
+        assert client.server == api.url
+        assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_a_request_is_sent_again_with_the_new_token_of_the_kubeconfig(api: ScriptedApi, file: Path) -> None:
+    api.script(refuse(401), answer(POD))
+    async with await open_client(write(file, kubeconfig(api.url, {"token": "old"}))) as client:
+        write(file, kubeconfig(api.url, {"token": "new"}))
+        assert await client.create(PODS, POD, "jobs") == POD
+    assert tokens(api) == ["old", "new"]
+
+
+async def test_a_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path: Path, file: Path) -> None:
+    other_folder = tmp_path / "other"
+    other_folder.mkdir()
+    self_signed(other_folder)
+    authority = tmp_path / "authority.pem"
+    authority.write_bytes((other_folder / "certificate.pem").read_bytes())
+    async with scripted_api(self_signed(tmp_path)) as api:
+        api.script(answer(POD))
+        access = write(file, kubeconfig(api.url, **{"certificate-authority": str(authority)}))
+        async with await open_client(access) as client:
+            with pytest.raises(Unreachable, match="its certificate is not accepted"):
+                await client.get(PODS, "a", "jobs")
+            authority.write_bytes((tmp_path / "certificate.pem").read_bytes())
+            assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_an_unchanged_configuration_is_not_used_again(api: ScriptedApi, file: Path) -> None:
+    api.script(refuse(401, "expired", "Unauthorized"))
+    async with await open_client(write(file, kubeconfig(api.url))) as client:
+        before = client.links.current
+        with pytest.raises(Unauthorized):
+            await client.get(PODS, "a", "jobs")
+        assert client.links.current is before
+    assert len(api.requests) == 1
+
+
+async def test_a_kubeconfig_that_is_incomplete_for_a_moment_does_not_replace_the_old_one(
+    api: ScriptedApi, file: Path
+) -> None:
+    api.script(refuse(401), refuse(401), refuse(401), answer(POD))
+    async with await open_client(write(file, kubeconfig(api.url, {"token": "old"}))) as client:
+        write(file, "clusters: [")
+        for _ in range(2):
+            with pytest.raises(Unauthorized, match=r"could not be read again: kubeconfig .* is no YAML at line 1\)"):
+                await client.get(PODS, "a", "jobs")
+        write(file, kubeconfig(api.url, {"token": "new"}))
+        assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_a_changed_connection_is_read_again_from_its_origin(api: ScriptedApi) -> None:
+    async def reread() -> ClusterAccess:
+        return ClusterAccess(kubeconfig_document=kubeconfig(api.url, {"token": "new"}), origin="connection 'spark'")
+
+    api.script(refuse(401), answer(POD))
+    document = kubeconfig(api.url, {"token": "old"})
+    access = ClusterAccess(kubeconfig_document=document, origin="connection 'spark'", reread=reread)
+    async with await open_client(access) as client:
+        assert await client.get(PODS, "a", "jobs") == POD
+    assert tokens(api) == ["old", "new"]
+
+
+async def test_an_origin_that_fails_leaves_the_files_of_the_configuration(api: ScriptedApi, file: Path) -> None:
+    async def reread() -> ClusterAccess:
+        raise LookupError("Airflow does not answer")
+
+    api.script(refuse(401), answer(POD))
+    write(file, kubeconfig(api.url, {"token": "old"}))
+    async with await open_client(ClusterAccess(kubeconfig=file, origin="connection 'spark'", reread=reread)) as client:
+        write(file, kubeconfig(api.url, {"token": "new"}))
+        assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_the_token_and_the_authority_of_a_pod_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scripted_api(self_signed(tmp_path)) as api:
+        host, port = api.url.removeprefix("https://").split(":")
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+        folder = tmp_path / "account"
+        folder.mkdir()
+        monkeypatch.setattr(service_account.open_service_account, "__defaults__", (folder,))
+        monkeypatch.setattr(service_account.fingerprint, "__kwdefaults__", {"folder": folder})
+        (tmp_path / "other").mkdir()
+        self_signed(tmp_path / "other")
+        (folder / "ca.crt").write_bytes((tmp_path / "other" / "certificate.pem").read_bytes())
+        (folder / "token").write_text("old")
+        api.script(answer(POD), refuse(401, "expired", "Unauthorized"))
+        async with await open_client(ClusterAccess(in_cluster=True)) as client:
+            (folder / "ca.crt").write_bytes((tmp_path / "certificate.pem").read_bytes())
+            (folder / "token").write_text("new")
+            assert await client.get(PODS, "a", "jobs") == POD
+            with pytest.raises(Unauthorized, match="renew the token of the service account of this pod"):
+                await client.get(PODS, "a", "jobs")
+        assert tokens(api) == ["new", "new"]
+
+
+async def test_a_stream_goes_on_while_a_new_connection_is_made(api: ScriptedApi, file: Path) -> None:
+    release = asyncio.Event()
+
+    async def held(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"first\n")
+        await release.wait()
+        await response.write(b"second\n")
+        await response.write_eof()
+        return response
+
+    api.script(held, verb="log")
+    access = write(file, kubeconfig(api.url, {"token": "old"}))
+    async with await open_client(access) as client, aclosing(client.logs("jobs", "a", follow=True)) as lines:
+        assert await anext(lines) == "first"
+        write(file, kubeconfig(api.url, {"token": "new"}))
+        old = client.links.current
+        await reconnect(client, access)
+        assert not old.session.closed
+        release.set()
+        assert [line async for line in lines] == ["second"]
+        assert old.session.closed
+
+
+async def test_a_watch_does_not_go_on_at_another_server_with_the_version_of_the_old_one(
+    api: ScriptedApi, other: ScriptedApi, file: Path
+) -> None:
+    api.script(page({"metadata": {"name": "a"}}, version="10"))
+    other.script(page({"metadata": {"name": "b"}}, version="3"), verb="list")
+    other.script(stream(hold=True), verb="watch")
+    async with await open_client(write(file, kubeconfig(api.url)), retry=IMPATIENT) as client:
+        changes = list_and_watch(client, PODS, "jobs", wait=lambda seconds: asyncio.sleep(0))
+        async with aclosing(changes) as stream_of_changes, asyncio.timeout(30):
+            assert await anext(stream_of_changes) == Listed([_pod("a")])
+            write(file, kubeconfig(other.url))
+            # The old server answers 500 once its script is over.
+            assert await anext(stream_of_changes) == Listed([_pod("b")])
+
+
+@pytest.mark.parametrize(
+    ("user", "renewal"),
+    [
+        ({"token": "secret"}, "renew the token of user 'u'"),
+        ({"tokenFile": "TOKEN"}, "renew the token in the file .*token of user 'u'"),
+        ({"username": "me", "password": "secret"}, "check the user name and password of user 'u'"),
+        ({}, "add credentials for user 'u'"),
+    ],
+)
+async def test_a_401_names_what_to_renew_and_where(
+    api: ScriptedApi, file: Path, tmp_path: Path, user: dict[str, str], renewal: str
+) -> None:
+    (tmp_path / "token").write_text("secret")
+    user = {key: value.replace("TOKEN", str(tmp_path / "token")) for key, value in user.items()}
+    write(file, kubeconfig(api.url, user))
+    api.script(refuse(401, "Unauthorized", "Unauthorized"))
+    async with await open_client(ClusterAccess(kubeconfig=file, origin="connection 'spark'")) as client:
+        with pytest.raises(
+            Unauthorized, match=rf"{renewal} in kubeconfig .*config \(context main\), connection 'spark'"
+        ) as caught:
+            await client.get(PODS, "a", "jobs")
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_client_that_cannot_be_reconnected_stays_as_it_is(api: ScriptedApi, file: Path) -> None:
+    api.script(answer(POD))
+    async with await open_client(write(file, kubeconfig(api.url))) as client:
+        with pytest.raises(ConfigurationError):
+            await reconnect(client, ClusterAccess(kubeconfig=file, context="missing"))
+        assert await client.get(PODS, "a", "jobs") == POD
+
+
+async def test_reconnection_without_a_change_is_not_reported_as_one(
+    api: ScriptedApi, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    access = write(file, kubeconfig(api.url))
+    async with await open_client(access) as client:
+        first = client.links.current
+        await reconnect(client, access)
+        assert client.links.current is not first
+        assert "was read again" not in caplog.text
+        await reconnect(client, write(file, kubeconfig(api.url, {"token": "new"})))
+        assert f"was read again: server {api.url}, new credentials" in caplog.text
+
+
+def test_a_fingerprint_tells_places_from_credentials_and_holds_no_secret(tmp_path: Path) -> None:
+    authority, token = tmp_path / "ca", tmp_path / "token"
+    authority.write_text("one")
+    token.write_text("secret-one")
+    document = kubeconfig("https://k", {"tokenFile": str(token)}, **{"certificate-authority": str(authority)})
+    access = ClusterAccess(kubeconfig_document=document)
+    before = read_configuration(access).fingerprint
+    assert read_configuration(access).fingerprint == before
+    token.write_text("secret-two")
+    renewed = read_configuration(access).fingerprint
+    assert (renewed.place == before.place, renewed.credentials == before.credentials) == (True, False)
+    authority.write_text("two")
+    assert read_configuration(access).fingerprint.place != before.place
+    assert "secret" not in repr(read_configuration(access))
+
+
+async def test_many_failures_at_once_read_the_configuration_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readings: list[ClusterAccess] = []
+
+    def read(access: ClusterAccess) -> Configuration:
+        readings.append(access)
+        return read_configuration(access)
+
+    monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 60.0)
+    async with await open_client(write(file, nowhere())) as client:
+        monkeypatch.setattr(connection, "read_configuration", read)
+
+        async def fail(client: KubeClient) -> None:
+            with pytest.raises(Unreachable):
+                await client.get(PODS, "a", "jobs")
+
+        await asyncio.gather(*(fail(client) for _ in range(20)))
+    assert len(readings) == 1
+
+
+async def test_a_plugin_is_run_again_when_its_client_certificate_is_rejected(tmp_path: Path, file: Path) -> None:
+    calls = tmp_path / "calls"
+    async with scripted_api(self_signed(tmp_path)) as api:
+        pem = {name: (tmp_path / f"{name}.pem").read_text() for name in ("certificate", "key")}
+        status = {"clientCertificateData": pem["certificate"], "clientKeyData": pem["key"]}
+        credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+        written = tmp_path / "credential.json"
+        written.write_text(json.dumps(credential))
+        plugin = tmp_path / "plugin"
+        plugin.write_text(f"#!/bin/sh\necho x >> {calls}\ncat {written}\n")
+        plugin.chmod(0o700)
+        user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plugin)}}
+        authority = {"certificate-authority": str(tmp_path / "certificate.pem")}
+        api.script(refuse(401), answer(POD), refuse(401), refuse(401, "Unauthorized", "Unauthorized"))
+        async with await open_client(write(file, kubeconfig(api.url, user, **authority))) as client:
+            assert await client.get(PODS, "a", "jobs") == POD
+            assert calls.read_text().split() == ["x", "x"]
+            with pytest.raises(Unauthorized, match=r"run the credential plugin .*plugin of user 'u' to see"):
+                await client.get(PODS, "a", "jobs")
+
+
+def _pod(name: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "apiVersion": "v1", "kind": "Pod"}

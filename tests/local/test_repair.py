@@ -1,0 +1,68 @@
+"""A cluster starts from a repaired journal, whichever record was damaged."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import (
+    CONFIG_MAPS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    SPARK_APPLICATIONS,
+)
+from airflow_provider_spark_operator.local.cluster import JOURNAL, LocalCluster
+from tests.reconcile.stage import application
+
+
+def config_map(name: str) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+
+
+async def fill(client: KubeClient) -> None:
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}, None)
+    await client.create(CONFIG_MAPS, config_map("kept"), "team")
+    await client.create(SPARK_APPLICATIONS, application(), "team")
+
+
+def cluster_in(home: Path, *, repair: bool = False) -> LocalCluster:
+    return LocalCluster(home, custom_resource_definitions(), keep=True, repair=repair)
+
+
+async def journal_of_a_cluster(home: Path) -> list[bytes]:
+    """Return the lines of a journal with objects of a user."""
+    async with cluster_in(home) as cluster, await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client:
+        await fill(client)
+    return (home / JOURNAL).read_bytes().splitlines(keepends=True)
+
+
+def with_flipped_bit(line: bytes) -> bytes:
+    middle = len(line) // 2
+    return line[:middle] + bytes([line[middle] ^ 1]) + line[middle + 1 :]
+
+
+async def test_cluster_starts_and_is_usable_after_a_repair_of_any_record(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = tmp_path / "home"
+    lines = await journal_of_a_cluster(home)
+    team = next(number for number, line in enumerate(lines) if b'["","namespaces"],["","team"]' in line)
+    for number, line in enumerate(lines):
+        caplog.clear()
+        (home / JOURNAL).write_bytes(b"".join([*lines[:number], with_flipped_bit(line), *lines[number + 1 :]]))
+        with caplog.at_level(logging.WARNING):
+            async with (
+                cluster_in(home, repair=True) as cluster,
+                await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
+            ):
+                names = {item["metadata"]["name"] for item in (await client.list(NAMESPACES)).items}
+                assert names == {"default", "kube-system", "team"}, number
+                for name in names:
+                    await client.get(SERVICE_ACCOUNTS, "default", name)
+                    await client.create(CONFIG_MAPS, config_map("new"), name)
+                await client.list(SPARK_APPLICATIONS)
+        assert f"dropped: record {number} at byte" in caplog.text
+        assert ("namespace team did not exist, but 3 objects are in it" in caplog.text) == (number == team)

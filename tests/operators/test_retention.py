@@ -1,0 +1,79 @@
+"""How long an application that Airflow submits keeps the driver pod of a failure."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.operators.tasks import DOCUMENT, operator
+from tests.task import TaskInstance, defer
+
+KUBEFLOW = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Java"}}
+
+
+def application(**tolerations):
+    return DOCUMENT | {"spec": DOCUMENT["spec"] | {"applicationTolerations": tolerations}}
+
+
+def kept(millis):
+    return {"resourceRetainPolicy": "OnFailure", "resourceRetainDurationMillis": millis}
+
+
+def submitted(cluster, **parameters):
+    """What the application that the task submits says about retention."""
+    defer(operator(**parameters), TaskInstance())
+    return retention(cluster.application()["spec"])
+
+
+def retention(spec):
+    """The fields about retention that are not the defaults of the definition."""
+    tolerations = spec.get("applicationTolerations", {})
+    return {field: value for field, value in tolerations.items() if field.startswith("resourceRetain") and value != -1}
+
+
+def test_failed_driver_is_kept_for_five_minutes_by_default(cluster):
+    assert submitted(cluster) == kept(300_000)
+
+
+def test_retention_is_added_to_other_tolerations(cluster):
+    given = application(restartConfig={"restartPolicy": "Never"})
+    assert submitted(cluster, application=given) == kept(300_000)
+    config = cluster.application()["spec"]["applicationTolerations"]["restartConfig"]
+    assert config["restartPolicy"] == "Never"
+
+
+@pytest.mark.parametrize("keep", [timedelta(hours=1), 3600])
+def test_duration_is_a_parameter(cluster, keep):
+    assert submitted(cluster, keep_failed_driver=keep) == kept(3_600_000)
+
+
+@pytest.mark.parametrize("keep", [None, timedelta(0), 0])
+def test_retention_can_be_left_to_the_cluster(cluster, keep):
+    assert submitted(cluster, keep_failed_driver=keep) == {}
+
+
+def test_policy_of_the_document_counts(cluster):
+    given = {"resourceRetainPolicy": "Never"}
+    assert submitted(cluster, application=application(**given)) == given
+
+
+def test_duration_of_the_document_counts(cluster):
+    given = {"resourceRetainDurationMillis": 1000}
+    assert submitted(cluster, application=application(**given)) == given
+
+
+def test_task_that_starts_in_the_triggerer_keeps_its_failed_driver():
+    task = operator(start_from_trigger=True)
+    document = task.start_trigger_args.trigger_kwargs["application"]
+    assert retention(document["spec"]) == kept(300_000)
+
+
+@pytest.mark.parametrize("document", [KUBEFLOW, DOCUMENT | {"apiVersion": "spark.apache.org/v1beta1"}])
+def test_resource_without_the_fields_is_left_alone(document):
+    task = operator(application=document, start_from_trigger=True)
+    assert retention(task.start_trigger_args.trigger_kwargs["application"]["spec"]) == {}
+
+
+@pytest.mark.parametrize("keep", [timedelta(seconds=-1), -1, True, "5m"])
+def test_invalid_duration_is_refused(keep):
+    with pytest.raises(ValueError, match="keep_failed_driver must be a number of seconds"):
+        operator(keep_failed_driver=keep)

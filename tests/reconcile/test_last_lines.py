@@ -1,0 +1,86 @@
+"""The last lines of a failed driver's log stay in the status when the pod is deleted."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.driver_log import split_lines
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict import verdict
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, LogUnavailable, NotFound
+from airflow_provider_spark_operator.kube.resources import PODS
+from airflow_provider_spark_operator.reconcile import last_lines
+from tests.reconcile.stage import Stage, application, controlling, fault, history_of, playing
+
+State = ApplicationState
+LOG = ("26/01/01 00:00:00 INFO SparkContext: running", "Traceback (most recent call last):", "ValueError: password=x7")
+KEPT = ("Traceback (most recent call last):", "ValueError: password=(redacted)")
+
+
+class Logging:
+    """A client of a cluster whose containers have all logged the same; a log without an end is not answered."""
+
+    def __init__(self, client: KubeClient, lines: tuple[str, ...] | KubeError | None) -> None:
+        self._client = client
+        self._lines = lines
+        self.read: list[dict[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def logs(self, namespace: str, pod: str, **options: Any) -> AsyncGenerator[str, None]:
+        self.read.append({"pod": pod, **options})
+        if self._lines is None:
+            await asyncio.Event().wait()
+        if isinstance(self._lines, KubeError):
+            raise self._lines
+        for line in self._lines or ():
+            yield line
+
+
+async def failed_with(stage: Stage, client: Logging, ending: str = "failed") -> dict[str, Any]:
+    async with controlling(client, stage.namespace), playing(stage, ending):  # type: ignore[arg-type]
+        await stage.submit(application())
+        return await stage.until_state(State.RESOURCE_RELEASED)
+
+
+async def test_last_lines_of_a_failed_driver_outlive_its_pod(stage: Stage) -> None:
+    client = Logging(stage.client, LOG)
+    ended = await failed_with(stage, client)
+    assert await stage.names(PODS) == []
+    records = [record for record in ended["status"]["stateTransitionHistory"].values() if "log" in record["message"]]
+    (failed,) = records
+    assert failed["currentStateSummary"] == State.FAILED
+    sentence, lines = split_lines(failed["message"])
+    assert lines == KEPT
+    assert "exit code 1" in sentence
+    assert verdict(progress(ended)).sentence.count("\n") == 0
+    (read,) = client.read
+    assert (read["pod"], read["container"]) == ("pi-0-driver", "spark-kubernetes-driver")
+    assert read["tail_lines"] <= 100
+    assert read["limit_bytes"] <= 256 * 1024
+
+
+PROBLEMS = [fault(Forbidden, 403), fault(NotFound, 404), fault(LogUnavailable, 200), None]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["403", "404", "node has no log", "no answer"])
+async def test_failure_is_reported_without_lines_where_the_log_cannot_be_read(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, problem: KubeError | None
+) -> None:
+    monkeypatch.setattr(last_lines, "_SECONDS", 0.1)
+    client = Logging(stage.client, problem)
+    ended = await failed_with(stage, client)
+    assert history_of(ended)[-2:] == ["Failed", "ResourceReleased"]
+    assert "Last lines" not in str(ended["status"])
+    assert len(client.read) == 1
+
+
+async def test_log_of_a_successful_driver_is_not_read(stage: Stage) -> None:
+    client = Logging(stage.client, LOG)
+    await failed_with(stage, client, "succeeded")
+    assert client.read == []

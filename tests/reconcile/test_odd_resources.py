@@ -1,0 +1,144 @@
+"""Resources that the API server stores and that cannot run come to rest, and can be deleted."""
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import BadRequest, Invalid, ServerError
+from airflow_provider_spark_operator.kube.resources import (
+    PODS,
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+    STATEFUL_SETS,
+    ResourceType,
+)
+from airflow_provider_spark_operator.reconcile import reconciler
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.refusals import is_refusal, is_refused_content
+from tests.reconcile.stage import Stage, application, controlling, fault, history_of, playing
+from tests.reconcile.test_clusters import cluster, submit, until_gone, until_state
+
+State = ApplicationState
+LONG_NAME = "n" * 64
+
+
+class StrictSelectors:
+    """The API as Kubernetes has it: a selector with a value that cannot be a label's is refused."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def list(self, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
+        selector = options.get("label_selector") or ""
+        if any(len(term.partition("=")[2]) > 63 for term in selector.split(",")):
+            raise fault(BadRequest, 400)
+        return await self._client.list(resource, *arguments, **options)
+
+
+class RefusingStatus:
+    """An API that takes no status of applications, as with a definition that does not know one of its fields."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def patch(self, resource: ResourceType, *arguments: Any, **options: Any) -> Any:
+        if resource == SPARK_APPLICATIONS and options.get("subresource") == "status":
+            raise fault(Invalid, 422)
+        return await self._client.patch(resource, *arguments, **options)
+
+
+def nested(levels: int) -> JsonObject:
+    value: JsonObject = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+async def test_application_with_a_name_too_long_for_a_label_ends_and_is_deletable(stage: Stage) -> None:
+    async with controlling(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(application(LONG_NAME))
+        ended = await stage.until_state(State.RESOURCE_RELEASED, name=LONG_NAME)
+        await stage.delete(LONG_NAME)
+        await stage.until(lambda seen: seen is None, LONG_NAME)
+    assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    message = ended["status"]["stateTransitionHistory"]["1"]["message"]
+    assert message.startswith("metadata.name:")
+    assert "use at most 63" in message
+    assert await stage.names(PODS) == []
+
+
+async def test_unreadable_application_with_a_long_name_is_refused_and_deletable(stage: Stage) -> None:
+    async with controlling(StrictSelectors(stage.client), stage.namespace):  # type: ignore[arg-type]
+        await stage.submit(application(LONG_NAME, driverSpec={"podTemplateSpec": nested(120)}))
+        ended = await stage.until_state(State.RESOURCE_RELEASED, name=LONG_NAME)
+        await stage.delete(LONG_NAME)
+        await stage.until(lambda seen: seen is None, LONG_NAME)
+    assert "nested more than 100 levels" in ended["status"]["stateTransitionHistory"]["1"]["message"]
+
+
+async def test_resources_nested_too_deeply_fail_and_others_run(stage: Stage) -> None:
+    async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
+        await stage.submit(application("deep", driverSpec={"podTemplateSpec": nested(250)}))
+        await submit(stage, cluster(master={"serviceSpec": nested(250)}))
+        await stage.submit(application())
+        await stage.until_state(State.RESOURCE_RELEASED)
+        ended = await stage.until_state(State.RESOURCE_RELEASED, name="deep")
+        await until_state(stage, ClusterState.FAILED)
+    assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+
+
+async def test_deleted_application_is_let_go_where_its_status_cannot_be_written(stage: Stage) -> None:
+    await stage.submit(application())
+    async with controlling(stage.client, stage.namespace):
+        await stage.until_state(State.DRIVER_REQUESTED)
+    await stage.delete()
+    async with controlling(RefusingStatus(stage.client), stage.namespace):  # type: ignore[arg-type]
+        await stage.until(lambda seen: seen is None)
+
+
+async def test_deleted_application_at_which_the_controller_fails_is_let_go(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RecursionError("a defect of a test")
+
+    await stage.submit(application())
+    async with controlling(stage.client, stage.namespace):
+        await stage.until_state(State.DRIVER_REQUESTED)
+        monkeypatch.setattr(reconciler, "decide", fail)
+        await stage.delete()
+        await stage.until(lambda seen: seen is None)
+
+
+async def test_cluster_with_two_billion_workers_fails_without_a_stateful_set(stage: Stage) -> None:
+    async with controlling(stage.client, stage.namespace):
+        await submit(stage, cluster(init=2_000_000_000, maximum=2_000_000_000))
+        failed = await until_state(stage, ClusterState.FAILED)
+        await stage.client.delete(SPARK_CLUSTERS, "cl", stage.namespace)
+        await until_gone(stage)
+    assert "initWorkers: is 2000000000: use at most 10000" in failed["status"]["currentState"]["message"]
+    assert await stage.names(STATEFUL_SETS) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "failed to create typed patch object (jobs/cl-master; apps/v1, Kind=StatefulSet): .spec.x: field not declared",
+        "etcdserver: request is too large",
+        "rpc error: trying to send message larger than max (3145728 vs. 2097152)",
+    ],
+)
+def test_invalid_content_is_a_refusal_although_the_api_answers_with_500(message: str) -> None:
+    error = ServerError(500, "InternalError", message)
+    assert is_refusal(error)
+    assert is_refused_content(error)
+    assert not is_refusal(ServerError(500, "InternalError", "etcdserver: leader changed"))

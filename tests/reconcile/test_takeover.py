@@ -1,0 +1,139 @@
+"""Taking over everything at once, so that the claim outlives the controller that made it."""
+
+import logging
+
+import pytest
+
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.claim_report import ClaimReport
+from airflow_provider_spark_operator.reconcile.rivals import Identity, last_driver
+from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
+from tests.reconcile.stage import QUICK, Stage, application, history_of, playing, value
+from tests.reconcile.test_arbitration import (
+    APACHE,
+    KIND,
+    TAKE_OVER,
+    Rival,
+    driving,
+    events,
+    left_running,
+    until_left_alone,
+)
+from tests.reconcile.test_clusters import cluster
+from tests.reconcile.test_clusters import until_state as until_cluster
+from tests.reconcile.test_controller import UP_TO_RUNNING
+
+State = ApplicationState
+OURS = Identity("ours")
+
+
+async def until_claimed(stage: Stage, rival: Rival, number: int, kind: str = KIND) -> None:
+    async def are_claimed() -> bool:
+        return claims(rival, kind) == (number, 0, 0)
+
+    await stage.until_true(are_claimed)
+
+
+def claims(rival: Rival, kind: str = KIND) -> tuple[float | None, ...]:
+    return tuple(
+        value(rival.metrics, "claims", kind=kind, claim=claim) for claim in ("claimed", "waiting", "left_alone")
+    )
+
+
+async def driver_of(client: KubeClient, kind: ResourceType, name: str, namespace: str, finalizer: str) -> str | None:
+    return last_driver(await client.get(kind, name, namespace), finalizer, OURS.field_manager)
+
+
+async def test_claim_outlives_a_short_takeover_in_which_nothing_was_due(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with left_running(kubeconfig, stage, APACHE):
+        async with driving(kubeconfig, stage, OURS, TAKE_OVER) as ours:
+            await until_claimed(stage, ours, 1)
+            running = await stage.until_state(State.RUNNING_HEALTHY)
+        assert history_of(running) == UP_TO_RUNNING
+        async with driving(kubeconfig, stage, OURS):
+            await stage.set_pod("pi-0-driver", "succeeded")
+            ended = await stage.until_state(State.RESOURCE_RELEASED)
+    assert history_of(ended) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
+    assert await events(stage, "DrivenByAnother") == []
+
+
+async def test_application_that_another_controller_has_only_finalized_is_claimed(
+    kubeconfig: JsonObject, stage: Stage
+) -> None:
+    document = application(suspend=True)
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), field_manager="user") as user:
+        await user.create(SPARK_APPLICATIONS, document, stage.namespace)
+    async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig), field_manager=APACHE) as theirs:
+        patch = {"metadata": {"finalizers": [APPLICATION_FINALIZER]}}
+        await theirs.patch(SPARK_APPLICATIONS, "pi", stage.namespace, patch)
+    async with driving(kubeconfig, stage, OURS, TAKE_OVER) as ours:
+        await until_claimed(stage, ours, 1)
+    found = await driver_of(stage.client, SPARK_APPLICATIONS, "pi", stage.namespace, APPLICATION_FINALIZER)
+    assert found == OURS.field_manager
+
+
+async def test_released_applications_and_clusters_are_claimed_as_well(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with playing(stage, "succeeded"), driving(kubeconfig, stage, None, manager=APACHE):
+        await stage.submit(application())
+        await stage.client.create(SPARK_CLUSTERS, cluster(), stage.namespace)
+        await stage.until_state(State.RESOURCE_RELEASED)
+        await until_cluster(stage, ClusterState.RUNNING_HEALTHY)
+    async with driving(kubeconfig, stage, OURS, TAKE_OVER) as ours:
+        await until_claimed(stage, ours, 1)
+        await until_claimed(stage, ours, 1, SPARK_CLUSTERS.kind)
+    for kind, name, finalizer in (
+        (SPARK_APPLICATIONS, "pi", APPLICATION_FINALIZER),
+        (SPARK_CLUSTERS, "cl", CLUSTER_FINALIZER),
+    ):
+        assert await driver_of(stage.client, kind, name, stage.namespace, finalizer) == OURS.field_manager
+
+
+async def test_running_application_of_a_living_controller_is_reported_although_nothing_is_due(
+    kubeconfig: JsonObject, stage: Stage
+) -> None:
+    async with left_running(kubeconfig, stage, APACHE), driving(kubeconfig, stage, OURS) as ours:
+        assert APACHE in await until_left_alone(stage, ours)
+        assert claims(ours) == (0, 0, 1)
+
+
+async def test_released_application_with_a_ttl_is_left_alone_at_once_until_it_is_taken_over(
+    kubeconfig: JsonObject, stage: Stage
+) -> None:
+    async with playing(stage, "succeeded"), driving(kubeconfig, stage, None, manager=APACHE):
+        await stage.submit(application(tolerations={"ttlAfterStopMillis": 3_600_000}))
+        await stage.until_state(State.RESOURCE_RELEASED)
+    async with driving(kubeconfig, stage, OURS) as ours:
+        assert APACHE in await until_left_alone(stage, ours)
+        assert claims(ours) == (0, 0, 1)
+        await stage.patch({"spec": {"applicationTolerations": {"ttlAfterStopMillis": 1}}})
+        ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
+        await stage.until(lambda seen: seen is None)
+
+
+async def test_takeover_that_is_allowed_later_claims_everything_at_once(kubeconfig: JsonObject, stage: Stage) -> None:
+    async with left_running(kubeconfig, stage, APACHE), driving(kubeconfig, stage, OURS) as ours:
+        await until_left_alone(stage, ours)
+        ours.controller.apply(TAKE_OVER, NamedNamespaces((stage.namespace,)))
+        await until_claimed(stage, ours, 1)
+        ours.controller.apply(QUICK, NamedNamespaces((stage.namespace,)))
+        await stage.set_pod("pi-0-driver", "succeeded")
+        await stage.until_state(State.RESOURCE_RELEASED)
+
+
+def test_claims_are_logged_once_until_others_change(caplog: pytest.LogCaptureFixture) -> None:
+    counts = [ClaimCounts(1, 2, 0), ClaimCounts(2, 2, 0), ClaimCounts(3, 0, 1)]
+    report = ClaimReport({KIND: lambda: counts.pop(0)})
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            report.report()
+    assert [record.getMessage() for record in caplog.records] == [
+        "SparkApplication: 1 managed by this controller, 2 of another controller and not checked yet, 0 left alone",
+        "SparkApplication: 3 managed by this controller, 0 of another controller and not checked yet, 1 left alone",
+    ]

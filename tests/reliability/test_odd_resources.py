@@ -1,0 +1,110 @@
+"""Whatever the API server stores comes to rest with a status, and is gone after its deletion."""
+
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+
+import pytest
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
+from airflow_provider_spark_operator.kube.resources import (
+    SPARK_APPLICATIONS,
+    SPARK_CLUSTERS,
+    ResourceType,
+)
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.status import finalizers_patch
+from tests.reconcile.stage import state_of
+from tests.reliability.odd import ANOTHER_FINALIZER, odd_resources
+from tests.reliability.proxy import Asked, Fault
+from tests.reliability.scene import Scene
+
+pytestmark = pytest.mark.timeout(900)
+
+RESOURCES = 150
+_SEED = int(os.environ.get("RELIABILITY_SEED", "1"))
+_DEADLINE = 120
+# Restarts and the look after an Event included; a request that is repeated until it succeeds comes to more.
+_MOST_REQUESTS = 100
+
+
+def kind_of(document: JsonObject) -> ResourceType:
+    return SPARK_CLUSTERS if document["kind"] == SPARK_CLUSTERS.kind else SPARK_APPLICATIONS
+
+
+async def test_odd_resources_get_a_status_and_are_gone_after_deletion(scene: Scene) -> None:
+    print(f"RELIABILITY_SEED={_SEED}")
+    requests: Counter[str] = Counter()
+    stored = await store(scene, RESOURCES)
+
+    def count(asked: Asked) -> Fault | None:
+        requests.update(name for name in stored if asked.is_about(name) and not asked.is_event)
+        return None
+
+    scene.proxy.plan = count
+    await scene.controller.start()
+    await until_none_is_left(scene, stored, lacks_status, "without a status")
+    async with asyncio.TaskGroup() as group:
+        for name, document in stored.items():
+            group.create_task(delete(scene.client, document, name, scene.namespace))
+    await until_none_is_left(scene, stored, lambda _: True, "not gone after deletion")
+    assert max(requests.values()) < _MOST_REQUESTS, requests.most_common(5)
+
+
+async def store(scene: Scene, number: int) -> dict[str, JsonObject]:
+    """Create the first `number` odd resources that the API server takes; by name."""
+    stored: dict[str, JsonObject] = {}
+    for document in islice(odd_resources(_SEED), 2 * number):
+        try:
+            await scene.client.create(kind_of(document), document, scene.namespace)
+        except (BadRequest, Invalid):
+            continue
+        stored[document["metadata"]["name"]] = document
+        if len(stored) == number:
+            return stored
+    raise AssertionError(f"the API server takes {len(stored)} of {2 * number} odd resources: make them less odd")
+
+
+async def delete(client: KubeClient, document: JsonObject, name: str, namespace: str) -> None:
+    with suppress(NotFound):  # a time to live may be over
+        await client.delete(kind_of(document), name, namespace)
+
+
+async def until_none_is_left(
+    scene: Scene, stored: dict[str, JsonObject], is_left: Callable[[JsonObject], bool], what: str
+) -> None:
+    """Wait until no resource is so; those that nobody but another finalizer holds are released from it."""
+    left: list[JsonObject] = []
+    try:
+        async with asyncio.timeout(_DEADLINE):
+            while left := [each for each in await resources(scene) if is_left(each)]:
+                for each in left:
+                    await drop_another_finalizer(scene, each)
+                await asyncio.sleep(0.5)
+    except TimeoutError:
+        names = [each["metadata"]["name"] for each in left]
+        told = "\n".join(f"{name}: {json.dumps(stored[name])[:600]}" for name in names)
+        log = "\n".join(line for name in names[:5] for line in scene.controller.log.splitlines() if name in line)
+        raise AssertionError(f"{what}: {told}\n{log[-6000:]}") from None
+
+
+async def resources(scene: Scene) -> list[JsonObject]:
+    lists = [await scene.client.list(kind, scene.namespace) for kind in (SPARK_APPLICATIONS, SPARK_CLUSTERS)]
+    return [item for listed in lists for item in listed.items]
+
+
+def lacks_status(document: JsonObject) -> bool:
+    return state_of(document) is None
+
+
+async def drop_another_finalizer(scene: Scene, resource: JsonObject) -> None:
+    metadata = resource["metadata"]
+    if "deletionTimestamp" in metadata and metadata["finalizers"] == [ANOTHER_FINALIZER]:
+        patch = finalizers_patch(resource, [])
+        with suppress(NotFound, Conflict):
+            await scene.client.patch(kind_of(resource), metadata["name"], scene.namespace, patch)

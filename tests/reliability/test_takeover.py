@@ -1,0 +1,111 @@
+"""Taking over from a controller that names no lease, as the Apache operator without a leader election."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM, APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from tests.cli.process import ended, running
+from tests.control_plane import kubeconfig_of
+from tests.reconcile.stage import Stage, application, history_of, playing
+from tests.reconcile.test_arbitration import APACHE, driving, events
+from tests.reconcile.test_controller import UP_TO_RUNNING
+from tests.reliability.scene import Scene, controller_in
+
+pytestmark = pytest.mark.timeout(300)
+
+TTL_MILLIS = 15_000
+
+
+async def test_application_of_a_short_takeover_completes_after_a_restart_without_the_flag(scene: Scene) -> None:
+    stage = Stage(scene.client, scene.namespace)
+
+    async def is_reported() -> bool:
+        return await events(stage, "TakenOver") == [f"taken over from {APACHE}"]
+
+    async with playing(stage, "run"):
+        async with driving(kubeconfig_of(scene.plane.server), stage, None, manager=APACHE):
+            await stage.submit(application())
+            await stage.until_state(ApplicationState.RUNNING_HEALTHY)
+        async with reconciling(scene, "--take-over"):
+            await stage.until(is_claimed)
+        assert await check(scene) == (ExitCode.SUCCESS, [])
+        async with reconciling(scene):
+            await stage.set_pod("pi-0-driver", "succeeded")
+            released = await stage.until_state(ApplicationState.RESOURCE_RELEASED)
+    assert history_of(released) == [*UP_TO_RUNNING, "Succeeded", "ResourceReleased"]
+    assert await events(stage, "DrivenByAnother") == []
+
+
+async def test_released_applications_with_a_ttl_are_reported_until_they_are_taken_over(scene: Scene) -> None:
+    stage = Stage(scene.client, scene.namespace)
+    names = ("first", "second")
+    for name in names:
+        await release_under_apache(scene, name)
+    listed = [f"sparkapplications/{scene.namespace}/{name} ResourceReleased {APACHE}" for name in names]
+    assert await check(scene) == (ExitCode.CHECK_FAILED, listed)
+
+    async def all_are_left_alone() -> bool:
+        return len(await events(stage, "DrivenByAnother")) == len(names)
+
+    async with reconciling(scene):
+        await stage.until_true(all_are_left_alone)
+    async with reconciling(scene, "--take-over"):
+        await asyncio.gather(*(stage.until(lambda seen: seen is None, name) for name in names))
+    assert await check(scene) == (ExitCode.SUCCESS, [])
+
+
+@asynccontextmanager
+async def reconciling(scene: Scene, *words: str) -> AsyncIterator[None]:
+    """Run `spark-operator reconcile` as a process next to the body."""
+    controller = controller_in(
+        scene.folder, scene.proxy.url, scene.plane.token, "--namespaces", scene.namespace, *words
+    )
+    try:
+        await controller.start()
+        yield
+        await controller.stop()
+    finally:
+        await controller.kill()
+
+
+async def check(scene: Scene) -> tuple[int | None, list[str]]:
+    """Run `spark-operator reconcile --check`; return its exit code and the resources that it lists."""
+    words = ("--kubeconfig", str(scene.folder / "kubeconfig"), "--namespaces", scene.namespace, "--check")
+    async with running("reconcile", *words, home=scene.folder) as process:
+        code, lines, _ = await ended(process)
+    return code, [line for line in lines.splitlines() if line.startswith(SPARK_APPLICATIONS.plural)]
+
+
+async def release_under_apache(scene: Scene, name: str) -> None:
+    """Create an application that the Apache operator released an hour ago."""
+    document = application(name, tolerations={"ttlAfterStopMillis": TTL_MILLIS})
+    document["metadata"]["finalizers"] = [APPLICATION_FINALIZER]
+    history = [record(ApplicationState.SUBMITTED), record(ApplicationState.SUCCEEDED)]
+    current = record(ApplicationState.RESOURCE_RELEASED)
+    numbered = {str(number): each for number, each in enumerate([*history, current])}
+    status = {"currentState": current, "stateTransitionHistory": numbered}
+    access = ClusterAccess(kubeconfig_document=kubeconfig_of(scene.plane.server))
+    async with await open_client(access, field_manager=APACHE) as apache:
+        await apache.create(SPARK_APPLICATIONS, document, scene.namespace)
+        patch = {"status": status}
+        await apache.patch(SPARK_APPLICATIONS, name, scene.namespace, patch, subresource="status")
+
+
+def record(state: ApplicationState) -> JsonObject:
+    """A state that was entered an hour ago."""
+    time = datetime.now(UTC) - timedelta(hours=1)
+    return {"currentStateSummary": state, "lastTransitionTime": time.isoformat(timespec="seconds")}
+
+
+def is_claimed(document: JsonObject | None) -> bool:
+    """Whether a controller has recorded its claim on the application."""
+    return document is not None and ANNOTATION_CLAIM in (document["metadata"].get("annotations") or {})

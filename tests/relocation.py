@@ -1,0 +1,41 @@
+"""A scripted cluster whose API server goes away, and comes back at another address with another token."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from airflow_provider_spark_operator.local.api.server import ApiServer
+from airflow_provider_spark_operator.local.api.tls import ServerIdentity
+from tests.cluster import Cluster
+
+_SECONDS = 60.0
+
+
+def shut_down(cluster: Cluster) -> None:
+    """Stop the API server; the objects stay."""
+    cluster._loop.run(cluster._server.stop(), timeout=_SECONDS)
+
+
+@contextmanager
+def relocated(cluster: Cluster, port: int = 0, identity: ServerIdentity | None = None) -> Iterator[dict[str, Any]]:
+    """Serve the same objects with another token, at another address unless `port` is given; the kubeconfig for it.
+
+    Args:
+        cluster: Whose objects; its own server is shut down.
+        port: To listen on.
+        identity: Serve TLS, with a certificate authority that clients do not know yet.
+    """
+    token = secrets.token_hex()
+    tls = identity.server_context() if identity else None
+    server = ApiServer(cluster.store, cluster._kinds, token=token, tls=tls, logs=cluster)
+    bound = cluster._loop.run(server.start(port=port), timeout=_SECONDS)
+    document = cluster.kubeconfig
+    document["clusters"][0]["cluster"] = {"server": f"http{'s' if tls else ''}://127.0.0.1:{bound}"}
+    if identity:
+        document["clusters"][0]["cluster"]["certificate-authority"] = str(identity.ca_file)
+    document["users"][0]["user"]["token"] = token
+    try:
+        yield document
+    finally:
+        cluster._loop.run(server.stop(), timeout=_SECONDS)

@@ -1,0 +1,48 @@
+"""The applications that a test's script acts on."""
+
+import pytest
+
+from airflow_provider_spark_operator.operators.results import link_target
+from tests.cluster import run_on, stay_submitted
+
+
+@pytest.mark.parametrize("conf", [{}, {"spark.app.id": "report"}, {"spark.kubernetes.driver.pod.name": "mine"}])
+def test_driver_pod_has_the_name_to_which_the_links_lead(cluster, conf):
+    names = []
+
+    async def start(application):
+        application.document["spec"]["sparkConf"] = conf
+        again = type(application)(cluster, application.document)
+        again.start_driver()
+        names.append(again.driver)
+
+    cluster.script = stay_submitted
+    metadata = cluster.create("pi")["metadata"]
+    cluster.play(start)
+    document = {"apiVersion": "spark.apache.org/v1", "spec": {"sparkConf": conf}}
+    assert names == [link_target(document, metadata["namespace"], "pi", metadata["uid"]).driver_pod]
+
+
+def test_driver_of_a_second_application_of_the_name_has_its_own_log(cluster):
+    logs = []
+
+    async def write(application):
+        application.log.write(application.uid)
+        logs.append(len(application.log.lines))
+
+    cluster.script = stay_submitted
+    for _ in range(2):
+        cluster.create("pi")
+        cluster.play(write)
+        cluster.delete("pi")
+    assert logs == [1, 1]
+
+
+def test_an_application_runs_although_the_driver_pod_of_an_earlier_one_of_its_name_is_left(cluster):
+    cluster.script = run_on
+    cluster.create("again")
+    cluster.wait_for_state("RunningHealthy")
+    cluster.delete("again")
+    cluster.create("again")
+    cluster.wait_for_state("RunningHealthy")
+    assert cluster.application("again")["status"]["currentState"]["currentStateSummary"] == "RunningHealthy"

@@ -1,0 +1,167 @@
+"""Kubeflow's operator was killed while it submitted: it fails with "driver pod already exist" next to a live driver."""
+
+import asyncio
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.exceptions import SparkSchedulingFailed
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.triggers.spark_application import (
+    SparkApplicationStateTrigger,
+    SparkApplicationTrigger,
+)
+from tests.cluster import NAMESPACE, stay_submitted
+from tests.operators.tasks import operator
+from tests.task import TaskInstance, defer, fire, stored, when_told
+
+API_VERSION = "sparkoperator.k8s.io/v1beta2"
+STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
+MESSAGE = "failed to submit spark application: driver pod already exist"
+DOCUMENT = {
+    "apiVersion": API_VERSION,
+    "kind": "SparkApplication",
+    "spec": {
+        "type": "Python",
+        "sparkVersion": "4.0.0",
+        "mainApplicationFile": "local:///a.py",
+        "driver": {},
+        "executor": {},
+    },
+}
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        cluster.script = stay_submitted
+        yield cluster
+
+
+async def give_up_beside_a_driver(application):
+    application.start_driver()
+    application.log.write("first line")
+    application.enter("SUBMISSION_FAILED", "FAILED", message=MESSAGE)
+
+
+async def give_up(application):
+    application.enter("SUBMISSION_FAILED", "FAILED", message=MESSAGE)
+
+
+def trigger_for(application, **parameters):
+    metadata = application["metadata"]
+    parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), "api_version": API_VERSION, **parameters}
+    return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "outcome", "kind"),
+    [(0, "Succeeded", None), (3, "Failed", "application")],
+    ids=["success", "failure"],
+)
+async def test_live_driver_is_followed_and_judged_by_its_own_end(cluster, caplog, exit_code, outcome, kind):
+    async def end(application):
+        application.log.write("last line")
+        application.end_driver(exit_code)
+
+    caplog.set_level("INFO")
+    application = await asyncio.to_thread(cluster.create, "pi")
+    await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
+    following = asyncio.Event()
+    with when_told("driver | first line", following.set):
+        task = asyncio.create_task(anext(trigger_for(application).run()))
+        await asyncio.wait_for(following.wait(), 60)
+    await asyncio.to_thread(cluster.play, end)
+    event = (await asyncio.wait_for(task, 60)).payload
+    assert (event["outcome"], event["failure_kind"]) == (outcome, kind)
+    assert ("exit code 3" in event["sentence"]) == (exit_code == 3)
+    assert "driver | last line" in caplog.messages
+    assert "its operator has given up, but a driver pod exists" in caplog.text
+
+
+def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster):
+    application = cluster.create("pi")
+    cluster.play(give_up)
+    event = fire(trigger_for(application))
+    assert (event["outcome"], event["failure_kind"]) == ("Failed", "scheduling")
+    assert "no log" not in event["sentence"]
+
+
+def test_timeout_beside_a_live_driver_is_a_timeout(cluster):
+    application = cluster.create("pi")
+    cluster.play(give_up_beside_a_driver)
+    deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    assert fire(trigger_for(application, deadline=deadline))["kind"] == "timed-out"
+
+
+def test_next_try_adopts_the_application_of_a_live_driver(cluster):
+    task_instance = TaskInstance()
+    task = operator(application=DOCUMENT)
+    defer(task, task_instance)
+    cluster.play(give_up_beside_a_driver)
+    defer(task, task_instance.next_try())
+    assert len(cluster.applications()) == 1
+
+
+def test_next_try_after_the_failure_was_reported_submits_anew(cluster):
+    task_instance = TaskInstance()
+    task = operator(application=DOCUMENT)
+    deferred = defer(task, task_instance)
+    cluster.play(give_up)
+    uid = cluster.application()["metadata"]["uid"]
+    with pytest.raises(SparkSchedulingFailed):
+        task.execute_complete({"ti": task_instance}, fire(stored(deferred.trigger)))
+    defer(task, task_instance.next_try())
+    assert cluster.application()["metadata"]["uid"] != uid
+
+
+def test_sensor_sees_the_success_of_the_driver(cluster):
+    async def succeed(application):
+        await give_up_beside_a_driver(application)
+        application.end_driver(0)
+
+    cluster.create("pi")
+    cluster.play(succeed)
+    trigger = SparkApplicationStateTrigger("pi", ["COMPLETED"], kubernetes_conn_id="spark", api_version=API_VERSION)
+    assert fire(trigger)["kind"] == "reached"
+
+
+async def event_after(cluster, act, **metadata):
+    """The event if `act` happens while the driver is followed."""
+    application = await asyncio.to_thread(cluster.create, "pi", **metadata)
+    await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
+    following = asyncio.Event()
+    with when_told("driver | first line", following.set):
+        task = asyncio.create_task(anext(trigger_for(application).run()))
+        await asyncio.wait_for(following.wait(), 60)
+    await asyncio.to_thread(act)
+    return (await asyncio.wait_for(task, 60)).payload
+
+
+@pytest.mark.parametrize("finalizers", [[], ["example.com/keep"]], ids=["deleted", "in progress"])
+async def test_deletion_beside_a_live_driver_is_a_deletion(cluster, finalizers):
+    event = await event_after(cluster, lambda: cluster.delete("pi"), finalizers=finalizers)
+    assert event["kind"] == "deleted"
+
+
+async def test_replacement_beside_a_live_driver_is_a_deletion(cluster):
+    def replace():
+        cluster.delete("pi")
+        cluster.create("pi")
+
+    assert (await event_after(cluster, replace))["kind"] == "deleted"
+
+
+async def test_lost_driver_pod_is_not_a_scheduling_failure(cluster):
+    async def delete_driver(application):
+        application.delete_driver()
+
+    event = await event_after(cluster, lambda: cluster.play(delete_driver))
+    assert (event["outcome"], event["failure_kind"], event["reason"]) == ("Failed", "infrastructure", "DriverLost")
+    assert "already exist" not in event["sentence"]

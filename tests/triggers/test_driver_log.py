@@ -1,0 +1,310 @@
+"""The driver's log in the task's log when the trigger first sees the application after the driver's end."""
+
+import asyncio
+import json
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import LogUnavailable
+from airflow_provider_spark_operator.local.api.kinds import PODS
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.triggers import driver_log
+from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+from tests.cluster import NAMESPACE, stay_submitted
+from tests.task import fire, when_told
+
+STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
+SHUTDOWN = "26/01/01 00:00:09 INFO SparkContext: Invoking stop() from shutdown hook"
+LINES = [f"line {number}" for number in range(45)]
+
+
+@pytest.fixture
+def kubeflow(monkeypatch):
+    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+        document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
+        yield cluster
+
+
+async def log_and_fail(application):
+    application.start()
+    for line in LINES:
+        application.log.write(line)
+    application.fail(exit_code=3)
+
+
+async def log_and_lose_the_pod(application):
+    application.start()
+    for line in LINES:
+        application.log.write(line)
+    application.enter("Failed", driver=application.end_driver(3))
+    application.delete_driver()
+    application.enter("ResourceReleased")
+
+
+def trigger_for(application, **parameters):
+    metadata = application["metadata"]
+    parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
+    return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
+
+
+def ended(cluster, script):
+    """An application whose life is over before a trigger looks."""
+    cluster.script = stay_submitted
+    application = cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    cluster.play(script)
+    return application
+
+
+def driver_lines(caplog):
+    return [line.removeprefix("driver | ") for line in caplog.messages if line.startswith("driver | ")]
+
+
+def test_whole_log_is_shown_once_when_the_driver_pod_outlives_the_application(cluster, caplog):
+    caplog.set_level("INFO")
+    fire(trigger_for(ended(cluster, log_and_fail)))
+    assert driver_lines(caplog) == LINES
+
+
+def test_log_continues_at_the_noted_position_when_the_application_has_ended(cluster, caplog):
+    caplog.set_level("INFO")
+    application = ended(cluster, log_and_fail)
+    (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
+    (log,) = cluster.logs.values()
+    stamp = log.lines[39].partition(" ")[0]
+    cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")
+    fire(trigger_for(application))
+    assert driver_lines(caplog) == LINES[40:]
+
+
+def test_gap_is_logged_with_its_times_when_the_driver_pod_was_deleted(cluster, caplog):
+    caplog.set_level("INFO")
+    fire(trigger_for(ended(cluster, log_and_lose_the_pod)))
+    assert driver_lines(caplog) == []
+    clock = r"\d\d:\d\d:\d\d"
+    gap = rf"the driver's log after {clock} until its end at {clock} UTC is not available: the driver pod was deleted"
+    assert [line for line in caplog.messages if re.fullmatch(gap, line)] != []
+
+
+async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_found(cluster, caplog):
+    async def lose_the_pod(application):
+        application.start()
+        application.log.write("line")
+        application.delete_driver()
+
+    async def notice(application):
+        application.enter("Failed", "ResourceReleased")
+
+    caplog.set_level("INFO")
+    application = await asyncio.to_thread(ended, cluster, lose_the_pod)
+    running = asyncio.Event()
+    with when_told("RunningHealthy", running.set):
+        task = asyncio.create_task(anext(trigger_for(application).run()))
+        await asyncio.wait_for(running.wait(), 60)
+    await asyncio.to_thread(cluster.play, notice)
+    await asyncio.wait_for(task, 60)
+    assert [line for line in caplog.messages if "is not available: the driver pod was deleted" in line] != []
+
+
+def test_gap_begins_at_the_noted_position(cluster, caplog):
+    caplog.set_level("INFO")
+    application = ended(cluster, log_and_lose_the_pod)
+    cluster.annotate("pi", log_position="id-1 some-pod 2026-01-01T01:02:03.000000000Z 1")
+    fire(trigger_for(application))
+    assert [line for line in caplog.messages if line.startswith("the driver's log after 01:02:03 until")] != []
+
+
+def test_gap_after_the_noted_position_says_that_later_lines_may_have_been_shown(cluster, caplog):
+    caplog.set_level("INFO")
+    application = ended(cluster, log_and_lose_the_pod)
+    cluster.annotate("pi", log_position="id-1 some-pod 2026-01-01T01:02:03.000000000Z 1")
+    fire(trigger_for(application))
+    end = "not available: the driver pod was deleted; lines after 01:02:03 may already be shown above"
+    assert [line for line in caplog.messages if line.endswith(end)] != []
+
+
+def test_no_gap_is_logged_when_the_last_line_shown_is_from_the_second_of_the_end(cluster, caplog):
+    caplog.set_level("INFO")
+    application = ended(cluster, log_and_lose_the_pod)
+    history = cluster.applications()[0]["status"]["stateTransitionHistory"].values()
+    (end,) = [one["lastTransitionTime"] for one in history if one["currentStateSummary"] == "Failed"]
+    second = end.partition(".")[0].removesuffix("Z")
+    cluster.annotate("pi", log_position=f"id-1 some-pod {second}.000000000Z 1")
+    fire(trigger_for(application))
+    assert [line for line in caplog.messages if "is not available" in line] == []
+
+
+def test_failure_does_not_quote_what_a_node_says_in_place_of_the_log(cluster, caplog, monkeypatch):
+    caplog.set_level("INFO")
+    removed = "unable to retrieve container logs for containerd://0123abc"
+
+    async def refuse(self, namespace, pod, **options):
+        raise LogUnavailable(200, "LogUnavailable", removed, "get", "pods/log", namespace, pod)
+        yield
+
+    monkeypatch.setattr(KubeClient, "logs", refuse)
+    event = fire(trigger_for(ended(cluster, log_and_fail)))
+    assert f"driver | … the driver's log could not be read: {removed}" in caplog.messages
+    assert not event["log_lines"]
+    assert "no log: cannot get pods/log" in event["sentence"]
+
+
+async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(cluster, caplog, monkeypatch):
+    monkeypatch.setattr(driver_log, "_FIRST_NOTE_SECONDS", 0.01)
+
+    async def run_and_log(application):
+        application.start()
+        application.log.write("line")
+
+    caplog.set_level("INFO")
+    application = await asyncio.to_thread(ended, cluster, run_and_log)
+    shown = asyncio.Event()
+    with when_told("driver | line", shown.set):
+        task = asyncio.create_task(anext(trigger_for(application).run()))
+        await asyncio.wait_for(shown.wait(), 60)
+    (log,) = cluster.logs.values()
+    stamp = log.lines[0].partition(" ")[0]
+    async with asyncio.timeout(60):
+        while stamp not in str(cluster.applications()[0]["metadata"]["annotations"]):  # noqa: ASYNC110 - no signal
+            await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    "states",
+    [("Submitted", "SchedulingFailure", "ResourceReleased"), ("Submitted", "Failed", "ResourceReleased")],
+    ids=["not created", "refused"],
+)
+def test_no_gap_is_logged_when_no_driver_existed(cluster, caplog, states):
+    async def never_start(application):
+        application.enter(*states, message="client mode is not supported")
+
+    event = fire(trigger_for(ended(cluster, never_start)))
+    assert [line for line in caplog.messages if "driver's log" in line] == []
+    assert "no log" not in event["sentence"]
+
+
+def test_gap_is_not_logged_when_the_task_does_not_want_the_log(cluster, caplog):
+    fire(trigger_for(ended(cluster, log_and_lose_the_pod), driver_log=False))
+    assert [line for line in caplog.messages if "driver's log" in line] == []
+
+
+def test_log_is_shown_when_the_deadline_passed_while_no_trigger_ran(cluster, caplog):
+    caplog.set_level("INFO")
+    deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    assert fire(trigger_for(ended(cluster, log_and_fail), deadline=deadline))["kind"] == "ended"
+    assert driver_lines(caplog) == LINES
+
+
+def test_log_of_a_running_driver_is_shown_when_the_deadline_passed_while_no_trigger_ran(cluster, caplog):
+    async def run_and_log(application):
+        application.start()
+        for line in LINES:
+            application.log.write(line)
+
+    caplog.set_level("INFO")
+    deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    assert fire(trigger_for(ended(cluster, run_and_log), deadline=deadline))["kind"] == "timed-out"
+    assert driver_lines(caplog) == LINES
+
+
+@pytest.mark.parametrize("states", [("SUCCEEDING", "COMPLETED"), ("FAILING", "FAILED")], ids=["success", "failure"])
+def test_whole_log_is_shown_when_kubeflow_never_reports_running(kubeflow, caplog, states):
+    async def skip_running(application):
+        application.enter("SUBMITTED")
+        application.start_driver()
+        for line in LINES:
+            application.log.write(line)
+        driver = application.end_driver(3 if "FAILED" in states else 0)
+        for state in states:
+            application.enter(state, driver=driver)
+
+    caplog.set_level("INFO")
+    fire(trigger_for(ended(kubeflow, skip_running), api_version="sparkoperator.k8s.io/v1beta2"))
+    assert driver_lines(caplog) == LINES
+
+
+TRACE = [
+    "26/01/01 00:00:00 WARN NativeCodeLoader: Unable to load native-hadoop library",
+    'Exception in thread "main" java.nio.file.NoSuchFileException: /opt/job/report.jar',
+    *["\tat org.apache.spark.deploy.SparkSubmit.main(SparkSubmit.scala)"] * 40,
+    "26/01/01 00:00:09 WARN ShutdownHookManager: slow",
+    *[SHUTDOWN] * 40,
+]
+
+
+async def log_a_trace_and_fail(application):
+    application.start()
+    for line in TRACE:
+        application.log.write(line)
+    application.fail(exit_code=1)
+
+
+@pytest.mark.parametrize("driver_log", [True, False], ids=["shown", "not shown"])
+def test_failure_begins_with_the_cause_from_high_up_in_the_log(cluster, driver_log):
+    sentence = fire(trigger_for(ended(cluster, log_a_trace_and_fail), driver_log=driver_log))["sentence"]
+    first, title, *lines = sentence.splitlines()
+    assert first.endswith("exit code 1 (Error); cause: java.nio.file.NoSuchFileException: /opt/job/report.jar")
+    assert title == "Last lines of the driver's log:"
+    assert lines == [f"  {line}" for line in (TRACE[0], TRACE[1], TRACE[-41])]
+
+
+def fail_after(*lines):
+    async def script(application):
+        application.start()
+        for line in lines:
+            application.log.write(line)
+        application.fail(exit_code=1)
+
+    return script
+
+
+EARLY, LATE = [
+    ["Traceback (most recent call last):", '  File "/opt/job.py", line 3, in <module>', f"ValueError: {name}"]
+    for name in ("early", "late")
+]
+
+
+def test_cause_is_from_the_end_of_the_log_when_the_stream_stopped_at_its_limit(cluster, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_BYTES", "1000")
+    application = ended(cluster, fail_after(*EARLY, *[SHUTDOWN] * 40, *LATE))
+    assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+
+
+def test_cause_is_from_the_whole_end_of_the_log_when_the_stream_was_resumed_after_it(cluster):
+    application = ended(cluster, fail_after(*LATE, SHUTDOWN, "org.example.ReportException: at the shutdown"))
+    (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
+    (log,) = cluster.logs.values()
+    stamp = log.lines[3].partition(" ")[0]
+    cluster.annotate("pi", log_position=f"id-1 {pod['metadata']['uid']} {stamp} 1")
+    assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+
+
+def test_cause_is_from_the_stream_when_it_had_the_whole_log(cluster):
+    application = ended(cluster, fail_after(*LATE, *[SHUTDOWN] * 2000, "Error: closed twice"))
+    assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
+
+
+def test_driver_lines_keep_their_level(cluster, caplog):
+    caplog.set_level("INFO")
+    fire(trigger_for(ended(cluster, log_a_trace_and_fail)))
+    levels = [record.levelname for record in caplog.records if record.getMessage().startswith("driver | ")]
+    assert levels == ["WARNING", *["ERROR"] * 41, "WARNING", *["INFO"] * 40]
+
+
+def test_cause_in_the_log_of_a_deleted_driver_is_not_quoted(cluster):
+    async def be_evicted(application):
+        application.start()
+        for line in TRACE:
+            application.log.write(line)
+        application.enter("DriverEvicted", driver=application.end_driver(137))
+        application.enter("TerminatedWithoutReleaseResources")
+
+    assert "NoSuchFile" not in fire(trigger_for(ended(cluster, be_evicted)))["sentence"].splitlines()[0]

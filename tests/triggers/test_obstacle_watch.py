@@ -1,0 +1,240 @@
+"""What the task's log and the timeout's message say about an application that does not run."""
+
+import asyncio
+import logging
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.local.api.kinds import EVENTS, PODS
+from airflow_provider_spark_operator.triggers import obstacle_watch
+from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+from tests.cluster import NAMESPACE, stay_submitted
+from tests.task import fire, when_told
+
+STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
+PULL = 'Back-off pulling image "spark:9"'
+FULL = "0/3 nodes are available: 3 Insufficient memory."
+MOUNT = 'MountVolume.SetUp failed for volume "data": configmap "data" not found'
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setattr(obstacle_watch, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(obstacle_watch, "_LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(obstacle_watch, "_PACE_SECONDS", 0.0)
+    monkeypatch.setattr(obstacle_watch, "_UNRECONCILED_SECONDS", 0.1)
+
+
+def trigger_for(application, **parameters):
+    metadata = application["metadata"]
+    parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
+    return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
+
+
+def pending(waiting=None, message="", unscheduled=None):
+    container = {
+        "name": "spark-kubernetes-driver",
+        "ready": False,
+        "restartCount": 0,
+        "image": "spark:9",
+        "imageID": "",
+    }
+    container["state"] = {"waiting": {"reason": waiting or "ContainerCreating", "message": message}}
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": unscheduled}
+    return {
+        "phase": "Pending",
+        "conditions": [condition] if unscheduled else [],
+        "containerStatuses": [] if unscheduled else [container],
+    }
+
+
+def requested(cluster, status):
+    """An application whose driver is requested and has this status."""
+
+    async def request(application):
+        application.enter("Submitted", "DriverRequested")
+        application.start_driver()
+        application.set_driver_status(status)
+
+    cluster.script = stay_submitted
+    application = cluster.create("pi")
+    cluster.play(request)
+    return application
+
+
+def warn(cluster, reason, message):
+    """Put a warning about the driver pod into the cluster."""
+    (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{pod['metadata']['name']}.1", "namespace": NAMESPACE},
+        "involvedObject": {"kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]},
+        "type": "Warning",
+        "reason": reason,
+        "message": message,
+        "lastTimestamp": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+    }
+    cluster.do(lambda: cluster.store.create(EVENTS, NAMESPACE, event))
+
+
+async def told(trigger, text, act=lambda: None):
+    """Run the trigger until it logs `text`."""
+    seen = asyncio.Event()
+    with when_told(text, seen.set):
+        task = asyncio.create_task(anext(trigger.run()))
+        await asyncio.to_thread(act)
+        await asyncio.wait_for(seen.wait(), 60)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def warnings_in(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (pending("ImagePullBackOff", PULL), "waits: the image spark:9 of the driver's container"),
+        (pending("CreateContainerConfigError", "secret not found"), "waits: the driver's container"),
+        (pending(unscheduled=FULL), f"waits: no node could take the driver pod: {FULL.rstrip('.')}"),
+    ],
+    ids=["image", "container", "no node"],
+)
+async def test_obstacle_of_the_pod_is_logged_while_the_task_waits(cluster, status, text):
+    application = await asyncio.to_thread(requested, cluster, status)
+    await told(trigger_for(application), text)
+
+
+async def test_warning_about_the_pod_is_logged_while_the_task_waits(cluster):
+    application = await asyncio.to_thread(requested, cluster, pending())
+    await asyncio.to_thread(warn, cluster, "FailedMount", MOUNT)
+    await told(trigger_for(application), f"waits: the driver pod is pending: FailedMount: {MOUNT}")
+
+
+async def test_obstacle_is_logged_once_per_change(cluster, caplog):
+    application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
+
+    async def change(present):
+        present.set_driver_status(pending("ImagePullBackOff", PULL))
+
+    trigger, first = trigger_for(application), asyncio.Event()
+    with when_told("no node could take", first.set):
+        task = asyncio.create_task(anext(trigger.run()))
+        await asyncio.wait_for(first.wait(), 60)
+    second = asyncio.Event()
+    with when_told("could not be pulled", second.set):
+        await asyncio.to_thread(cluster.play, change)
+        await asyncio.wait_for(second.wait(), 60)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    waits = [line for line in warnings_in(caplog) if " waits: " in line]
+    assert ["no node" in line for line in waits] == [True, False]
+
+
+def test_timeout_names_the_state_and_the_obstacle(cluster):
+    application = requested(cluster, pending(unscheduled=FULL))
+    deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    sentence = fire(trigger_for(application, deadline=deadline))["sentence"]
+    assert sentence.startswith(
+        "SparkApplication jobs/pi had not ended (DriverRequested: no node could take the driver pod: 0/3 nodes"
+    )
+
+
+async def test_application_without_a_status_is_reported(cluster, caplog):
+    cluster.script = stay_submitted
+    application = await asyncio.to_thread(cluster.create, "pi")
+    await told(trigger_for(application), "no operator seems to reconcile it")
+    (line,) = [line for line in warnings_in(caplog) if "no status" in line]
+    assert "Check that an operator for spark.apache.org/v1 runs, that it watches the namespace jobs" in line
+
+
+async def test_application_without_a_status_is_named_in_the_timeout(cluster):
+    cluster.script = stay_submitted
+    application = await asyncio.to_thread(cluster.create, "pi")
+    deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+    event = (await anext(trigger_for(application, deadline=deadline).run())).payload
+    assert event["sentence"] == (
+        "SparkApplication jobs/pi had not ended (Submitted: no operator seems to reconcile it)"
+    )
+
+
+def suspended(cluster, script):
+    def suspend(old):
+        old["spec"]["suspend"] = True
+        return old
+
+    cluster.script = stay_submitted
+    application = cluster.create("pi")
+    cluster.do(lambda: cluster.store.update(cluster.kind, NAMESPACE, "pi", suspend))
+    cluster.play(script)
+    return application
+
+
+async def test_suspended_application_waits_for_a_person(cluster, caplog):
+    application = await asyncio.to_thread(suspended, cluster, stay_submitted)
+    await told(trigger_for(application), "waits: it is suspended; set spec.suspend to false to start it")
+    assert [line for line in warnings_in(caplog) if "no operator" in line] == []
+
+
+async def test_operator_that_ignores_a_suspension_is_reported(cluster):
+    async def run_all_the_same(application):
+        application.start()
+
+    application = await asyncio.to_thread(suspended, cluster, run_all_the_same)
+    await told(trigger_for(application), "runs although spec.suspend is true: the operator of this cluster ignores")
+
+
+async def test_executors_without_a_node_are_reported(cluster):
+    def without_node(status):
+        return {**status, **pending(unscheduled=FULL)}
+
+    async def run_short(application):
+        application.start(executors=2)
+        for pod in cluster.store.list(PODS, NAMESPACE)[0]:
+            if "exec" in pod["metadata"]["name"]:
+                cluster.set_pod_status(NAMESPACE, pod["metadata"]["name"], without_node(pod["status"]))
+
+    cluster.script = stay_submitted
+    application = await asyncio.to_thread(cluster.create, "pi")
+    await asyncio.to_thread(cluster.play, run_short)
+    await told(trigger_for(application), f"2 executors wait for a node: {FULL}")
+
+
+async def test_timeout_does_not_queue_behind_the_pauses_of_others(cluster, monkeypatch):
+    monkeypatch.setattr(obstacle_watch, "_PACE_SECONDS", 3600.0)
+    application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
+    deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+    triggers = [trigger_for(application, deadline=deadline) for _ in range(5)]
+    events = await asyncio.wait_for(asyncio.gather(*(anext(trigger.run()) for trigger in triggers)), 60)
+    assert all(FULL.rstrip(".") in event.payload["sentence"] for event in events)
+
+
+async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(cluster, monkeypatch, caplog):
+    async def hang(*_):
+        await asyncio.Event().wait()
+
+    application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
+    monkeypatch.setattr(obstacle_watch, "driver_pod", hang)
+    monkeypatch.setattr(obstacle_watch, "_LAST_LOOK_SECONDS", 0.05, raising=False)
+    deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    event = (await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)).payload
+    assert "had not ended (DriverRequested)" in event["sentence"]
+    assert warnings_in(caplog) == []
+
+
+async def test_silent_api_at_the_timeout_is_named_as_the_cause(cluster, monkeypatch, caplog):
+    async def hang(*_, **__):
+        await asyncio.Event().wait()
+
+    application = await asyncio.to_thread(requested, cluster, pending())
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.waiting.ending_by_now", hang)
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application._LAST_LOOK_SECONDS", 0.1)
+    deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)
+    expected = "could not read SparkApplication jobs/pi again: the Kubernetes API did not answer within 0 s"
+    assert warnings_in(caplog) == [expected]

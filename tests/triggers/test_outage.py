@@ -1,0 +1,270 @@
+"""Triggers during an outage of the API server, and after its address and its credentials have changed."""
+
+import asyncio
+import json
+from dataclasses import asdict
+
+import pytest
+import yaml
+
+from airflow_provider_spark_operator.follow import patience, watch
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.kube import link, listwatch
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.errors import Unauthorized
+from airflow_provider_spark_operator.triggers import lasting, spark_application, spark_cluster
+from airflow_provider_spark_operator.triggers.spark_application import (
+    SparkApplicationStateTrigger,
+    SparkApplicationTrigger,
+)
+from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
+from airflow_provider_spark_operator.triggers.task_instance import Fate
+from tests.cluster import NAMESPACE, run_on
+from tests.operators.tasks import DOCUMENT
+from tests.relocation import relocated, shut_down
+from tests.task import TaskInstance, when_told
+
+STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 0.0)
+    for module in (patience, watch, listwatch):
+        monkeypatch.setattr(module, "Backoff", lambda longest=0.1: Backoff(first=0.01, longest=0.1))
+
+
+@pytest.fixture(params=["file", "connection"])
+def point_at(request, monkeypatch, tmp_path, cluster):
+    """Have the connection `spark` lead to a kubeconfig: in a file that is rewritten, or in the connection itself."""
+
+    def connect(extra):
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
+
+    def point(kubeconfig):
+        if request.param == "connection":
+            connect({"kube_config": kubeconfig})
+        else:
+            (tmp_path / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+            connect({"kube_config_path": str(tmp_path / "kubeconfig")})
+
+    point(cluster.kubeconfig)
+    return point
+
+
+@pytest.fixture
+def killed(monkeypatch):
+    """Airflow says that a person has killed the task."""
+    for module in (spark_application, spark_cluster):
+        monkeypatch.setattr(module, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(spark_application, "fate", lambda stamp: Fate.KILLED)
+
+
+def running(cluster, name="pi"):
+    cluster.script = run_on
+    return cluster.create(name, labels=STAMP.labels(), annotations=STAMP.annotations())
+
+
+async def end(application):
+    """Let a running application succeed."""
+    application.enter("Succeeded", driver=application.end_driver(0))
+    application.enter("ResourceReleased")
+
+
+def trigger_for(application, **parameters):
+    metadata = application["metadata"]
+    return SparkApplicationTrigger(
+        NAMESPACE, metadata["name"], metadata["uid"], kubernetes_conn_id="spark", stamp=asdict(STAMP), **parameters
+    )
+
+
+async def waiting(trigger, text="RunningHealthy"):
+    """Run the trigger as a task, as the triggerer does, until its log has the text."""
+    seen = asyncio.Event()
+    with when_told(text, seen.set):
+        task = asyncio.create_task(anext(trigger.run()))
+        await asyncio.wait_for(seen.wait(), 60)
+    return task
+
+
+async def told(text, act, logger=watch.logger):
+    """Call `act`, and wait until the log has the text."""
+    seen = asyncio.Event()
+    with when_told(text, seen.set, logger):
+        await asyncio.to_thread(act)
+        await asyncio.wait_for(seen.wait(), 60)
+
+
+async def test_tasks_before_and_after_a_change_of_address_and_token_end_as_their_applications(cluster, point_at):
+    early = await waiting(trigger_for(running(cluster, "early")))
+    await told("is not available", lambda: shut_down(cluster))
+    with relocated(cluster) as kubeconfig:
+        point_at(kubeconfig)
+        late = await waiting(trigger_for(running(cluster, "late")))
+        for name in ("early", "late"):
+            await asyncio.to_thread(cluster.play, end, name)
+        events = await asyncio.wait_for(asyncio.gather(early, late), 60)
+    assert [event.payload["outcome"] for event in events] == ["Succeeded", "Succeeded"]
+
+
+@pytest.mark.parametrize("kind", ["application", "state", "cluster", "start"])
+async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_is_restored(
+    cluster, monkeypatch, tmp_path, kind
+):
+    file = tmp_path / "kubeconfig"
+    extra = {"kube_config_path": str(file)}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
+    file.write_text("")
+    trigger = _trigger_of_kind(kind, cluster)
+    seen = asyncio.Event()
+    with when_told("it has no current-context", seen.set, watch.logger):
+        task = asyncio.create_task(anext(trigger.run()))
+        await asyncio.wait([task, asyncio.ensure_future(seen.wait())], timeout=60, return_when="FIRST_COMPLETED")
+    assert not task.done()
+    file.write_text(yaml.safe_dump(cluster.kubeconfig))
+    event = await asyncio.wait_for(task, 60)
+    assert event.payload["kind"] in {"ended", "reached"}
+
+
+def _trigger_of_kind(kind, cluster):
+    if kind == "start":
+        trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
+        trigger.task_instance = TaskInstance()
+        return trigger
+    if kind == "cluster":
+        document = {
+            "apiVersion": "spark.apache.org/v1",
+            "kind": "SparkCluster",
+            "metadata": {"name": "pi"},
+            "spec": {},
+        }
+        made = cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, document))
+        return SparkClusterTrigger("pi", NAMESPACE, made["metadata"]["uid"], kubernetes_conn_id="spark")
+    application = cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    if kind == "state":
+        return SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark")
+    return trigger_for(application)
+
+
+async def test_a_rotated_token_does_not_end_the_wait(cluster, point_at, caplog):
+    port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
+    task = await waiting(trigger_for(running(cluster)))
+    shut_down(cluster)
+    with relocated(cluster, port) as kubeconfig:
+        await told("renew the token of user 'test'", lambda: None)
+        point_at(kubeconfig)
+        await asyncio.to_thread(cluster.play, end)
+        event = await asyncio.wait_for(task, 60)
+    assert event.payload["outcome"] == "Succeeded"
+    assert "connection 'spark'" in caplog.text
+
+
+@pytest.mark.usefixtures("killed")
+async def test_a_kill_during_an_outage_deletes_the_application_after_it(cluster, point_at, caplog):
+    trigger = trigger_for(running(cluster))
+    task = await waiting(trigger)
+    shut_down(cluster)
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    seen = asyncio.Event()
+    with when_told("deletion of SparkApplication jobs/pi: the Kubernetes API is not available", seen.set):
+        killing = asyncio.create_task(trigger.on_kill())
+        await asyncio.wait_for(seen.wait(), 60)
+    # Airflow breaks off `on_kill` after a second.
+    killing.cancel()
+    await asyncio.gather(killing, return_exceptions=True)
+    assert "deletion of SparkApplication jobs/pi goes on in the triggerer" in caplog.text
+    (deletion,) = lasting._tasks
+    with relocated(cluster) as kubeconfig:
+        point_at(kubeconfig)
+        await asyncio.wait_for(deletion, 60)
+    assert cluster.applications() == []
+
+
+async def test_the_evidence_of_a_failure_is_gathered_after_credentials_were_rejected(cluster, point_at, monkeypatch):
+    rejecting = asyncio.Event()
+    for verb in ("get", "list"):
+        original = getattr(KubeClient, verb)
+
+        async def reject(self, resource, *arguments, original=original, **options):
+            if rejecting.is_set():
+                raise Unauthorized(401, "Unauthorized", "Unauthorized", "get", resource.qualified_name)
+            return await original(self, resource, *arguments, **options)
+
+        monkeypatch.setattr(KubeClient, verb, reject)
+
+    async def fail_now(application):
+        application.log.write("something went wrong")
+        application.enter("Failed", driver=application.end_driver(3))
+        application.enter("ResourceReleased")
+
+    task = await waiting(trigger_for(running(cluster), driver_log=False))
+    rejecting.set()
+    with when_told("is not available", rejecting.clear, watch.logger):
+        await asyncio.to_thread(cluster.play, fail_now)
+        event = await asyncio.wait_for(task, 60)
+    assert not rejecting.is_set()
+    assert event.payload["outcome"] == "Failed"
+    assert event.payload["log_lines"] == ["something went wrong"]
+
+
+def _state_trigger(cluster):
+    running(cluster)
+    return SparkApplicationStateTrigger(
+        "pi", ["Succeeded"], kubernetes_conn_id="spark", stamp=asdict(STAMP), delete_on_kill=True
+    )
+
+
+def _cluster_trigger(cluster):
+    async def stay_empty(spark_cluster):
+        return
+
+    cluster.cluster_script = stay_empty
+    document = {
+        "apiVersion": "spark.apache.org/v1",
+        "kind": "SparkCluster",
+        "metadata": {"name": "pi", "labels": STAMP.labels(), "annotations": STAMP.annotations()},
+        "spec": {},
+    }
+    made = cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, document))
+    uid = made["metadata"]["uid"]
+    return SparkClusterTrigger("pi", NAMESPACE, uid, kubernetes_conn_id="spark", stamp=asdict(STAMP))
+
+
+@pytest.mark.usefixtures("killed")
+@pytest.mark.parametrize("make", [_state_trigger, _cluster_trigger], ids=["state", "cluster"])
+async def test_other_triggers_delete_after_an_outage_too(cluster, point_at, make):
+    trigger = make(cluster)
+    shut_down(cluster)
+    deletion = asyncio.create_task(trigger.on_kill())
+    with relocated(cluster) as kubeconfig:
+        point_at(kubeconfig)
+        await asyncio.wait_for(deletion, 60)
+    assert [one for one in cluster.applications() + cluster.spark_clusters() if _is_left(one)] == []
+
+
+def _is_left(resource):
+    return not resource["metadata"].get("deletionTimestamp")
+
+
+async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(cluster, point_at, monkeypatch):
+    from airflow_provider_spark_operator.triggers import start
+
+    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    cluster.script = run_on
+    trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
+    trigger.task_instance = TaskInstance()
+    task = await waiting(trigger)
+    shut_down(cluster)
+    task.cancel("user-action")
+    await asyncio.gather(task, return_exceptions=True)
+    seen = asyncio.Event()
+    with when_told("deletion of what this task has submitted: the Kubernetes API", seen.set, start.logger):
+        deletion = asyncio.create_task(trigger.on_kill())
+        await asyncio.wait_for(seen.wait(), 60)
+    with relocated(cluster) as kubeconfig:
+        point_at(kubeconfig)
+        await asyncio.wait_for(deletion, 60)
+    assert cluster.applications() == []
