@@ -61,6 +61,14 @@ class SparkApplicationDeletedByUser(SparkApplicationDeleted, AirflowFailExceptio
     """A deletion that fails the task without a retry, because the task has no retry policy to decide otherwise."""
 
 
+class SparkClusterDeleted(SparkApplicationError):
+    """A person or another program deleted the SparkCluster before its task saw it ready."""
+
+
+class SparkClusterDeletedByUser(SparkClusterDeleted, AirflowFailException):
+    """A deletion that fails the task without a retry, because the task has no retry policy to decide otherwise."""
+
+
 class SparkApplicationTimedOut(SparkApplicationError):
     """The task's time was over before the application ended; unless told otherwise it is cancelled."""
 
@@ -75,18 +83,28 @@ _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
 
 
 def deletion(sentence: str, *, policy: object | None) -> SparkApplicationDeleted:
-    """The exception for an application or cluster that was deleted while its task waited.
+    """Return the exception for an application that was deleted while its task waited.
 
     A retry would undo what a person has done, so the task fails without one. Airflow does not ask the retry policy of a
     task about such an exception; a task that has a policy gets one that the policy can judge.
 
     Args:
-        sentence: What was deleted.
-        policy: The task's retry policy.
+        sentence: The message, which names what was deleted.
+        policy: The task's retry policy; None if the task has none.
     """
     if policy is not None:
         return SparkApplicationDeleted(sentence)
-    return SparkApplicationDeletedByUser(f"{sentence}, and is not submitted again; to run it again, clear the task")
+    return SparkApplicationDeletedByUser(_final(sentence))
+
+
+def cluster_deletion(sentence: str, *, policy: object | None) -> SparkClusterDeleted:
+    """Return the exception for a SparkCluster that was deleted while its task waited.
+
+    Args:
+        sentence: The message, which names what was deleted.
+        policy: See `deletion`.
+    """
+    return SparkClusterDeleted(sentence) if policy is not None else SparkClusterDeletedByUser(_final(sentence))
 
 
 def failure(
@@ -118,3 +136,7 @@ def failure(
         retry_delay=retry_delay,
         out_of_memory=out_of_memory,
     )
+
+
+def _final(sentence: str) -> str:
+    return f"{sentence}, and is not submitted again; to run it again, clear the task"

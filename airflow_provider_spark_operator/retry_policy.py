@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
     SparkApplicationFailed,
+    SparkClusterDeleted,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class SparkRetryPolicy(RetryPolicy):
 
     Args:
         application_failures: Retry the application's own failures, too.
-        deletions: Retry when the application was deleted by a person or another program.
+        deletions: Retry when the application or the SparkCluster was deleted by a person or another program.
         memory_growth: After a driver or executors were killed for want of memory, try again with this many times
             the memory, and so on with every such failure. It is kept in the task state store, so that a task
             that is cleared begins with what was enough. None tries no such failure again.
@@ -78,8 +79,9 @@ class SparkRetryPolicy(RetryPolicy):
             self._grow(context, starved)
             reason = f"{' and '.join(starved)} ran out of memory; tried again with {self.memory_growth:g} times of it"
             return RetryDecision.retry(exception.retry_delay, reason)
-        if isinstance(exception, SparkApplicationDeleted) and not self.deletions:
-            return RetryDecision.fail("the application was deleted, and not by its task")
+        if isinstance(exception, SparkApplicationDeleted | SparkClusterDeleted) and not self.deletions:
+            deleted = "cluster" if isinstance(exception, SparkClusterDeleted) else "application"
+            return RetryDecision.fail(f"the {deleted} was deleted, and not by its task")
         if not exception.retry_worthy:
             return RetryDecision.fail(f"the same application would fail the same way again ({exception.reason})")
         if isinstance(exception, SparkApplicationFailed) and not self.application_failures:

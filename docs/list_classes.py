@@ -41,6 +41,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                     "SparkInfrastructureFailed",
                     "SparkSchedulingFailed",
                     "SparkApplicationDeleted",
+                    "SparkClusterDeleted",
                     "SparkApplicationTimedOut",
                 ),
             ),

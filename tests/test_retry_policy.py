@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
     SparkApplicationFailed,
+    SparkClusterDeleted,
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
@@ -136,9 +137,10 @@ def test_a_policy_that_cannot_be_meant_is_refused(arguments, message):
         SparkRetryPolicy(**arguments)
 
 
+@pytest.mark.parametrize("error", [SparkApplicationDeleted, SparkClusterDeleted])
 @pytest.mark.parametrize(("deletions", "action"), [(False, RetryAction.FAIL), (True, RetryAction.DEFAULT)])
-def test_a_deletion_is_retried_only_if_the_policy_says_so(context, deletions, action):
-    error = SparkApplicationDeleted("SparkApplication jobs/pi was deleted")
+def test_a_deletion_is_retried_only_if_the_policy_says_so(context, deletions, action, error):
+    error = error("jobs/pi was deleted")
     assert SparkRetryPolicy(deletions=deletions).evaluate(error, 1, 3, context).action is action
 
 

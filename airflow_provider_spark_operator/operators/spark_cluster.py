@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
     SparkSchedulingFailed,
-    deletion,
+    cluster_deletion,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.operators import document as documents
@@ -260,7 +260,7 @@ class SparkClusterOperator(BaseOperator):
         if event.kind is EventKind.ENDED:
             raise self._given_up(engagement, event.sentence, SparkSchedulingFailed)
         if event.kind is EventKind.DELETED:
-            raise deletion(event.sentence, policy=self.retry_policy)
+            raise cluster_deletion(event.sentence, policy=self.retry_policy)
         raise SparkApplicationError(event.sentence)
 
     def _given_up(

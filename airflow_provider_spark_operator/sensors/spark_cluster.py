@@ -8,8 +8,8 @@ from airflow.sdk.exceptions import AirflowSensorTimeout
 
 from airflow_provider_spark_operator.arguments import check_booleans
 from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
     SparkApplicationError,
+    SparkClusterDeleted,
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
@@ -114,7 +114,7 @@ class SparkClusterSensor(BaseSensorOperator):
             self.log.info("%s", event.sentence)
             return event.name
         if event.kind is EventKind.DELETED:
-            raise SparkApplicationDeleted(event.sentence)
+            raise SparkClusterDeleted(event.sentence)
         if event.kind is EventKind.ENDED:
             raise SparkSchedulingFailed(event.sentence)
         raise SparkApplicationError(event.sentence)

@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
     SparkApplicationTimedOut,
+    SparkClusterDeleted,
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.operators.parameters import Parameters, master_url
@@ -147,8 +148,10 @@ def test_a_cluster_that_is_deleted_meanwhile_is_a_failure_of_its_own(cluster, de
         cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
 
     cluster.cluster_script = vanish
-    with pytest.raises(SparkApplicationDeleted, match="was deleted before it was ready"):
+    with pytest.raises(SparkClusterDeleted, match="was deleted before it was ready") as caught:
         run(create(deferrable), TaskInstance())
+    assert isinstance(caught.value, AirflowFailException)
+    assert not isinstance(caught.value, SparkApplicationDeleted)
 
 
 def test_a_cluster_of_somebody_else_is_left_alone(cluster):

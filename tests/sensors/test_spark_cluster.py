@@ -6,8 +6,8 @@ import pytest
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
 
 from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
     SparkApplicationError,
+    SparkClusterDeleted,
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.follow import patience, watch
@@ -80,7 +80,7 @@ def test_a_deletion_fails_the_sensor(cluster, create, sensor):
     create()
     with (
         when_told("workers 0/2", lambda: cluster.do(gone.set), spark_cluster.logger),
-        pytest.raises(SparkApplicationDeleted, match="was deleted before it was ready"),
+        pytest.raises(SparkClusterDeleted, match="was deleted before it was ready"),
     ):
         run(sensor(), TaskInstance())
 
