@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk import RetryDecision, RetryPolicy
 
-from airflow_provider_spark_operator.arguments import check_booleans
+from airflow_provider_spark_operator.core.arguments import check_booleans
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,

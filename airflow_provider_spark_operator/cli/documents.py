@@ -8,9 +8,9 @@ from pathlib import Path
 
 import yaml
 
-from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 
 STANDARD_INPUT = "-"
 LARGEST_INPUT = 16 * 1024 * 1024

@@ -178,7 +178,7 @@ def namespace_problem(namespace: object) -> str | None:
 def _load(text: str, noun: str) -> object:
     import yaml
 
-    from airflow_provider_spark_operator.bounded_yaml import load_all
+    from airflow_provider_spark_operator.kube.bounded_yaml import load_all
 
     try:
         documents = [one for one in load_all(text) if one is not None]  # JSON is YAML

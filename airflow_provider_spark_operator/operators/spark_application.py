@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
-from airflow_provider_spark_operator.arguments import check_booleans
+from airflow_provider_spark_operator.core.arguments import check_booleans
 from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
+from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
 from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget, push_links
@@ -24,7 +25,6 @@ from airflow_provider_spark_operator.operators.retention import (
     with_failed_driver_kept,
 )
 from airflow_provider_spark_operator.operators.ttl import ttl_problem, with_ttl
-from airflow_provider_spark_operator.placeholders import kept
 
 if TYPE_CHECKING:
     import os
@@ -244,7 +244,7 @@ class SparkApplicationOperator(BaseOperator):
         Only here can the path be told from a string inside the document that merely looks like one. A file
         that cannot be read stays a path, until `execute` asks for it: Airflow renders before it resumes, too.
         """
-        context = kept(context, jinja_env)
+        context = with_placeholders(context, jinja_env.globals if jinja_env else ())
         if content is self.application and documents.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())

@@ -14,7 +14,8 @@ from airflow.sdk.exceptions import (
     TaskDeferralTimeout,
 )
 
-from airflow_provider_spark_operator.arguments import check_booleans
+from airflow_provider_spark_operator.core.arguments import check_booleans
+from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
@@ -30,7 +31,6 @@ from airflow_provider_spark_operator.operators.checks import (
     checked_application,
 )
 from airflow_provider_spark_operator.operators.parameters import master_url
-from airflow_provider_spark_operator.placeholders import kept
 
 if TYPE_CHECKING:
     import os
@@ -135,7 +135,7 @@ class SparkClusterOperator(BaseOperator):
         seen_oids: set[int] | None = None,
     ) -> Any:
         """Render `content`; where it is the path of the cluster's file, the file. See `SparkApplicationOperator`."""
-        context = kept(context, jinja_env)
+        context = with_placeholders(context, jinja_env.globals if jinja_env else ())
         if content is self.cluster and documents.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())

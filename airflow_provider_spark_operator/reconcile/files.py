@@ -19,13 +19,13 @@ from urllib.request import urlopen
 
 import yaml
 
-from airflow_provider_spark_operator.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.text import decoded
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY
+from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader, DuplicateKey, ExcessiveYaml
 
 LARGEST_FILE = 1 << 20
 """Bytes: no config map holds more, and no template comes near it."""

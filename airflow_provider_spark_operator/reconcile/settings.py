@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from airflow_provider_spark_operator.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.limits import LookLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.properties import parse_properties

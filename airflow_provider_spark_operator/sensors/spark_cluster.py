@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, conf
 from airflow.sdk.exceptions import AirflowSensorTimeout
 
-from airflow_provider_spark_operator.arguments import check_booleans
+from airflow_provider_spark_operator.core.arguments import check_booleans, check_existing_name, check_sensor_mode
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
-from airflow_provider_spark_operator.sensors.place import check_mode, check_place
 from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped, reasons_kept
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ class SparkClusterSensor(BaseSensorOperator):
     ) -> None:
         super().__init__(**kwargs)
         check_booleans(deferrable=deferrable)
-        check_mode(self, deferrable=deferrable)
-        check_place(name, namespace)
+        check_sensor_mode(self.mode, type(self).__name__, deferrable=deferrable)
+        check_existing_name(name, namespace)
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id

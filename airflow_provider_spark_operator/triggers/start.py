@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
 from airflow_provider_spark_operator.triggers import lasting
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -92,9 +93,8 @@ class SparkApplicationStartTrigger(BaseTrigger):
         seen_oids: set[int] | None = None,
     ) -> Any:
         """Render `content` as the operator on a worker does."""
-        from airflow_provider_spark_operator.placeholders import kept
-
-        return super().render_template(content, kept(context, jinja_env), jinja_env, seen_oids)
+        context = with_placeholders(context, jinja_env.globals if jinja_env else ())
+        return super().render_template(content, context, jinja_env, seen_oids)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Submit, wait, and fire the one event."""

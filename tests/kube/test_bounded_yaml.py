@@ -1,8 +1,14 @@
 import pytest
 import yaml
 
-from airflow_provider_spark_operator import bounded_yaml
-from airflow_provider_spark_operator.bounded_yaml import DEEPEST, MOST_VALUES, DuplicateKey, ExcessiveYaml, load_all
+from airflow_provider_spark_operator.kube import bounded_yaml
+from airflow_provider_spark_operator.kube.bounded_yaml import (
+    DEEPEST,
+    MOST_VALUES,
+    DuplicateKey,
+    ExcessiveYaml,
+    load_all,
+)
 
 
 def bomb(item: str, first: str, levels: int = 12) -> str:

@@ -1,0 +1,62 @@
+"""Checks of the arguments of operators, sensors and retry policies.
+
+DAG files run these checks each time they are parsed, so the checks are cheap.
+"""
+
+import re
+
+# Wider than the names that our own operators give: the resource of a sensor may have been named by other software.
+_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?\Z")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+
+
+def check_booleans(**arguments: object) -> None:
+    """Reject values that are not booleans: Python treats a string such as "false" as true.
+
+    Args:
+        **arguments: Values by the names of their parameters.
+
+    Raises:
+        TypeError: A value is not a boolean.
+    """
+    for name, value in arguments.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
+def check_existing_name(name: object, namespace: object) -> None:
+    """Reject a name or namespace that no resource can have. Templates and results of other tasks pass.
+
+    Args:
+        name: Name of a resource that other software may have created.
+        namespace: Namespace of the resource.
+
+    Raises:
+        ValueError: The name or the namespace is invalid.
+    """
+    for noun, given, form in (("name", name, _NAME), ("namespace", namespace, _NAMESPACE)):
+        if isinstance(given, str) and "{{" not in given and "{%" not in given and not form.match(given):
+            raise ValueError(
+                f"invalid {noun} {given!r}: use lower case letters, digits and -, and begin and end with a letter or "
+                "digit"
+            )
+
+
+def check_sensor_mode(mode: str, sensor: str, *, deferrable: bool) -> None:
+    """Reject `mode="reschedule"` of a sensor that waits on a worker: the sensor would hold the worker anyway.
+
+    A deferrable sensor needs no worker while it waits, in either mode.
+
+    Args:
+        mode: Mode of the sensor: `poke` or `reschedule`.
+        sensor: Name of the sensor's class, for the message.
+        deferrable: Whether the sensor waits in the triggerer.
+
+    Raises:
+        ValueError: The mode is not supported.
+    """
+    if mode == "reschedule" and not deferrable:
+        raise ValueError(
+            f"mode='reschedule' is not supported by {sensor}: it watches the resource instead of poking "
+            "it. Use deferrable=True to wait without a worker, or mode='poke'"
+        )

@@ -1,0 +1,18 @@
+from airflow_provider_spark_operator.core.placeholders import with_placeholders
+
+
+def test_placeholders_stand_for_themselves():
+    context = {"ds": "2026-01-02"}
+    rendered = with_placeholders(context)
+    assert rendered["APP_ID"] == "{{APP_ID}}"
+    assert rendered["ds"] == "2026-01-02"
+    assert context == {"ds": "2026-01-02"}
+
+
+def test_macro_of_the_dag_takes_precedence():
+    assert "EXECUTOR_ID" not in with_placeholders({}, {"EXECUTOR_ID"})
+
+
+def test_context_with_placeholders_is_returned_as_it_is():
+    context = with_placeholders({"ds": "2026-01-02"})
+    assert with_placeholders(context) is context
