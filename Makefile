@@ -16,7 +16,7 @@ help: ## Say what each target does
 
 .venv: $(stamp) ## Make the virtual environment from the pinned requirement files
 
-$(stamp): requirements/build.txt requirements/dev.txt pyproject.toml
+$(stamp): requirements/build.txt requirements/dev.txt pyproject.toml packages/local-kubernetes/pyproject.toml
 	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(new_enough)' || { echo "make: Python 3.11 or newer is needed and was not found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "==> .venv: creating it with $$($(PYTHON) --version)"
 	@rm -rf .venv && $(PYTHON) -m venv .venv
@@ -24,8 +24,8 @@ $(stamp): requirements/build.txt requirements/dev.txt pyproject.toml
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/build.txt
 	@echo "==> .venv: installing Airflow, Spark, Java and the test tools (about 2 minutes)"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt
-	@echo "==> .venv: installing this package"
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --editable .
+	@echo "==> .venv: installing the two packages of this repository"
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --editable packages/local-kubernetes --editable .
 	@echo "==> .venv: preparing Spark's classes, so that it starts sooner (about a minute)"
 	@$(bin)/spark-operator local prepare >/dev/null 2>.venv/prepare.log || echo "make: Spark will start slower: $$(tail -n 1 .venv/prepare.log)" >&2
 	@touch $@

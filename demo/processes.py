@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from airflow_provider_spark_operator.local import guard
+from local_kubernetes import guard
 
 TERMINATION_SECONDS = 5
 LOG_TAIL_BYTES = 16_384

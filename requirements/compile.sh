@@ -3,7 +3,7 @@
 set -euo pipefail
 compile() {
   uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-    --no-emit-index-url --no-emit-find-links "$@"
+    --no-emit-index-url --no-emit-find-links --no-emit-package local-kubernetes "$@"
 }
 dev=requirements/dev.txt
 compile pyproject.toml --group dev --group build --extra airflow --extra files --extra local -o "$dev"

@@ -14,15 +14,15 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
-from airflow_provider_spark_operator.local.cluster import LocalCluster, LocalClusterError
-from airflow_provider_spark_operator.local.home import UnusableHome
-from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, electing
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
 from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+from local_kubernetes.cluster import LocalCluster, LocalClusterError
+from local_kubernetes.home import UnusableHome
+from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
 
 # The account that the Apache operator's chart gives to drivers: its users' documents name it.
 WORKLOAD_SERVICE_ACCOUNT = "spark"

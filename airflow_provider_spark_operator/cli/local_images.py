@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.local.kubelet.images import DEFAULT_IMAGES, ImageRule, Runtime, parse_rule
-from airflow_provider_spark_operator.local.kubelet.java import JavaMissing, find_java
-from airflow_provider_spark_operator.local.kubelet.software import SparkMissing, find_spark
+from airflow_provider_spark_operator.local.java import JavaMissing, find_java
+from airflow_provider_spark_operator.local.software import SparkMissing, find_spark
+from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, Runtime, parse_rule
 
 _HEAD = ("IMAGE", "RUNTIME", "RUNS")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
-from airflow_provider_spark_operator.local.kubelet.class_archive import archive_path
-from airflow_provider_spark_operator.local.kubelet.java import JavaMissing, find_java
-from airflow_provider_spark_operator.local.kubelet.software import SparkMissing, SparkRuntime, find_spark
-from airflow_provider_spark_operator.local.kubelet.spark import recording_command
+from airflow_provider_spark_operator.local.class_archive import archive_path
+from airflow_provider_spark_operator.local.java import JavaMissing, find_java
+from airflow_provider_spark_operator.local.software import SparkMissing, SparkRuntime, find_spark
+from airflow_provider_spark_operator.local.spark import recording_command
 
 _EXAMPLE = "examples/src/main/python/pi.py"
 _SECONDS = 300

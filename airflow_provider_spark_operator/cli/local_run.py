@@ -24,8 +24,8 @@ from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
-from airflow_provider_spark_operator.local.home import LocalClusterError, temporary_home
-from airflow_provider_spark_operator.local.kubelet.images import ImageRule
+from local_kubernetes.home import LocalClusterError, temporary_home
+from local_kubernetes.kubelet.images import ImageRule
 
 
 def run(options: argparse.Namespace) -> ExitCode:

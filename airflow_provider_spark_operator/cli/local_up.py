@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.cli.local_cluster import running_cluster
 from airflow_provider_spark_operator.cli.local_images import image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
-from airflow_provider_spark_operator.local.kubelet.images import ImageRule
+from local_kubernetes.kubelet.images import ImageRule
 
 _MARK = "# Written by `spark-operator local up`; it is gone when that ends.\n"
 

@@ -1,1 +1,1 @@
-"""A Kubernetes for one machine: an API server in memory and a kubelet that runs pods as processes."""
+"""The local cluster for Spark: local-kubernetes with a runtime that runs Spark images as processes of this machine."""

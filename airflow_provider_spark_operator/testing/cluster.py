@@ -11,17 +11,17 @@ from typing import Any, Self
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, Dialect
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.local.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.server import ApiServer
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.testing.applications import Application, Log, Script, succeed
 from airflow_provider_spark_operator.testing.definitions import kubeflow_definition
 from airflow_provider_spark_operator.testing.lives import JsonObject, state_of
 from airflow_provider_spark_operator.testing.pods import IMAGE, pod_ended, pod_running
 from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster, SparkClusterScript, come_up
 from airflow_provider_spark_operator.triggers.loop import LoopThread
+from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, PODS
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
 
 NAMESPACE = "jobs"
 DEADLINE = 60.0

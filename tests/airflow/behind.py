@@ -22,13 +22,13 @@ from airflow_provider_spark_operator.core.names import (
 )
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
-from airflow_provider_spark_operator.local.api.kinds import PODS
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from airflow_provider_spark_operator.testing.applications import Application, Log
 from airflow_provider_spark_operator.testing.pods import container_running
+from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster
 from tests.core.scenario import read_scenario
 from tests.core.virtual_cluster import JsonObject, pod_status, told

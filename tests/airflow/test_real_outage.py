@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.local.api.tls import issue_identity
 from demo.task_log import log_of
+from local_kubernetes.api.tls import issue_identity
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
 from tests.relocation import relocated, shut_down
 

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.local.cluster import LocalCluster
+from local_kubernetes.cluster import LocalCluster
 from tests.cli.process import DEADLINE, ended, line_of, running
 from tests.cli.test_local import write
 

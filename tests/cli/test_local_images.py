@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.local.kubelet import software
+from airflow_provider_spark_operator.local import software
 from tests.cli.process import ended, running
 from tests.cli.test_local import write
 

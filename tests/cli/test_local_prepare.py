@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import local_prepare
 from airflow_provider_spark_operator.cli.main import main
-from airflow_provider_spark_operator.local.kubelet.java import Java, JavaMissing
+from airflow_provider_spark_operator.local.java import Java, JavaMissing
 
 
 @pytest.fixture

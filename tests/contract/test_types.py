@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.local.api import absent
+from local_kubernetes.api import absent
 from tests.contract.conftest import REAL_SERVER_IS_GIVEN
 from tests.contract.servers import local_server
 from tests.contract.types import store, stored, types_of

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.local.api import events
-from airflow_provider_spark_operator.local.api.kinds import BUILT_IN_KINDS
-from airflow_provider_spark_operator.local.api.types import PATH, type_name
+from local_kubernetes.api import events
+from local_kubernetes.api.kinds import BUILT_IN_KINDS
+from local_kubernetes.api.types import PATH, type_name
 
 Json = dict[str, Any]
 

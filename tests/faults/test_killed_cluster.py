@@ -23,7 +23,7 @@ import asyncio, sys
 from pathlib import Path
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.local.cluster import LocalCluster
+from local_kubernetes.cluster import LocalCluster
 from tests.faults.test_killed_cluster import pods
 
 async def main():

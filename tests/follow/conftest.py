@@ -11,11 +11,11 @@ from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.server import ApiServer
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
-from airflow_provider_spark_operator.local.api.tls import ServerIdentity, issue_identity
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.tls import ServerIdentity, issue_identity
 
 
 class NoLogs:

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.local.cluster import LocalCluster, LocalClusterError
+from local_kubernetes.cluster import LocalCluster, LocalClusterError
 from tests.local.kubelet.pods import eventually_async, pod, shell
 from tests.local.kubelet.waiting import eventually, is_alive
 
@@ -24,7 +24,7 @@ import asyncio, sys
 from pathlib import Path
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.local.cluster import LocalCluster
+from local_kubernetes.cluster import LocalCluster
 from tests.local.kubelet.pods import pod, shell
 
 async def main():
@@ -134,7 +134,7 @@ async def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> Non
 async def test_without_the_extra_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = "airflow_provider_spark_operator.local.api.tls"
+    module = "local_kubernetes.api.tls"
     monkeypatch.setitem(sys.modules, module, None)
 
     with pytest.raises(LocalClusterError, match=r"pip install 'airflow-provider-spark-operator\[local\]'"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local import guard
+from local_kubernetes import guard
 from tests.local.kubelet.waiting import is_alive
 
 TREE = """

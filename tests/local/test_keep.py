@@ -9,7 +9,7 @@ from kubernetes.aio import client, config
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
-from airflow_provider_spark_operator.local.cluster import LocalCluster
+from local_kubernetes.cluster import LocalCluster
 from tests.cli.process import DEADLINE, ended, line_of, running
 
 ROUNDS = 2

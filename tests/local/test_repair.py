@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICE_ACCOUNTS,
     SPARK_APPLICATIONS,
 )
-from airflow_provider_spark_operator.local.cluster import JOURNAL, LocalCluster
+from local_kubernetes.cluster import JOURNAL, LocalCluster
 from tests.reconcile.stage import application
 
 

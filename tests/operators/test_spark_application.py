@@ -17,10 +17,10 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
 from airflow_provider_spark_operator.operators import requests
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.triggers.task_instance import Fate, stamp_of
+from local_kubernetes.api.kinds import NAMESPACES
 from tests.cluster import NAMESPACE, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, defer, fire, run, stored, when_told

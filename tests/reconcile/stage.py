@@ -26,16 +26,16 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     ResourceType,
 )
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.server import ApiServer
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.metrics import PREFIX, Metrics
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
 from tests import builders
 
 DEADLINE = 60

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.local.api.kinds import EVENTS, PODS
 from airflow_provider_spark_operator.triggers import obstacle_watch
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+from local_kubernetes.api.kinds import EVENTS, PODS
 from tests.cluster import NAMESPACE, stay_submitted
 from tests.task import fire, when_told
 

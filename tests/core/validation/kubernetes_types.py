@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from airflow_provider_spark_operator.core.validation import kubernetes_fields
-from airflow_provider_spark_operator.local.api import discovery, types
+from local_kubernetes.api import discovery, types
 
 ROOTS = (
     "apps.v1.StatefulSetSpec",

@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.core.validation.application import validate
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
-from airflow_provider_spark_operator.local.api import discovery
+from local_kubernetes.api import discovery
 from tests.builders import application_document
 from tests.core.cluster_resources.clusters import cluster_document
 from tests.core.validation.kubernetes_types import found_types

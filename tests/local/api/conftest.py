@@ -7,12 +7,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.requests import WriteOptions
-from airflow_provider_spark_operator.local.api.resources import create
-from airflow_provider_spark_operator.local.api.server import ApiServer
-from airflow_provider_spark_operator.local.api.store import Store
+from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import create
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.store import Store
 from tests.local.api.builders import DEFINITIONS, Api, definition
 
 TOKEN = "s3cret"

@@ -13,13 +13,13 @@ from kubernetes import client, config, watch
 from kubernetes.aio import client as aio_client
 from kubernetes.aio import config as aio_config
 
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.requests import WriteOptions
-from airflow_provider_spark_operator.local.api.resources import create
-from airflow_provider_spark_operator.local.api.server import ApiServer
-from airflow_provider_spark_operator.local.api.store import Store
-from airflow_provider_spark_operator.local.api.tls import issue_identity
+from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import create
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.tls import issue_identity
 from tests.local.api.builders import config_map, definition, pod, thing
 from tests.local.api.conftest import RecordedLogs
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.api import journal as journal_module
-from airflow_provider_spark_operator.local.api.journal import Journal, latest
-from airflow_provider_spark_operator.local.api.journal_format import Entry
-from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
-from airflow_provider_spark_operator.local.api.preconditions import MAX_OBJECT_BYTES
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.requests import WriteOptions
-from airflow_provider_spark_operator.local.api.resources import create
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
+from local_kubernetes.api import journal as journal_module
+from local_kubernetes.api.journal import Journal, latest
+from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from local_kubernetes.api.preconditions import MAX_OBJECT_BYTES
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import create
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
 from tests.local.api.builders import config_map, definition, thing
 
 KEY = ("", "configmaps")

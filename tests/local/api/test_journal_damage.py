@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.local.api.journal import Journal, JournalError, latest
-from airflow_provider_spark_operator.local.api.journal_format import Entry
-from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.requests import WriteOptions
-from airflow_provider_spark_operator.local.api.resources import create
-from airflow_provider_spark_operator.local.api.store import Store
+from local_kubernetes.api.journal import Journal, JournalError, latest
+from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import create
+from local_kubernetes.api.store import Store
 from tests.local.api.builders import config_map, definition, thing
 from tests.local.api.test_journal import entry, gone, read, store_on, written
 

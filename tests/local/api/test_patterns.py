@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.patterns import compiled
+from local_kubernetes.api.patterns import compiled
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.journal import Journal
-from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, NAMESPACES
-from airflow_provider_spark_operator.local.api.preconditions import Room
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
+from local_kubernetes.api.journal import Journal
+from local_kubernetes.api.kinds import CONFIG_MAPS, NAMESPACES
+from local_kubernetes.api.preconditions import Room
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
 from tests.local.api.builders import Document, config_map
 
 LIMIT = 20_000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.local.api.protobuf import decode
+from local_kubernetes.api.protobuf import decode
 from tests.local.api.builders import CONFIG_MAPS, Api
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"

@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.local.api.quantities import MILLI, canonical_quantity, parse_quantity
+from local_kubernetes.api.quantities import MILLI, canonical_quantity, parse_quantity
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import EVENTS, NAMESPACES
-from airflow_provider_spark_operator.local.api.retention import EventRetention
-from airflow_provider_spark_operator.local.api.store import Store
+from local_kubernetes.api.kinds import EVENTS, NAMESPACES
+from local_kubernetes.api.retention import EventRetention
+from local_kubernetes.api.store import Store
 
 HOUR = timedelta(hours=1)
 

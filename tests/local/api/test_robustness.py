@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES
-from airflow_provider_spark_operator.local.api.presentation import Presentation, Presenter
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.requests import WriteOptions
-from airflow_provider_spark_operator.local.api.resources import (
+from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.presentation import Presentation, Presenter
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import (
     APPLY_PATCH,
     JSON_PATCH,
     MERGE_PATCH,
@@ -20,9 +20,9 @@ from airflow_provider_spark_operator.local.api.resources import (
     create,
     patch,
 )
-from airflow_provider_spark_operator.local.api.scale import scale_of
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
+from local_kubernetes.api.scale import scale_of
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
 from tests.local.api.builders import Document, definition, thing
 
 CONTAINER = {

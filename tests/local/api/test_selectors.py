@@ -1,8 +1,8 @@
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import PODS
-from airflow_provider_spark_operator.local.api.selectors import parse_field_selector, parse_label_selector
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.selectors import parse_field_selector, parse_label_selector
+from local_kubernetes.api.status import ApiStatusError
 
 LABELLED = {"metadata": {"labels": {"app": "spark", "tier": "", "n": "5", "example.com/role": "driver"}}}
 RUNNING = {"metadata": {"name": "p"}, "spec": {"hostNetwork": True}, "status": {"phase": "Running"}}

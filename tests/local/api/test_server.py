@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.api import absent
+from local_kubernetes.api import absent
 from tests.local.api.builders import CONFIG_MAPS, PODS, Api, config_map
 
 

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.strategic import strategic_merge_patch
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.strategic import strategic_merge_patch
 
 CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.structural import schema_causes
+from local_kubernetes.api.structural import schema_causes
 from tests.local.api.builders import definition
 
 

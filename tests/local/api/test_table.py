@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.columns import columns_of
-from airflow_provider_spark_operator.local.api.jsonpath import values_at
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.store import Store
-from airflow_provider_spark_operator.local.api.table import duration
+from local_kubernetes.api.columns import columns_of
+from local_kubernetes.api.jsonpath import values_at
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.table import duration
 from tests.local.api.builders import CONFIG_MAPS, PODS, THINGS, Api, config_map, pod, thing
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

@@ -5,10 +5,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.server import ApiServer
-from airflow_provider_spark_operator.local.api.store import Store
-from airflow_provider_spark_operator.local.api.tls import issue_identity
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.tls import issue_identity
 from tests.local.api.conftest import RecordedLogs
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import BUILT_IN_KINDS, Kind
-from airflow_provider_spark_operator.local.api.types import declared, type_name
+from local_kubernetes.api.kinds import BUILT_IN_KINDS, Kind
+from local_kubernetes.api.types import declared, type_name
 
 
 @pytest.mark.parametrize("kind", BUILT_IN_KINDS, ids=lambda kind: kind.qualified_name)

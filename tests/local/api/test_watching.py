@@ -5,14 +5,14 @@ from contextlib import aclosing
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS as CONFIG_MAP_KIND
-from airflow_provider_spark_operator.local.api.presentation import Presentation, Presenter
-from airflow_provider_spark_operator.local.api.registry import KindRegistry
-from airflow_provider_spark_operator.local.api.requests import ListOptions
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
-from airflow_provider_spark_operator.local.api.watch import MODIFIED, Event, Feed
-from airflow_provider_spark_operator.local.api.watching import Watch
+from local_kubernetes.api.kinds import CONFIG_MAPS as CONFIG_MAP_KIND
+from local_kubernetes.api.presentation import Presentation, Presenter
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import ListOptions
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.watch import MODIFIED, Event, Feed
+from local_kubernetes.api.watching import Watch
 from tests.local.api.builders import CONFIG_MAPS, NAMESPACES, THINGS, Api, Document, config_map, thing
 
 DEADLINE = 20

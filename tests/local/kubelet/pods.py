@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, SECRETS
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
-from airflow_provider_spark_operator.local.api.store import Store
-from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
-from airflow_provider_spark_operator.local.kubelet.kubelet import Kubelet
+from local_kubernetes.api.kinds import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, SECRETS
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+from local_kubernetes.kubelet.access import ApiAccess
+from local_kubernetes.kubelet.kubelet import Kubelet
 from tests.local.kubelet.waiting import eventually
 
 Json = dict[str, Any]

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.class_archive import (
+from airflow_provider_spark_operator.local.class_archive import (
     archive_path,
     recording_options,
     starting_options,
 )
-from airflow_provider_spark_operator.local.kubelet.java import Java
-from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
-from airflow_provider_spark_operator.local.kubelet.spark import recording_command
+from airflow_provider_spark_operator.local.java import Java
+from airflow_provider_spark_operator.local.software import SparkRuntime
+from airflow_provider_spark_operator.local.spark import recording_command
 
 
 @pytest.fixture

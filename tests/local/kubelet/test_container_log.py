@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.container_log import (
+from local_kubernetes.kubelet.container_log import (
     MAX_LINE_BYTES,
     ContainerLog,
     LogQuery,

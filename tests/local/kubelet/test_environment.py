@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.environment import expanded
+from local_kubernetes.kubelet.environment import expanded
 
 VARIABLES = {"A": "a", "B": "$(A)", "with space": "s"}
 

@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.images import (
+from local_kubernetes.kubelet.images import (
     ImageMissing,
     ImageRule,
     InvalidImage,

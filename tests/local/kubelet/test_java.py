@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet import java
-from airflow_provider_spark_operator.local.kubelet.java import Java, JavaMissing, find_java, with_archive
+from airflow_provider_spark_operator.local import java
+from airflow_provider_spark_operator.local.java import Java, JavaMissing, find_java, with_archive
 
 
 def fake_java(home: Path, version: str, *, code: int = 0) -> Path:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import CONFIG_MAPS, EVENTS, PODS
-from airflow_provider_spark_operator.local.kubelet.recorder import EventRecorder
+from local_kubernetes.api.kinds import CONFIG_MAPS, EVENTS, PODS
+from local_kubernetes.kubelet.recorder import EventRecorder
 from tests.local.kubelet.pods import RunningNode, container, pod, shell
 from tests.local.kubelet.waiting import eventually
 

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from local_kubernetes.api.status import ApiStatusError
 from tests.local.kubelet.pods import RunningNode, pod, shell
 
 

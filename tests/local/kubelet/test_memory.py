@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet import memory
-from airflow_provider_spark_operator.local.kubelet.memory import MemoryLimits
+from local_kubernetes.kubelet import memory
+from local_kubernetes.kubelet.memory import MemoryLimits
 from tests.local.kubelet.pods import RunningNode, container, pod, shell
 from tests.local.kubelet.waiting import eventually
 

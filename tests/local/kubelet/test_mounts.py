@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
+from local_kubernetes.kubelet.mounts import PathMap
 
 PATHS = PathMap({"/opt/spark": Path("/S"), "/opt/spark/conf/": Path("/C"), "/data": Path("/D")})
 

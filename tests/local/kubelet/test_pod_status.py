@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.pod_status import Eviction, pod_phase, pod_status
-from airflow_provider_spark_operator.local.kubelet.restarts import RestartPolicy, restart_policy
-from airflow_provider_spark_operator.local.kubelet.states import (
+from local_kubernetes.kubelet.pod_status import Eviction, pod_phase, pod_status
+from local_kubernetes.kubelet.restarts import RestartPolicy, restart_policy
+from local_kubernetes.kubelet.states import (
     ContainerRecord,
     Running,
     State,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.container_log import ContainerLog, LogQuery
-from airflow_provider_spark_operator.local.kubelet.process import ContainerProcess, Exit, StartError
+from local_kubernetes.kubelet.container_log import ContainerLog, LogQuery
+from local_kubernetes.kubelet.process import ContainerProcess, Exit, StartError
 from tests.local.kubelet.waiting import eventually, is_alive
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -27,8 +27,8 @@ time.sleep(float(sys.argv[3]))
 OWNER = """
 import asyncio, os, sys
 from pathlib import Path
-from airflow_provider_spark_operator.local.kubelet.container_log import ContainerLog
-from airflow_provider_spark_operator.local.kubelet.process import ContainerProcess
+from local_kubernetes.kubelet.container_log import ContainerLog
+from local_kubernetes.kubelet.process import ContainerProcess
 
 async def main():
     log = ContainerLog(Path(sys.argv[1]) / "0.log")

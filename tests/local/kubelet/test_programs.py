@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.java import Java
-from airflow_provider_spark_operator.local.kubelet.programs import (
+from airflow_provider_spark_operator.local.java import Java
+from airflow_provider_spark_operator.local.programs import (
     MASTER,
     WORKER,
     is_started_by,

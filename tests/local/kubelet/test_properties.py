@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.local.kubelet.properties import read_properties, write_properties
+from airflow_provider_spark_operator.local.properties import read_properties, write_properties
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.quantities import divided
+from local_kubernetes.kubelet.quantities import divided
 
 
 @pytest.mark.parametrize(

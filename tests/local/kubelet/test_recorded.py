@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.cluster import LocalCluster
+from local_kubernetes.cluster import LocalCluster
 from tests.local.kubelet.log_answers import RECORDED, log_answers
 from tests.local.kubelet.record import FOLDER, lives_on, recorded
 from tests.local.kubelet.scenarios import SCENARIOS

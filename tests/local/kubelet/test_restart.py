@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import PODS
+from local_kubernetes.api.kinds import PODS
 from tests.local.kubelet.pods import RunningNode, pod, shell
 from tests.local.kubelet.waiting import eventually
 

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.local.api.kinds import NAMESPACES, PODS, SERVICES
-from airflow_provider_spark_operator.local.api.store import Store
-from airflow_provider_spark_operator.local.kubelet.services import ServiceAddresses
+from local_kubernetes.api.kinds import NAMESPACES, PODS, SERVICES
+from local_kubernetes.api.store import Store
+from local_kubernetes.kubelet.services import ServiceAddresses
 
 MASTER = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh && sleep 1"]}
 PORTS = [{"name": "spark", "containerPort": 7077}, {"name": "web", "containerPort": 8080}]

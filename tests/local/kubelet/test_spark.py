@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS
-from airflow_provider_spark_operator.local.cluster import LocalCluster
+from local_kubernetes.cluster import LocalCluster
 from tests.local.kubelet.pods import eventually_async
 
 APPLICATION_ID = "spark-47aafbcdfa334a969d36e2dba073f75e"

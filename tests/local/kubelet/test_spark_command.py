@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.kubelet.access import ApiAccess
-from airflow_provider_spark_operator.local.kubelet.java import Java
-from airflow_provider_spark_operator.local.kubelet.mounts import PathMap
-from airflow_provider_spark_operator.local.kubelet.process import StartError
-from airflow_provider_spark_operator.local.kubelet.programs import MASTER, WORKER
-from airflow_provider_spark_operator.local.kubelet.properties import read_properties
-from airflow_provider_spark_operator.local.kubelet.software import SparkRuntime
-from airflow_provider_spark_operator.local.kubelet.spark import (
+from airflow_provider_spark_operator.local.java import Java
+from airflow_provider_spark_operator.local.programs import MASTER, WORKER
+from airflow_provider_spark_operator.local.properties import read_properties
+from airflow_provider_spark_operator.local.software import SparkRuntime
+from airflow_provider_spark_operator.local.spark import (
     ContainerPlace,
     daemon_command,
     spark_command,
     spark_environment,
 )
+from local_kubernetes.kubelet.access import ApiAccess
+from local_kubernetes.kubelet.mounts import PathMap
+from local_kubernetes.kubelet.process import StartError
 
 JAVA = Java(Path("/java"), 21, frozenset({"java.base"}))
 SPARK = SparkRuntime(Path("/site-packages/pyspark"), JAVA)

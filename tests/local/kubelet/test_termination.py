@@ -2,8 +2,8 @@ import itertools
 import sys
 from typing import Any
 
-from airflow_provider_spark_operator.local.api.kinds import PODS
-from airflow_provider_spark_operator.local.api.status import ApiStatusError
+from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.status import ApiStatusError
 from tests.local.kubelet.pods import RunningNode, container, eventually_async, pod, shell
 from tests.local.kubelet.waiting import eventually, is_alive
 

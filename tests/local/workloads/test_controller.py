@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICE_ACCOUNTS,
     STATEFUL_SETS,
 )
-from airflow_provider_spark_operator.local.cluster import LocalCluster
+from local_kubernetes.cluster import LocalCluster
 from tests.local.kubelet.pods import eventually_async, shell
 from tests.local.workloads.life import RECORDED, life
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.local.workloads.stateful_set import belongs_to, decide
+from local_kubernetes.workloads.stateful_set import belongs_to, decide
 
 Json = dict[str, Any]
 

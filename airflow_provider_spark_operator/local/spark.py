@@ -1,0 +1,337 @@
+"""What a Spark image's entry point does, for Spark as it is installed beside this package.
+
+All pods share one address, so the driver is given free ports instead of the configured ones, and the API's
+address, token and certificate on its command line, which is stronger than its properties file.
+"""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_spark_operator.local.class_archive import recording_options, starting_options
+from airflow_provider_spark_operator.local.java import Java
+from airflow_provider_spark_operator.local.programs import MASTER, Daemon
+from airflow_provider_spark_operator.local.properties import read_properties, write_properties
+from airflow_provider_spark_operator.local.software import SparkRuntime
+from local_kubernetes.kubelet.access import ApiAccess
+from local_kubernetes.kubelet.files import read_regular
+from local_kubernetes.kubelet.process import StartError
+
+IMAGE_HOME = "/opt/spark"
+WORK_FOLDER = "/opt/spark/work-dir"
+
+_SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+_EXECUTOR = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
+_PROPERTIES_OPTION = "--properties-file"
+# No config map holds more.
+_PROPERTIES_BYTES = 1 << 20
+_ADD_MODULES = "--add-modules="
+_JAVA_OPTION = "SPARK_JAVA_OPT_"
+# Paths of the executors' pods and of the machine, whose turn comes when those pods are started.
+_EXECUTOR_VOLUMES = "spark.kubernetes.executor.volumes."
+_LOOPBACK = "127.0.0.1"
+_MASTER_PORTS = {"SPARK_MASTER_PORT": 7077, "SPARK_MASTER_WEBUI_PORT": 8080}
+_REST_PORT = 6066
+# As the launcher has them (`JavaModuleOptions`), without the module that few runtimes have.
+_OPENED = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+_MODULE_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+)
+# A laptop's jobs are short: compiling less makes a driver start in two thirds of the time.
+_QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+# The machine's own Kubernetes configuration is none of a container's business.
+_OWN_ACCESS_ONLY = ("-Dkubernetes.auth.tryKubeConfig=false", "-Dkubernetes.auth.tryServiceAccount=false")
+
+
+@dataclass(frozen=True)
+class ContainerPlace:
+    """The folders of one container on this machine.
+
+    Args:
+        work: the directory it starts in.
+        scratch: for files of the runtime.
+        credentials: the folder with the files `token` and `ca.crt`.
+        rewrite: turns the container's paths and services in a text into those of this machine.
+    """
+
+    work: Path
+    scratch: Path
+    credentials: Path
+    rewrite: Callable[[str], str]
+
+
+def spark_environment(runtime: SparkRuntime, environment: Mapping[str, str]) -> dict[str, str]:
+    """A container's environment with what a Spark image would set in its own, but for JAVA_HOME."""
+    result = dict(environment)
+    result["SPARK_HOME"] = str(runtime.home)
+    result["SPARK_LOCAL_IP"] = _LOOPBACK
+    result["PYTHONPATH"] = ":".join(filter(None, (environment.get("PYTHONPATH"), str(runtime.home.parent))))
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        if name == "PYSPARK_PYTHON" or name in environment:
+            result[name] = _python(environment.get(name), environment)
+    return result
+
+
+def spark_command(
+    runtime: SparkRuntime,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    place: ContainerPlace,
+    api: ApiAccess,
+) -> list[str]:
+    """The command for the arguments of a container of a Spark image.
+
+    Args:
+        runtime: the Spark to run.
+        arguments: the container's arguments, with this machine's paths.
+        environment: its environment, with this machine's paths.
+        place: its folders.
+        api: how the driver reaches the API server.
+
+    Raises:
+        StartError: a setting, or the driver's properties file, cannot be read.
+        OSError: the copy of that file cannot be written.
+    """
+    if arguments[:1] == ["driver"]:
+        return _driver(runtime, arguments[1:], environment, place, api)
+    if arguments[:1] == ["executor"]:
+        return _executor(runtime, environment, place)
+    return list(arguments)
+
+
+def daemon_command(
+    daemon: Daemon,
+    runtime: SparkRuntime,
+    environment: Mapping[str, str],
+    place: ContainerPlace,
+    moved: Callable[[int], int],
+) -> list[str]:
+    """The command that runs a standalone master or worker; arguments may follow.
+
+    Args:
+        daemon: which of them.
+        runtime: the Spark to run.
+        environment: the container's environment, with this machine's paths.
+        place: its folders.
+        moved: the free port for one that the master is to listen on.
+
+    Raises:
+        StartError: a setting cannot be read.
+    """
+    options = [
+        f"-Xmx{_memory(environment.get('SPARK_DAEMON_MEMORY', '1g'))}",
+        *_options(environment, "SPARK_DAEMON_JAVA_OPTS"),
+        *_options(environment, daemon.options_variable),
+    ]
+    if daemon == MASTER:
+        port, page = (_port(environment, name, default) for name, default in _MASTER_PORTS.items())
+        options.append(f"-Dspark.master.rest.port={moved(_REST_PORT)}")
+        words = ["--port", str(moved(port)), "--webui-port", str(moved(page))]
+    else:
+        # All workers share one address, so that none can have the port that applications expect it on.
+        options.append("-Dspark.shuffle.service.port=0")
+        words = ["--port", "0", "--webui-port", "0", "--work-dir", str(place.work / "work")]
+    class_path = _class_path(runtime, environment, environment.get("SPARK_DAEMON_CLASSPATH"))
+    return [*_java(runtime, place, options), "-cp", class_path, daemon.main_class, "--host", _LOOPBACK, *words]
+
+
+def _driver(
+    runtime: SparkRuntime,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    place: ContainerPlace,
+    api: ApiAccess,
+) -> list[str]:
+    words = list(arguments)
+    properties: dict[str, str] = {}
+    if _PROPERTIES_OPTION in words[:-1]:
+        position = words.index(_PROPERTIES_OPTION) + 1
+        entries = read_properties(_text_of(Path(words[position])))
+        properties = {
+            key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
+        }
+        copy = place.scratch / "spark.properties"
+        copy.write_text(write_properties(properties), encoding="utf-8")
+        words[position] = str(copy)
+    options = [
+        f"-Xmx{_memory(properties.get('spark.driver.memory', '1g'))}",
+        *_options(properties, "spark.driver.defaultJavaOptions"),
+        *_options(properties, "spark.driver.extraJavaOptions"),
+    ]
+    library = properties.get("spark.driver.extraLibraryPath")
+    if library:
+        options.append(f"-Djava.library.path={library}")
+    return [
+        *_java(runtime, place, options),
+        "-cp",
+        _class_path(runtime, environment, properties.get("spark.driver.extraClassPath")),
+        _SUBMIT,
+        *_settings(place, api),
+        "--deploy-mode",
+        "client",
+        *words,
+    ]
+
+
+def _settings(place: ContainerPlace, api: ApiAccess) -> list[str]:
+    settings = {
+        "spark.driver.bindAddress": _LOOPBACK,
+        "spark.driver.host": _LOOPBACK,
+        "spark.driver.port": "0",
+        "spark.driver.blockManager.port": "0",
+        "spark.ui.port": "0",
+        "spark.kubernetes.driver.master": api.url,
+        "spark.kubernetes.authenticate.driver.mounted.caCertFile": str(place.credentials / "ca.crt"),
+        "spark.kubernetes.authenticate.driver.mounted.oauthTokenFile": str(place.credentials / "token"),
+    }
+    return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+
+
+def _executor(runtime: SparkRuntime, environment: Mapping[str, str], place: ContainerPlace) -> list[str]:
+    memory = _memory(environment.get("SPARK_EXECUTOR_MEMORY", "1g"))
+    given = [environment[name] for name in sorted(_numbered_options(environment), key=_option_number)]
+    options = [f"-Xms{memory}", f"-Xmx{memory}", *(word for word in given if _runs_on(word, runtime.java))]
+    flags = {
+        "--driver-url": "SPARK_DRIVER_URL",
+        "--executor-id": "SPARK_EXECUTOR_ID",
+        "--cores": "SPARK_EXECUTOR_CORES",
+        "--app-id": "SPARK_APPLICATION_ID",
+        "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
+        "--podName": "SPARK_EXECUTOR_POD_NAME",
+    }
+    words = [word for flag, name in flags.items() for word in (flag, environment.get(name, ""))]
+    class_path = _class_path(runtime, environment, environment.get("SPARK_CLASSPATH"))
+    return [*_java(runtime, place, options), "-cp", class_path, _EXECUTOR, *words, "--hostname", _LOOPBACK]
+
+
+def _java(runtime: SparkRuntime, place: ContainerPlace, options: Sequence[str]) -> list[str]:
+    """The beginning of a JVM's command line; the given options come last, so they win."""
+    return [
+        str(runtime.java.executable),
+        *_MODULE_OPTIONS,
+        *_QUICK_START,
+        *_archive_options(runtime),
+        *_OWN_ACCESS_ONLY,
+        f"-Djava.io.tmpdir={place.scratch}",
+        f"-Duser.home={place.work}",
+        *options,
+    ]
+
+
+def _archive_options(runtime: SparkRuntime) -> tuple[str, ...]:
+    if runtime.class_archive is not None:
+        return starting_options(runtime.java, runtime.class_archive)
+    if runtime.java.archive is not None:
+        # It was made without the other options, of which the JVM would complain in the container's output.
+        return (f"-XX:SharedArchiveFile={runtime.java.archive}", "-Xlog:disable")
+    return ()
+
+
+def recording_command(runtime: SparkRuntime, archive: Path, arguments: Sequence[str]) -> list[str]:
+    """The command that runs SparkSubmit with `arguments` and leaves an archive of the classes it needed."""
+    return [
+        str(runtime.java.executable),
+        *_MODULE_OPTIONS,
+        *_QUICK_START,
+        *recording_options(runtime.java, archive),
+        "-cp",
+        f"{runtime.home}/jars/*",
+        _SUBMIT,
+        *arguments,
+    ]
+
+
+def _class_path(runtime: SparkRuntime, environment: Mapping[str, str], extra: str | None) -> str:
+    # An image has its configuration folders first. An archive of classes wants the jars first, and none of
+    # those holds a file that a configuration folder could.
+    folders = (
+        extra,
+        f"{runtime.home}/jars/*",
+        environment.get("SPARK_CONF_DIR"),
+        environment.get("HADOOP_CONF_DIR"),
+        environment.get("SPARK_EXTRA_CLASSPATH"),
+    )
+    return ":".join(folder for folder in folders if folder)
+
+
+def _runs_on(option: str, java: Java) -> bool:
+    """Whether a JVM option names no module that the runtime lacks: one such, and the JVM does not start."""
+    if not option.startswith(_ADD_MODULES):
+        return True
+    return set(option.removeprefix(_ADD_MODULES).split(",")) <= java.modules
+
+
+def _text_of(file: Path) -> str:
+    """The text of a driver's properties file."""
+    try:
+        content = read_regular(file.resolve(), _PROPERTIES_BYTES + 1)
+    except OSError as error:
+        raise StartError(f"{_PROPERTIES_OPTION} {file}: {error.strerror or error}") from error
+    if len(content) > _PROPERTIES_BYTES:
+        raise StartError(f"{_PROPERTIES_OPTION} {file}: it is larger than {_PROPERTIES_BYTES} bytes")
+    return content.decode(errors="replace")
+
+
+def _options(settings: Mapping[str, str], name: str) -> list[str]:
+    """The words of a setting, divided as a shell divides them."""
+    try:
+        return shlex.split(settings.get(name, ""))
+    except ValueError as error:
+        raise StartError(f"{name} cannot be divided into options: {error}") from error
+
+
+def _port(environment: Mapping[str, str], name: str, default: int) -> int:
+    try:
+        return int(environment.get(name, default))
+    except ValueError:
+        raise StartError(f"invalid port {environment[name]!r} in {name}") from None
+
+
+def _numbered_options(environment: Mapping[str, str]) -> list[str]:
+    return [name for name in environment if name.startswith(_JAVA_OPTION) and name.removeprefix(_JAVA_OPTION).isdigit()]
+
+
+def _option_number(name: str) -> int:
+    return int(name.removeprefix(_JAVA_OPTION))
+
+
+def _memory(text: str) -> str:
+    """Spark's memory text for the JVM: a plain number means MiB, a final `b` of the unit is dropped."""
+    lowered = text.strip().lower()
+    if lowered.isdigit():
+        return f"{lowered}m"
+    return lowered.removesuffix("b") or lowered
+
+
+def _python(wanted: str | None, environment: Mapping[str, str]) -> str:
+    """The interpreter to use: the wanted one if this machine has it, else the one that runs this."""
+    if wanted and wanted not in ("python", "python3"):
+        found = shutil.which(wanted, path=environment.get("PATH"))
+        if found:
+            return found
+    return sys.executable

@@ -1,0 +1,373 @@
+"""What the API server does to a document before it is stored: defaults, validation, first status."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from local_kubernetes.api import (
+    data_rules,
+    defaults,
+    definitions,
+    kind_rules,
+    pod_rules,
+    pods,
+    schema,
+)
+from local_kubernetes.api.addresses import allocate_address
+from local_kubernetes.api.documents import JsonObject, copy_json, text_at
+from local_kubernetes.api.events import GROUP as NEW_EVENTS
+from local_kubernetes.api.kinds import (
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    LEASES,
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    STATEFUL_SETS,
+    Kind,
+)
+from local_kubernetes.api.metadata import finalizer_warnings
+from local_kubernetes.api.pod_warnings import pod_warnings
+from local_kubernetes.api.registry import ServedKind
+from local_kubernetes.api.rules import natural_causes
+from local_kubernetes.api.status import Cause, forbidden, invalid
+from local_kubernetes.api.store import Store
+
+_STATEFUL_SET_CHANGES = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+_FIRST_STATUSES: Mapping[tuple[str, str], JsonObject] = {
+    HORIZONTAL_POD_AUTOSCALERS.key: {"currentMetrics": None, "desiredReplicas": 0},
+    POD_DISRUPTION_BUDGETS.key: {
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "disruptionsAllowed": 0,
+        "expectedPods": 0,
+    },
+    STATEFUL_SETS.key: {"replicas": 0, "availableReplicas": 0},
+}
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_GO_TYPES = {str: "string", float: "float64", bool: "bool", list: "[]interface {}", dict: "map[string]interface {}"}
+
+
+def admit(served: ServedKind, document: JsonObject) -> None:
+    """Complete a document, in place, and refuse one that its kind does not allow.
+
+    The document is as in a create or update request, in the version of `served`.
+
+    Raises:
+        ApiStatusError: 422 with all that is wrong, 400 for what cannot be decoded.
+    """
+    if served.schema is not None:
+        _admit_custom(served, served.schema, document)
+        return
+    fill = _FILLERS.get(served.kind.key)
+    if fill is not None:
+        if document.get("spec", ...) is None:
+            del document["spec"]
+        fill(document)
+    causes = kind_rules.kind_causes(served.kind, document)
+    if causes:
+        raise invalid(served.kind, text_at(document, ("metadata", "name")), causes)
+
+
+def admit_new(store: Store, served: ServedKind, namespace: str | None, document: JsonObject) -> None:
+    """Complete a document that is about to be created, in place, after `admit`.
+
+    Raises:
+        ApiStatusError: 403 where the service account of a pod does not exist.
+    """
+    kind = served.kind
+    if kind.key == PODS.key:
+        _give_priority(store, document)
+        _refuse_runtime_class(document)
+        pods.admit_pod(document, datetime.now(UTC))
+        _require_account(store, namespace, document)
+    elif kind.key == EVENTS.key:
+        _check_event(served, namespace, document)
+    elif kind.key == SERVICES.key:
+        _allocate(store, document)
+        document["status"] = {"loadBalancer": {}}
+    elif kind.key == NAMESPACES.key:
+        document["status"] = {"phase": "Active"}
+        document["spec"] = {"finalizers": ["kubernetes"]}
+    elif kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
+        document["status"] = definitions.established(document, datetime.now(UTC))
+    elif kind.key in _FIRST_STATUSES:
+        document["status"] = copy_json(_FIRST_STATUSES[kind.key])
+    elif kind.status and not kind.custom:
+        document["status"] = {"phase": "Pending"} if kind.key == PERSISTENT_VOLUME_CLAIMS.key else {}
+
+
+def after_creation(store: Store, served: ServedKind, document: JsonObject) -> None:
+    """Do what a cluster's controllers do for a new object: a namespace gets its service account."""
+    if served.kind.key == NAMESPACES.key:
+        create_default_account(store, document["metadata"]["name"])
+
+
+def create_default_account(store: Store, namespace: str) -> None:
+    """Give a namespace its service account, unless it has one: no pod is created without."""
+    if not store.exists(SERVICE_ACCOUNTS, namespace, "default"):
+        store.create(SERVICE_ACCOUNTS, namespace, {"metadata": {"name": "default"}})
+
+
+def warnings_of(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:
+    """What whoever writes an object should be told of it, though it is accepted; `current` is what it replaces."""
+    if kind.key == PODS.key:
+        return list(pod_warnings(document["spec"]))
+    if kind.key == STATEFUL_SETS.key:
+        return list(pod_warnings(document["spec"]["template"]["spec"], "spec.template.spec"))
+    if kind.custom:
+        return list(finalizer_warnings(document["metadata"], current["metadata"] if current else {}))
+    return []
+
+
+def complete_status(kind: Kind, document: JsonObject) -> None:
+    """Fill in, in place, what a status always shows: the times of a pod's conditions, its list of addresses."""
+    status = document.get("status")
+    if kind.key == PODS.key and isinstance(status, dict):
+        for condition in status.get("conditions") or []:
+            for key in ("lastProbeTime", "lastTransitionTime"):
+                condition.setdefault(key, None)
+        if status.get("podIP"):
+            status.setdefault("podIPs", [{"ip": status["podIP"]}])
+
+
+def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -> None:
+    """Refuse an update that changes what cannot be changed; keep what the server has allocated.
+
+    Raises:
+        ApiStatusError: 422.
+    """
+    name = str(current["metadata"]["name"])
+    if kind.key == PODS.key:
+        spec = document.get("spec")
+        before, after = pods.frozen_part(current["spec"]), pods.frozen_part(spec or {})
+        if before != after:
+            message = (
+                "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
+                "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions "
+                "to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
+                "was previously negative)"
+            )
+            raise invalid(kind, name, [Cause("spec", message, "FieldValueForbidden")])
+        pods.add_tolerations(document["spec"])
+    elif kind.key == SERVICES.key:
+        _keep_address(current, document)
+    elif kind.key == STATEFUL_SETS.key:
+        _check_stateful_set(current, document)
+    elif kind.key in (CONFIG_MAPS.key, SECRETS.key) and current.get("immutable"):
+        for key in ("data", "binaryData", "immutable"):
+            if current.get(key) != document.get(key):
+                message = "Forbidden: field is immutable when `immutable` is set"
+                raise invalid(kind, name, [Cause(key, message, "FieldValueForbidden")])
+    if kind.key == SECRETS.key and current.get("type") != document.get("type"):
+        told = f'Invalid value: "{document.get("type")}": field is immutable'
+        raise invalid(kind, name, [Cause("type", told)])
+
+
+def _keep_address(current: Mapping[str, Any], document: JsonObject) -> None:
+    """Keep what a service was given; it is not changed, either."""
+    for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if key in current["spec"]:
+            document["spec"].setdefault(key, current["spec"][key])
+    address = document["spec"].get("clusterIP")
+    if current["spec"].get("clusterIP") not in (None, address):
+        cause = Cause("spec.clusterIPs[0]", f'Invalid value: ["{address}"]: may not change once set')
+        raise invalid(SERVICES, current["metadata"]["name"], [cause])
+
+
+def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> None:
+    def fixed(item: Mapping[str, Any]) -> JsonObject:
+        return {key: value for key, value in (item.get("spec") or {}).items() if key not in _STATEFUL_SET_CHANGES}
+
+    if fixed(current) != fixed(document):
+        changeable = ", ".join(f"'{key}'" for key in _STATEFUL_SET_CHANGES[:-1])
+        message = (
+            f"Forbidden: updates to statefulset spec for fields other than {changeable} and "
+            f"'{_STATEFUL_SET_CHANGES[-1]}' are forbidden"
+        )
+        cause = Cause("spec", message, "FieldValueForbidden")
+        raise invalid(STATEFUL_SETS, current["metadata"]["name"], [cause])
+
+
+def _give_priority(store: Store, pod: JsonObject) -> None:
+    """Resolve the name of a pod's priority class; what it says must not be said by the pod otherwise."""
+    spec, pod_name = pod["spec"], text_at(pod, ("metadata", "name"))
+    name = spec.get("priorityClassName")
+    priority, policy = _SYSTEM_PRIORITIES.get(name, 0), "PreemptLowerPriority"
+    if name and name not in _SYSTEM_PRIORITIES:
+        if not store.exists(PRIORITY_CLASSES, None, name):
+            raise forbidden(PODS, pod_name, f"no PriorityClass with name {name} was found")
+        found = store.view(PRIORITY_CLASSES, None, name)
+        priority, policy = found.get("value", 0), found.get("preemptionPolicy", policy)
+    told = "must not be provided in pod spec; priority admission controller computed"
+    if spec.get("priority", priority) != priority:
+        why = f"the integer value of priority ({spec['priority']}) {told} {priority} from the given PriorityClass name"
+        raise forbidden(PODS, pod_name, why)
+    if spec.get("preemptionPolicy", policy) != policy:
+        given = spec["preemptionPolicy"]
+        why = f"the string value of PreemptionPolicy ({given}) {told} {policy} from the given PriorityClass name"
+        raise forbidden(PODS, pod_name, why)
+    spec["priority"], spec["preemptionPolicy"] = priority, policy
+
+
+def _refuse_runtime_class(pod: JsonObject) -> None:
+    """Refuse a pod that names a RuntimeClass, as there are none, or what one would say."""
+    spec, name = pod["spec"], text_at(pod, ("metadata", "name"))
+    if spec.get("runtimeClassName"):
+        raise forbidden(PODS, name, f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
+    if spec.get("overhead"):
+        raise forbidden(
+            PODS, name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        )
+
+
+def _admit_custom(served: ServedKind, rules: Mapping[str, Any], document: JsonObject) -> None:
+    schema.prune(rules, document)
+    schema.apply_defaults(rules, document)
+    causes = [*schema.validate(rules, document), *_scale_causes(served, document)]
+    if causes:
+        raise invalid(served.kind, text_at(document, ("metadata", "name")), causes)
+
+
+def _scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
+    """What is wrong with the number of replicas, where the kind has a `scale` subresource."""
+    if served.scale is None:
+        return
+    path = served.scale.replicas
+    parent: Any = document
+    *parents, last = path.strip(".").split(".")
+    for key in parents:
+        parent = parent.get(key)
+        if not isinstance(parent, dict):
+            yield from _wrong_type(path, parent, "map[string]interface{}")
+            return
+    value = parent.get(last)
+    if not isinstance(value, int) or isinstance(value, bool):
+        yield from _wrong_type(path, value, "int64")
+    elif value < 0:
+        yield Cause(path, f"Invalid value: {value}: should be a non-negative integer")
+
+
+def _wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]:
+    """That a value on the way to a number is of another type; one that is not there is none."""
+    if value is None:
+        return
+    shown = f"{value:g}" if isinstance(value, float) else value
+    found = _GO_TYPES.get(type(value), type(value).__name__)
+    told = f"{path} accessor error: {shown} is of the type {found}, expected {expected}"
+    yield Cause(path, f"Invalid value: 0: {told}")
+
+
+def _fill_pod(document: JsonObject) -> None:
+    causes = pod_rules.pod_spec_causes(document.get("spec"))
+    if causes:
+        raise invalid(PODS, text_at(document, ("metadata", "name")), causes)
+    document["spec"].setdefault("enableServiceLinks", True)
+    pods.fill_pod_spec(document["spec"])
+
+
+def _with_claims(pod_spec: object, spec: JsonObject) -> object:
+    """A template's specification with the volumes that a StatefulSet makes of its claims, instead of its own."""
+    names = [text_at(claim, ("metadata", "name")) for claim in spec.get("volumeClaimTemplates") or []]
+    if not names or not isinstance(pod_spec, dict):
+        return pod_spec
+    claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    others = [volume for volume in pod_spec.get("volumes") or [] if volume.get("name") not in names]
+    return pod_spec | {"volumes": [*others, *claimed]}
+
+
+def _fill_stateful_set(document: JsonObject) -> None:
+    spec = document.setdefault("spec", {})
+    template = spec.get("template")
+    causes = pod_rules.pod_spec_causes(_with_claims((template or {}).get("spec"), spec), "spec.template.spec")
+    labels = ((template or {}).get("metadata") or {}).get("labels")
+    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
+    if not spec.get("selector"):
+        causes.append(Cause("spec.selector", "Required value", "FieldValueRequired"))
+    if not spec.get("selector") or any((labels or {}).get(key) != value for key, value in wanted.items()):
+        shown = json.dumps(labels, separators=(",", ":"), sort_keys=True)
+        message = f"Invalid value: {shown}: `selector` does not match template `labels`"
+        causes.append(Cause("spec.template.metadata.labels", message))
+    causes += natural_causes(spec.get("replicas", 0), "spec.replicas")
+    causes += kind_rules.stateful_set_causes(spec)
+    if causes:
+        raise invalid(STATEFUL_SETS, text_at(document, ("metadata", "name")), causes)
+    pods.fill_pod_spec(template["spec"])
+    spec.setdefault("replicas", 1)
+    spec.setdefault("serviceName", "")
+    spec.setdefault("podManagementPolicy", "OrderedReady")
+    spec.setdefault("revisionHistoryLimit", 10)
+    retention = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    spec.setdefault("persistentVolumeClaimRetentionPolicy", retention)
+    for claim in spec.get("volumeClaimTemplates") or []:
+        claim |= {"apiVersion": PERSISTENT_VOLUME_CLAIMS.api_version, "kind": PERSISTENT_VOLUME_CLAIMS.kind}
+        claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        claim["status"] = {"phase": "Pending"}
+    strategy = spec.setdefault("updateStrategy", {})
+    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
+        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+
+
+def _check_event(served: ServedKind, namespace: str | None, document: JsonObject) -> None:
+    """Refuse an event of an object elsewhere; those of objects without a namespace are in `default`.
+
+    Events of the newer group have to say when, and of which type they are.
+    """
+    causes = []
+    if served.group == NEW_EVENTS and not document.get("eventTime"):
+        causes.append(Cause("eventTime", "Required value", "FieldValueRequired"))
+    if served.group == NEW_EVENTS and document.get("type") not in ("Normal", "Warning"):
+        kind = document.get("type") or ""
+        causes.append(Cause("type", f'Invalid value: "{kind}": has invalid value: {kind}'))
+    if causes:
+        raise invalid(EVENTS, text_at(document, ("metadata", "name")), causes)
+    found = text_at(document, ("involvedObject", "namespace"))
+    if found != namespace and (found or namespace != "default"):
+        cause = Cause("involvedObject.namespace", f'Invalid value: "{found}": does not match event.namespace')
+        raise invalid(EVENTS, text_at(document, ("metadata", "name")), [cause])
+
+
+_FILLERS: dict[tuple[str, str], Callable[[JsonObject], None]] = {
+    **defaults.FILLERS,
+    CONFIG_MAPS.key: data_rules.fill_config_map,
+    CUSTOM_RESOURCE_DEFINITIONS.key: definitions.complete,
+    LEASES.key: data_rules.fill_lease,
+    PODS.key: _fill_pod,
+    SECRETS.key: data_rules.fill_secret,
+    STATEFUL_SETS.key: _fill_stateful_set,
+}
+
+
+def _require_account(store: Store, namespace: str | None, pod: JsonObject) -> None:
+    account = pod["spec"]["serviceAccountName"]
+    if not store.exists(SERVICE_ACCOUNTS, namespace, account):
+        why = f'error looking up service account {namespace}/{account}: serviceaccount "{account}" not found'
+        raise forbidden(PODS, text_at(pod, ("metadata", "name")), why)
+
+
+def _allocate(store: Store, service: JsonObject) -> None:
+    spec = service["spec"]
+    if spec["type"] != "ExternalName":
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
+    if spec["type"] != "ExternalName" and not spec.get("clusterIP"):
+        taken = {text_at(item, ("spec", "clusterIP")) for item in store.views(SERVICES, None)}
+        spec["clusterIP"] = allocate_address(taken)
+    if spec.get("clusterIP"):
+        spec["clusterIPs"] = [spec["clusterIP"]]

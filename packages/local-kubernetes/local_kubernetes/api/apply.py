@@ -1,0 +1,287 @@
+"""Managers of fields: `metadata.managedFields`, and server-side apply, which goes by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from local_kubernetes.api import fields, kinds
+from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.status import ApiStatusError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from local_kubernetes.api.registry import ServedKind
+    from local_kubernetes.api.requests import WriteOptions
+
+_UNOWNED = frozenset(
+    ("f:metadata", f"f:{key}")
+    for key in (
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "generation",
+        "managedFields",
+        "name",
+        "namespace",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    )
+) | {("f:apiVersion",), ("f:kind",)}
+
+
+@dataclass(frozen=True)
+class _Manager:
+    """An entry of `metadata.managedFields`."""
+
+    name: str
+    operation: str
+    api_version: str
+    subresource: str
+    time: str
+    paths: frozenset[fields.Path]
+
+    def is_same(self, other: _Manager) -> bool:
+        """Whether two entries are of one manager; what it applied is one whatever the version."""
+        mine = (self.name, self.operation, self.subresource)
+        theirs = (other.name, other.operation, other.subresource)
+        return mine == theirs and (self.operation == "Apply" or self.api_version == other.api_version)
+
+
+def record_update(
+    served: ServedKind, current: JsonObject | None, document: JsonObject, manager: str, subresource: str | None
+) -> None:
+    """Note in a document, in place, who made it differ from the object as it is (None: it is new).
+
+    An update owns, besides the fields that it sets, the objects and keyed lists that it makes for them.
+    """
+    metadata = document["metadata"]
+    if metadata.get("managedFields") in ([], [{}]) and current is not None:
+        metadata.pop("managedFields")  # this is how a client resets them
+        return
+    current = current or _unwritten(served)
+    before, made_before = _owned(served, current, subresource), _branches(served, current, subresource)
+    after, made = _owned(served, document, subresource), _branches(served, document, subresource)
+    known = before.keys() | made_before
+    changed = frozenset(
+        path for path, value in after.items() if path not in known or (path in before and before[path] != value)
+    ) | (made - known)
+    gone = known - after.keys() - made
+    managers = _managers(current)
+    if changed or gone:
+        writer = _entry(served, manager, "Update", subresource, changed)
+        managers = [
+            replace(item, paths=item.paths | changed, time=writer.time if changed else item.time)
+            if item.is_same(writer)
+            else replace(item, paths=item.paths - changed)
+            for item in managers
+        ]
+        if changed and not any(item.is_same(writer) for item in managers):
+            managers.append(writer)
+        managers = [replace(item, paths=item.paths - gone) for item in managers]
+    _write(document, managers)
+
+
+def record_apply(
+    served: ServedKind, document: JsonObject, config: JsonObject, manager: str, subresource: str | None
+) -> None:
+    """Note in a new document, in place, that a manager has applied `config` to make it."""
+    paths = frozenset(_owned(served, config, subresource))
+    _write(document, [_entry(served, manager, "Apply", subresource, paths)])
+
+
+def applied(
+    served: ServedKind,
+    current: JsonObject,
+    config: JsonObject,
+    options: WriteOptions,
+    subresource: str | None,
+) -> JsonObject:
+    """An object with a configuration applied by a manager.
+
+    Fields that the manager has applied before and now leaves out go, unless somebody else owns them too.
+
+    Args:
+        served: the kind, in the version of `current` and `config`.
+        current: the object as it is.
+        config: what the manager wants; fields that it leaves out are not touched.
+        options: whose configuration it is, and whether it takes over what others own.
+        subresource: `status` to apply the status only.
+
+    Raises:
+        ApiStatusError: 409 where another manager owns a field with another value, and `force` is not set.
+    """
+    wanted = _owned(served, config, subresource)
+    present = _owned(served, current, subresource)
+    writer = _entry(served, options.manager, "Apply", subresource, frozenset(wanted))
+    managers = _managers(current)
+    others = [item for item in managers if not item.is_same(writer)]
+    previous = [item for item in managers if item.is_same(writer)]
+    differing = {path for path, value in wanted.items() if path not in present or present[path] != value}
+    conflicts = [(item, path) for item in others for path in sorted(item.paths & differing)]
+    if conflicts and not options.force:
+        raise _conflict(conflicts)
+    given_up = frozenset().union(*(item.paths for item in previous)) - writer.paths
+    orphaned = given_up.difference(*(item.paths for item in others))
+    result: JsonObject = fields.merged(current, _without_identity(config), served.schema)
+    result = fields.removed(result, orphaned)
+    others = [replace(item, paths=item.paths - differing) for item in others]
+    if not _differ(result, current):
+        writer = replace(writer, time=previous[0].time if previous else "")
+    _write(result, [*others, writer])
+    return result
+
+
+def _differ(document: JsonObject, other: JsonObject) -> bool:
+    """Whether two states of an object differ in anything but who manages it."""
+
+    def unmanaged(item: JsonObject) -> JsonObject:
+        metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
+        return {**item, "metadata": metadata}
+
+    return unmanaged(document) != unmanaged(other)
+
+
+# What a built-in document has before anybody has written it: parts that its Go type always has.
+_ALWAYS_THERE: Mapping[tuple[str, str], JsonObject] = {
+    kinds.PODS.key: {"spec": {"containers": None}},
+    kinds.STATEFUL_SETS.key: {
+        "spec": {"updateStrategy": {}, "template": {"metadata": {}, "spec": {"containers": None}}},
+    },
+    kinds.NETWORK_POLICIES.key: {"spec": {"podSelector": {}}},
+    kinds.PERSISTENT_VOLUME_CLAIMS.key: {"spec": {"resources": {}}},
+    kinds.EVENTS.key: {
+        "source": {},
+        "deprecatedSource": {},
+        **dict.fromkeys(("eventTime", "firstTimestamp", "lastTimestamp")),
+        **dict.fromkeys(("deprecatedFirstTimestamp", "deprecatedLastTimestamp")),
+        **dict.fromkeys(("reportingComponent", "reportingInstance"), ""),
+    },
+}
+
+
+def _unwritten(served: ServedKind) -> JsonObject:
+    if served.kind.custom:
+        return {"metadata": {}}
+    return {"metadata": {}, "spec": {}, "status": {}, **_ALWAYS_THERE.get(served.kind.key, {})}
+
+
+def _branches(served: ServedKind, document: JsonObject, subresource: str | None) -> frozenset[fields.Path]:
+    """The objects and keyed lists of a document that a request to a subresource can own.
+
+    What is there before anybody writes counts as made, however empty it still is.
+    """
+    part = _writable(served, document, subresource)
+    made = set(fields.branches(part, served.schema))
+    if not served.kind.custom:
+        made |= set(fields.branches(_with_something(_unwritten(served)), None))
+    return frozenset(path for path in made if path[:2] not in _UNOWNED and path != ("f:metadata",))
+
+
+def _with_something(document: JsonObject) -> JsonObject:
+    """A document whose empty parts have a field, so that they count as parts."""
+    return {key: _with_something(value) if isinstance(value, dict) else value for key, value in document.items()} or {
+        "": None
+    }
+
+
+def _writable(served: ServedKind, document: JsonObject, subresource: str | None) -> JsonObject:
+    """The part of a document that a request to a subresource can write."""
+    if subresource == "status" and served.kind.custom:
+        return {"status": document["status"]} if "status" in document else {}
+    if subresource == "status":
+        return {key: value for key, value in document.items() if key in ("metadata", "status")}
+    if served.kind.status:
+        return {key: value for key, value in document.items() if key != "status"}
+    return document
+
+
+def _owned(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
+    """The fields of a document that a request to a subresource can own."""
+    part = _writable(served, document, subresource)
+    owned = dict(fields.leaves(part, served.schema)) if part else {}
+    return {path: value for path, value in owned.items() if path[:2] not in _UNOWNED and path != ("f:metadata",)}
+
+
+def _entry(
+    served: ServedKind, manager: str, operation: str, subresource: str | None, paths: frozenset[fields.Path]
+) -> _Manager:
+    now = "" if subresource == "scale" else timestamp(datetime.now(UTC))
+    return _Manager(manager, operation, served.api_version, subresource or "", now, paths)
+
+
+def _managers(document: Mapping[str, Any]) -> list[_Manager]:
+    entries = (document.get("metadata") or {}).get("managedFields") or []
+    return [
+        _Manager(
+            name=entry.get("manager", ""),
+            operation=entry.get("operation", "Update"),
+            api_version=entry.get("apiVersion", ""),
+            subresource=entry.get("subresource", ""),
+            time=entry.get("time", ""),
+            paths=frozenset(fields.decode(entry.get("fieldsV1") or {})),
+        )
+        for entry in entries
+    ]
+
+
+def _write(document: JsonObject, managers: list[_Manager]) -> None:
+    entries = []
+    for manager in sorted(managers, key=_place_in_order):
+        if not manager.paths:
+            continue
+        entry: JsonObject = {
+            "manager": manager.name,
+            "operation": manager.operation,
+            "apiVersion": manager.api_version,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields.encode(manager.paths),
+        }
+        if manager.time:
+            entry["time"] = manager.time
+        if manager.subresource:
+            entry["subresource"] = manager.subresource
+        entries.append(entry)
+    document["metadata"].pop("managedFields", None)
+    if entries:
+        document["metadata"]["managedFields"] = entries
+
+
+def _place_in_order(manager: _Manager) -> tuple[str, ...]:
+    """Appliers first, then by time, as the API server sorts them."""
+    return (manager.operation, manager.time, manager.name, manager.api_version, manager.subresource)
+
+
+def _without_identity(config: JsonObject) -> JsonObject:
+    """A configuration without what only says which object is meant."""
+    return {key: value for key, value in config.items() if key not in ("apiVersion", "kind")}
+
+
+def _conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusError:
+    causes = [
+        {
+            "reason": "FieldManagerConflict",
+            "message": f"conflict with {_named(manager)}",
+            "field": fields.readable(path),
+        }
+        for manager, path in conflicts
+    ]
+    if len(conflicts) == 1:
+        told = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
+    else:
+        parts = []
+        for name in sorted({_named(manager) for manager, _ in conflicts}):
+            paths = [fields.readable(path) for manager, path in conflicts if _named(manager) == name]
+            parts.append("\n".join([f"conflicts with {name}:", *(f"- {path}" for path in paths)]))
+        told = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(parts)
+    return ApiStatusError(409, "Conflict", told, {"causes": causes})
+
+
+def _named(manager: _Manager) -> str:
+    name = f'"{manager.name}"'
+    if manager.subresource:
+        name += f' with subresource "{manager.subresource}"'
+    return f"{name} using {manager.api_version}" if manager.operation == "Update" else name

@@ -1,0 +1,126 @@
+"""Bodies of requests: JSON or YAML, of bounded size, read without surprises."""
+
+import json
+import math
+from typing import Any, NoReturn
+
+import yaml
+from aiohttp import web
+
+from local_kubernetes.api import protobuf
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.status import bad_request, too_large, unsupported_media_type
+
+MAX_BODY_BYTES = 3 * 1024 * 1024
+JSON = "application/json"
+YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+
+class _JsonYamlLoader(yaml.CSafeLoader):
+    """YAML as far as it is JSON: dates stay text."""
+
+
+_JsonYamlLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+async def read_bytes(request: web.Request) -> bytes:
+    """The body as it came.
+
+    Raises:
+        ApiStatusError: 413.
+    """
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise too_large(MAX_BODY_BYTES) from error
+
+
+async def read_object(request: web.Request) -> JsonObject:
+    """The document in a body; an empty body is an empty document.
+
+    Raises:
+        ApiStatusError: 400 for a body that is no JSON or YAML object, 413, 415.
+    """
+    content_type = request.content_type if "Content-Type" in request.headers else JSON
+    if content_type not in (JSON, YAML, PROTOBUF):
+        raise unsupported_media_type((JSON, YAML, PROTOBUF))
+    document = decode(await read_bytes(request), content_type)
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise bad_request("the body must be an object with apiVersion and kind")
+    return document
+
+
+async def read_required_object(request: web.Request) -> JsonObject:
+    """The document in a body that has to have one.
+
+    Raises:
+        ApiStatusError: 400, 413, 415 as for `read_object`, and 400 for an empty body.
+    """
+    document = await read_object(request)
+    if not document and not (await read_bytes(request)).strip():
+        raise bad_request("the body of the request is empty: send the object")
+    return document
+
+
+def decode(body: bytes, content_type: str) -> Any:
+    """The value that a body holds; None for an empty one.
+
+    Raises:
+        ApiStatusError: 400.
+    """
+    if not body.strip():
+        return None
+    try:
+        if content_type == PROTOBUF:
+            return protobuf.decode(body)
+        if content_type.endswith("yaml"):
+            return _decode_yaml(body)
+        return _decode_json(body)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        text = " ".join(str(error).split())
+        raise bad_request(f"the body of the request cannot be read as {content_type}: {text}") from error
+
+
+def _decode_json(body: bytes) -> Any:
+    """A JSON value; what is no character in it is replaced by the one for that, as Kubernetes does."""
+    text = body.decode(errors="replace")
+    value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    return _without_surrogates(value) if "\\ud" in text.lower() else value
+
+
+def _without_surrogates(value: Any) -> Any:
+    """A JSON value whose texts can be encoded: halves of characters, which escapes can name, are replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
+
+
+def _decode_yaml(body: bytes) -> Any:
+    if body.lstrip().startswith(b"{"):  # JSON, as clients send it for server-side apply: much faster to read
+        return _decode_json(body)
+    for event in yaml.parse(body, Loader=_JsonYamlLoader):
+        # With aliases a small body can become a huge document.
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.YAMLError(f"aliases are not accepted, write the value of *{event.anchor} out")
+        if isinstance(event, yaml.DocumentEndEvent):
+            break  # further documents are not read, as in Kubernetes
+    return next(yaml.load_all(body, Loader=_JsonYamlLoader), None)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is out of range")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,82 @@
+"""What the API server fills into documents of simple kinds, where they say nothing."""
+
+from collections.abc import Callable, Mapping
+
+from local_kubernetes.api import kinds
+from local_kubernetes.api.documents import JsonObject, text_at
+
+
+def _service(document: JsonObject) -> None:
+    spec = document.setdefault("spec", {})
+    spec["type"] = spec.get("type") or "ClusterIP"
+    spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
+    for port in spec.get("ports") or []:
+        port["protocol"] = port.get("protocol") or "TCP"
+        if not port.get("targetPort"):
+            port["targetPort"] = port.get("port") or 0
+    if spec["type"] != "ExternalName":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+
+
+def _event(document: JsonObject) -> None:
+    for key in ("eventTime", "firstTimestamp", "lastTimestamp"):
+        document.setdefault(key, None)
+    document.setdefault("source", {})
+    for key in ("reportingComponent", "reportingInstance"):
+        document.setdefault(key, "")
+
+
+def _namespace(document: JsonObject) -> None:
+    name = text_at(document, ("metadata", "name"))
+    if name:
+        metadata = document["metadata"]
+        metadata["labels"] = (metadata.get("labels") or {}) | {"kubernetes.io/metadata.name": name}
+
+
+def _priority_class(document: JsonObject) -> None:
+    document.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _network_policy(document: JsonObject) -> None:
+    spec = document.setdefault("spec", {})
+    spec.setdefault("podSelector", {})
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+def _claim(document: JsonObject) -> None:
+    document.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+
+
+def _autoscaler(document: JsonObject) -> None:
+    spec = document.setdefault("spec", {})
+    spec.setdefault("minReplicas", 1)
+    target = {"type": "Utilization", "averageUtilization": 80}
+    if not spec.get("metrics"):
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+
+
+def _binding(document: JsonObject) -> None:
+    document.setdefault("roleRef", {}).setdefault("apiGroup", kinds.ROLES.group)
+    for subject in document.get("subjects") or []:
+        if subject.get("kind") in ("Group", "User"):
+            subject.setdefault("apiGroup", kinds.ROLES.group)
+
+
+def _ingress(document: JsonObject) -> None:
+    document.setdefault("spec", {})
+
+
+FILLERS: Mapping[tuple[str, str], Callable[[JsonObject], None]] = {
+    kinds.CLUSTER_ROLE_BINDINGS.key: _binding,
+    kinds.EVENTS.key: _event,
+    kinds.HORIZONTAL_POD_AUTOSCALERS.key: _autoscaler,
+    kinds.INGRESSES.key: _ingress,
+    kinds.NAMESPACES.key: _namespace,
+    kinds.NETWORK_POLICIES.key: _network_policy,
+    kinds.PERSISTENT_VOLUME_CLAIMS.key: _claim,
+    kinds.PRIORITY_CLASSES.key: _priority_class,
+    kinds.ROLE_BINDINGS.key: _binding,
+    kinds.SERVICES.key: _service,
+}
+"""By kind: complete a document, in place."""

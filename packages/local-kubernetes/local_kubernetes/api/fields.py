@@ -1,0 +1,233 @@
+"""Documents as sets of fields, which is how managers of fields are told apart.
+
+A field is a path of elements in the form of `FieldsV1`: `f:name` a field of an object, `k:{…}` an item of a keyed
+list, `v:…` an item of a set. Which lists are keyed follows from a custom resource's schema or, for built-in
+kinds and all metadata, from the tables here.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from local_kubernetes.api.documents import JsonObject, copy_json
+
+Path = tuple[str, ...]
+Schema = Mapping[str, Any] | None
+"""The schema of a value of a custom resource; None for built-in types."""
+
+_KEYED: Mapping[str, tuple[str, ...]] = {
+    "conditions": ("type",),
+    "containers": ("name",),
+    "env": ("name",),
+    "ephemeralContainers": ("name",),
+    "hostAliases": ("ip",),
+    "imagePullSecrets": ("name",),
+    "initContainers": ("name",),
+    "ownerReferences": ("uid",),
+    "podIPs": ("ip",),
+    "resourceClaims": ("name",),
+    "secrets": ("name",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
+}
+_ATOMIC = frozenset(
+    {
+        "configMapKeyRef",
+        "fieldRef",
+        "involvedObject",
+        "nodeSelector",
+        "regarding",
+        "resourceFieldRef",
+        "roleRef",
+        "secretKeyRef",
+        "selector",
+    }
+)
+_LISTS_OF_ATOMS = frozenset({"imagePullSecrets"})
+_SETS = frozenset({"finalizers"})
+_KEY_DEFAULTS = {"protocol": "TCP"}
+_SET = ("",)
+
+
+def leaves(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """All fields of a value, with what they hold; an item of a keyed list is a field, and holds None."""
+    if isinstance(value, dict) and (not value or _is_atomic_object(field, schema)):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, _child(schema, key, path), key, (*path, f"f:{key}"))
+    elif isinstance(value, list) and (keys := _list_keys(field, value, schema)) is not None:
+        for item in value:
+            place = (*path, _element(item, keys))
+            yield place, None
+            if keys != _SET and (schema is not None or field not in _LISTS_OF_ATOMS):
+                yield from leaves(item, _items(schema), "", place)
+    else:
+        yield path, value
+
+
+def branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[Path]:
+    """The objects and keyed lists in a value that have fields of their own; `leaves` names these."""
+    if isinstance(value, dict) and value and not _is_atomic_object(field, schema):
+        if path:
+            yield path
+        for key, item in value.items():
+            yield from branches(item, _child(schema, key, path), key, (*path, f"f:{key}"))
+    elif isinstance(value, list) and value and (keys := _list_keys(field, value, schema)) is not None:
+        yield path
+        if keys != _SET:
+            for item in value:
+                inner = branches(item, _items(schema), "", (*path, _element(item, keys)))
+                yield from (branch for branch in inner if len(branch) > len(path) + 1)
+
+
+def merged(live: Any, config: Any, schema: Schema, field: str = "", path: Path = ()) -> Any:
+    """A live value with a configuration laid over it: objects and keyed lists are merged, the rest replaced."""
+    if isinstance(config, dict) and isinstance(live, dict) and not _is_atomic_object(field, schema):
+        result = dict(live)
+        for key, item in config.items():
+            result[key] = merged(live.get(key), item, _child(schema, key, path), key, (*path, f"f:{key}"))
+        return result
+    if isinstance(config, list) and isinstance(live, list):
+        keys = _list_keys(field, config + live, schema)
+        if keys is not None:
+            return _merged_list(live, config, keys, schema)
+    return copy_json(config)
+
+
+def removed(document: JsonObject, paths: Iterable[Path]) -> JsonObject:
+    """A document without some of its fields; objects that this empties go as well."""
+    result = copy_json(document)
+    for path in sorted(paths, key=len):  # an item of a list goes as a whole, with its key
+        _remove(result, path)
+    return result
+
+
+def encode(paths: Iterable[Path]) -> JsonObject:
+    """Fields in the form of `FieldsV1`."""
+    fields: JsonObject = {}
+    for path in sorted(paths):
+        node = fields
+        for element in path:
+            node = node.setdefault(element, {})
+        node["."] = {}
+    return _without_lone_dots(fields)
+
+
+def decode(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
+    """The fields that a `FieldsV1` names."""
+    if path and not fields:
+        yield path
+    for element, children in fields.items():
+        if element == ".":
+            yield path
+        else:
+            yield from decode(children, (*path, element))
+
+
+def readable(path: Path) -> str:
+    """A path as messages show it: `.spec.containers[name="main"].image`."""
+    text = ""
+    for element in path:
+        if element.startswith("f:"):
+            text += f".{element[2:]}"
+        elif element.startswith("k:"):
+            pairs = json.loads(element[2:]).items()
+            text += "[" + ",".join(f"{key}={json.dumps(value)}" for key, value in pairs) + "]"
+        else:
+            text += f"[={element[2:]}]"
+    return text
+
+
+def _merged_list(live: list[Any], config: list[Any], keys: tuple[str, ...], schema: Schema) -> list[Any]:
+    wanted = {_element(item, keys): item for item in config}
+    present = {_element(item, keys) for item in live}
+    result = [
+        merged(item, wanted[element], _items(schema)) if (element := _element(item, keys)) in wanted else item
+        for item in live
+    ]
+    return result + [copy_json(item) for element, item in wanted.items() if element not in present]
+
+
+def _is_atomic_object(field: str, schema: Schema) -> bool:
+    if schema is None:
+        return field in _ATOMIC
+    return schema.get("x-kubernetes-map-type") == "atomic"
+
+
+def _list_keys(field: str, items: list[Any], schema: Schema) -> tuple[str, ...] | None:
+    """The keys of a list, `_SET` for a set, None for a list that is replaced as a whole."""
+    objects = all(isinstance(item, dict) for item in items)
+    if schema is not None:
+        kind = schema.get("x-kubernetes-list-type")
+        if kind == "set" and not objects:
+            return _SET
+        keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+        return keys if kind == "map" and objects and items else None
+    if field in _SETS:
+        return _SET
+    if not objects or not items:
+        return None
+    if field == "ports":
+        number = "containerPort" if any("containerPort" in item for item in items) else "port"
+        return (number, "protocol")
+    return _KEYED.get(field)
+
+
+def _element(item: Any, keys: tuple[str, ...]) -> str:
+    if keys == _SET:
+        return "v:" + json.dumps(item)
+    values = {key: item.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
+    return "k:" + json.dumps({key: value for key, value in values.items() if value is not None}, separators=(",", ":"))
+
+
+def _child(schema: Schema, key: str, path: Path) -> Schema:
+    if schema is None or (not path and key == "metadata"):
+        return None
+    others = schema.get("additionalProperties")
+    child = (schema.get("properties") or {}).get(key, others)
+    return child if isinstance(child, dict) else {}
+
+
+def _items(schema: Schema) -> Schema:
+    if schema is None:
+        return None
+    items = schema.get("items")
+    return items if isinstance(items, dict) else {}
+
+
+def _remove(value: Any, path: Path) -> None:
+    element, rest = path[0], path[1:]
+    if element.startswith("f:"):
+        key = element[2:]
+        if not isinstance(value, dict) or key not in value:
+            return
+        if rest:
+            _remove(value[key], rest)
+        if not rest or value[key] in ({}, []):
+            del value[key]
+        return
+    if not isinstance(value, list):
+        return
+    wanted = json.loads(element[2:])
+    for index, item in enumerate(value):
+        if item == wanted or (element.startswith("k:") and _has(item, wanted)):
+            if rest:
+                _remove(item, rest)
+            if not rest or item == {}:
+                del value[index]
+            return
+
+
+def _has(item: Any, wanted: Mapping[str, Any]) -> bool:
+    return isinstance(item, dict) and all(
+        item.get(key, _KEY_DEFAULTS.get(key)) == value for key, value in wanted.items()
+    )
+
+
+def _without_lone_dots(fields: JsonObject) -> JsonObject:
+    if set(fields) == {"."}:
+        return {}
+    return {key: value if key == "." else _without_lone_dots(value) for key, value in fields.items()}

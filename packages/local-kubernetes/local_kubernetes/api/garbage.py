@@ -1,0 +1,183 @@
+"""What goes when something goes: dependents of an owner, contents of a namespace, instances of a definition.
+
+Kubernetes leaves this to controllers that follow behind; here it happens within the request.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from local_kubernetes.api.documents import JsonObject
+    from local_kubernetes.api.store import Store
+
+Place = tuple[Kind, str, str]
+"""Where an object is: its kind, its namespace (empty: none), its name."""
+
+FOREGROUND_FINALIZER = "foregroundDeletion"
+CONTAINERS = frozenset({NAMESPACES.key, CUSTOM_RESOURCE_DEFINITIONS.key})
+"""The kinds whose objects are first marked as going, and go when nothing is left in them."""
+
+
+class OwnerIndex:
+    """Which objects exist, and which of them name which owners, by uid."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, Place] = {}
+        self._owners: dict[str, frozenset[str]] = {}
+        self._dependents: dict[str, set[str]] = {}
+
+    def record(self, place: Place, document: JsonObject) -> None:
+        """Take note of an object as it is now."""
+        uid = document["metadata"]["uid"]
+        owners = frozenset(str(owner["uid"]) for owner in _owners(document))
+        for gone in self._owners.get(uid, frozenset()) - owners:
+            self._drop(gone, uid)
+        for owner in owners:
+            self._dependents.setdefault(owner, set()).add(uid)
+        self._places[uid] = place
+        self._owners[uid] = owners
+
+    def forget(self, document: JsonObject) -> None:
+        """Take note that an object is gone."""
+        uid = document["metadata"]["uid"]
+        for owner in self._owners.pop(uid, frozenset()):
+            self._drop(owner, uid)
+        self._places.pop(uid, None)
+
+    def place(self, uid: str) -> Place | None:
+        """Where the object with this uid is; None where there is none."""
+        return self._places.get(uid)
+
+    def dependents(self, uid: str) -> list[Place]:
+        """Where the objects are that name this uid as an owner; the owner itself may be gone."""
+        places = (self._places[dependent] for dependent in self._dependents.get(uid, ()))
+        return sorted(places, key=lambda place: (place[0].key, place[1], place[2]))
+
+    def _drop(self, owner: str, dependent: str) -> None:
+        dependents = self._dependents.get(owner, set())
+        dependents.discard(dependent)
+        if not dependents:
+            self._dependents.pop(owner, None)
+
+
+def contents(store: Store, kind: Kind, document: JsonObject) -> Sequence[Place]:
+    """What an object contains and has to outlive: a namespace its objects, a definition its instances."""
+    if kind.key == NAMESPACES.key:
+        return store.inhabitants(document["metadata"]["name"])
+    if kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
+        spec = document["spec"]
+        return store.instances((spec["group"], spec["names"]["plural"]))
+    return []
+
+
+def prepare(store: Store, document: JsonObject, propagation: str | None) -> None:
+    """Before an object is deleted: release its dependents (Orphan), or make it wait for them (Foreground)."""
+    metadata = document["metadata"]
+    dependents = store.owners.dependents(metadata["uid"])
+    if propagation == "Orphan":
+        for place in dependents:
+            _release(store, place, metadata["uid"])
+    elif propagation == "Foreground" and dependents:
+        finalizers = metadata.setdefault("finalizers", [])
+        if FOREGROUND_FINALIZER not in finalizers:
+            finalizers.append(FOREGROUND_FINALIZER)
+
+
+def after_marking(store: Store, kind: Kind, document: JsonObject) -> None:
+    """When an object waits to be deleted: begin with what it contains, or with its dependents."""
+    metadata = document["metadata"]
+    for place in contents(store, kind, document):
+        _delete(store, place)
+    if FOREGROUND_FINALIZER in (metadata.get("finalizers") or []):
+        for place in store.owners.dependents(metadata["uid"]):
+            _delete(store, place, "Foreground")
+        _finish_foreground(store, metadata["uid"])
+    if kind.key in CONTAINERS:
+        _finish(store, kind, metadata["name"])
+
+
+def after_creation(store: Store, kind: Kind, document: JsonObject) -> None:
+    """When an object was created: one whose owners are all gone goes as well."""
+    owners = _owners(document)
+    if owners and not any(store.owners.place(owner["uid"]) for owner in owners):
+        metadata = document["metadata"]
+        _delete(store, (kind, metadata.get("namespace", ""), metadata["name"]))
+
+
+def after_removal(store: Store, kind: Kind, document: JsonObject) -> None:
+    """When an object is gone: its dependents go, and those that waited for it may."""
+    uid = document["metadata"]["uid"]
+    for place in store.owners.dependents(uid):
+        dependent = store.get(place[0], place[1] or None, place[2])
+        if any(store.owners.place(owner["uid"]) for owner in _owners(dependent)):
+            _release(store, place, uid)
+        else:
+            _delete(store, place)
+    for owner in _owners(document):
+        _finish_foreground(store, owner["uid"])
+    _finish_container(store, kind, document)
+
+
+def _delete(store: Store, place: Place, propagation: str | None = None) -> None:
+    kind, namespace, name = place
+    if store.exists(kind, namespace or None, name):
+        store.delete(kind, namespace or None, name, propagation=propagation)
+
+
+def _release(store: Store, place: Place, owner: str) -> None:
+    def without_owner(document: JsonObject) -> JsonObject:
+        document["metadata"]["ownerReferences"] = [
+            reference for reference in _owners(document) if reference["uid"] != owner
+        ]
+        return document
+
+    store.update(place[0], place[1] or None, place[2], without_owner)
+
+
+def _finish_foreground(store: Store, uid: str) -> None:
+    """Let an owner go that waited for its dependents, once none is left that blocks it."""
+    place = store.owners.place(uid)
+    if place is None:
+        return
+    kind, namespace, name = place
+    metadata = store.get(kind, namespace or None, name)["metadata"]
+    waits = "deletionTimestamp" in metadata and FOREGROUND_FINALIZER in (metadata.get("finalizers") or [])
+    if not waits or any(_blocks(store, dependent, uid) for dependent in store.owners.dependents(uid)):
+        return
+
+    def without_finalizer(document: JsonObject) -> JsonObject:
+        document["metadata"]["finalizers"].remove(FOREGROUND_FINALIZER)
+        return document
+
+    store.update(kind, namespace or None, name, without_finalizer)
+
+
+def _blocks(store: Store, place: Place, owner: str) -> bool:
+    dependent = store.get(place[0], place[1] or None, place[2])
+    return any(reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in _owners(dependent))
+
+
+def _finish_container(store: Store, kind: Kind, document: JsonObject) -> None:
+    """Let a namespace or a definition go that waited for its last object."""
+    waiting = [(NAMESPACES, document["metadata"].get("namespace"))]
+    if kind.custom:
+        waiting.append((CUSTOM_RESOURCE_DEFINITIONS, kind.qualified_name))
+    for container, name in waiting:
+        if name:
+            _finish(store, container, name)
+
+
+def _finish(store: Store, container: Kind, name: str) -> None:
+    if store.exists(container, None, name):
+        held = store.view(container, None, name)
+        if "deletionTimestamp" in held["metadata"] and not contents(store, container, held):
+            store.delete(container, None, name)
+
+
+def _owners(document: JsonObject) -> list[JsonObject]:
+    return document["metadata"].get("ownerReferences") or []

@@ -1,0 +1,275 @@
+"""Requests for resources: which verb is meant, what it reads from the request, and what it answers."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from local_kubernetes.api import resources
+from local_kubernetes.api.bodies import decode, read_bytes, read_object, read_required_object
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.presentation import (
+    Presentation,
+    Presenter,
+    encoded_response,
+    negotiate,
+    response,
+)
+from local_kubernetes.api.registry import ServedKind
+from local_kubernetes.api.requests import (
+    DeleteOptions,
+    ListOptions,
+    ResourcePath,
+    WriteOptions,
+    check_patch_options,
+    decode_continuation,
+    delete_options,
+    encode_continuation,
+    list_options,
+    write_options,
+)
+from local_kubernetes.api.status import (
+    ApiStatusError,
+    PageNotFound,
+    expired,
+    method_not_allowed,
+    resource_not_found,
+    success,
+    verb_not_supported,
+)
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.watch import Event
+from local_kubernetes.api.watching import Watch, send_as_lines, send_as_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+VERBS = {"DELETE": "delete", "PATCH": "patch", "POST": "create", "PUT": "update"}
+
+
+@dataclass(frozen=True)
+class ResourceRequest:
+    """A request for a resource, with what its path and headers say.
+
+    Args:
+        http: the request.
+        path: what it is for.
+        served: the kind, in the version asked for.
+        presentation: how the answer is to be shown.
+    """
+
+    http: web.Request
+    path: ResourcePath
+    served: ServedKind
+    presentation: Presentation
+
+    @property
+    def presenter(self) -> Presenter:
+        """Who shows the answer."""
+        return Presenter(self.served, self.presentation)
+
+    @property
+    def name(self) -> str:
+        """The name in the path."""
+        return self.path.name or ""
+
+    @property
+    def place(self) -> tuple[str | None, str]:
+        """The namespace and name in the path."""
+        return self.path.namespace, self.name
+
+    def answer(self, document: JsonObject, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
+        """An answer with an object of the kind, and warnings for the client."""
+        answer = response(self.presenter.one(document), self.presentation, status)
+        for warning in warnings:
+            quoted = warning.replace("\\", "\\\\").replace('"', '\\"')
+            answer.headers.add("Warning", f'299 - "{quoted}"')
+        return answer
+
+    def write_options(self) -> WriteOptions:
+        """How to write."""
+        kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.http.method, "PatchOptions")
+        return write_options(self.http.query, self.http.headers.get("User-Agent", ""), kind)
+
+
+def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> ResourceRequest:
+    """Check a request against its kind, and read how the answer is to be shown.
+
+    Raises:
+        ApiStatusError: 404 for a namespace where there is none, 405 for a creation outside of one, 406.
+    """
+    if not served.kind.namespaced and path.namespace is not None:
+        raise PageNotFound if served.kind.custom else resource_not_found()
+    if served.kind.namespaced and path.namespace is None and path.name is not None:
+        raise resource_not_found()
+    if served.kind.namespaced and path.namespace is None and http.method != "GET":
+        raise method_not_allowed()
+    presentation = negotiate(http.headers.get("Accept", ""), http.query.get("includeObject"))
+    return ResourceRequest(http, path, served, presentation)
+
+
+class ResourceHandlers:
+    """The verbs of resources.
+
+    Args:
+        store: the objects.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._watches: set[Watch] = set()
+
+    async def handle(self, request: ResourceRequest) -> web.StreamResponse:
+        """Answer a request for a collection, an object, or its status.
+
+        Raises:
+            ApiStatusError: where it is refused.
+        """
+        method = request.http.method
+        if request.path.name is None:
+            verbs: dict[str, Callable[[ResourceRequest], Awaitable[web.StreamResponse]]] = {
+                "GET": self._list,
+                "POST": self._create,
+                "DELETE": self._delete_collection,
+            }
+        else:
+            verbs = {"GET": self._get, "PUT": self._replace, "PATCH": self._patch}
+            if request.path.subresource is None:
+                verbs["DELETE"] = self._delete
+        verb = verbs.get(method)
+        if verb is None and request.path.subresource and request.served.kind.custom:
+            raise verb_not_supported(request.served.kind, VERBS.get(method, method.lower()))
+        if verb is None:
+            raise method_not_allowed()
+        return await verb(request)
+
+    def close(self) -> None:
+        """End all watches."""
+        for watch in list(self._watches):
+            watch.close()
+
+    async def _get(self, request: ResourceRequest) -> web.StreamResponse:
+        event = self._store.event(request.served.kind, *request.place)
+        if request.presenter.plain_json:
+            return encoded_response(event.encoded(request.served.api_version))
+        return request.answer(event.current)
+
+    async def _create(self, request: ResourceRequest) -> web.StreamResponse:
+        options = request.write_options()
+        body = await read_required_object(request.http)
+        created = resources.create(self._store, request.served, request.path.namespace, body, options)
+        return request.answer(created, 201, tuple(options.warnings))
+
+    async def _replace(self, request: ResourceRequest) -> web.StreamResponse:
+        options = request.write_options()
+        body = await read_required_object(request.http)
+        subresource = request.path.subresource
+        existed = self._store.exists(request.served.kind, *request.place)
+        replaced = resources.replace(self._store, request.served, request.place, body, options, subresource)
+        return request.answer(replaced, 200 if existed else 201, tuple(options.warnings))
+
+    async def _patch(self, request: ResourceRequest) -> web.StreamResponse:
+        options = request.write_options()
+        media_type = request.http.content_type
+        check_patch_options(request.http.query, applies=media_type == resources.APPLY_PATCH)
+        content = (media_type, decode(await read_bytes(request.http), media_type))
+        patched, created = resources.patch(
+            self._store, request.served, request.place, content, options, request.path.subresource
+        )
+        return request.answer(patched, 201 if created else 200, tuple(options.warnings))
+
+    async def _delete(self, request: ResourceRequest) -> web.StreamResponse:
+        options = delete_options(request.http.query, await read_object(request.http))
+        kind = request.served.kind
+        deleted = self._delete_one(request.served, request.path.namespace, request.name, options)
+        if kind.returns_deleted or "deletionTimestamp" in deleted["metadata"]:
+            return request.answer(deleted)
+        return response(success(kind, request.name, deleted["metadata"]["uid"]), request.presentation)
+
+    async def _delete_collection(self, request: ResourceRequest) -> web.StreamResponse:
+        kind = request.served.kind
+        if kind.key == NAMESPACES.key:
+            raise method_not_allowed()
+        selection = list_options(request.http.query, kind)
+        options = delete_options(request.http.query, await read_object(request.http))
+        items, version = self._store.list(
+            kind, request.path.namespace, labels=selection.labels, fields=selection.fields
+        )
+        for item in items:
+            place = (item["metadata"].get("namespace"), item["metadata"]["name"])
+            if self._store.exists(kind, *place):  # the deletion of another may have taken it along
+                self._delete_one(request.served, *place, options)
+        metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
+        body = request.presenter.many(items, metadata)
+        return response(body, request.presentation)
+
+    def _delete_one(self, served: ServedKind, namespace: str | None, name: str, options: DeleteOptions) -> JsonObject:
+        return self._store.delete(
+            served.kind,
+            namespace,
+            name,
+            grace_seconds=options.grace_seconds,
+            propagation=options.propagation,
+            uid=options.uid,
+            resource_version=options.resource_version,
+            dry_run=options.dry_run,
+        )
+
+    async def _list(self, request: ResourceRequest) -> web.StreamResponse:
+        options = list_options(request.http.query, request.served.kind)
+        if options.watch:
+            return await self._watch(request, options)
+        events, metadata = self._page(request.served, request.path.namespace, options)
+        if request.presenter.plain_json:
+            return encoded_response(request.presenter.encoded_list(events, metadata))
+        items = [event.current for event in events]
+        return response(request.presenter.many(items, metadata), request.presentation)
+
+    def _page(self, served: ServedKind, namespace: str | None, options: ListOptions) -> tuple[list[Event], JsonObject]:
+        """The last changes of the objects in a part of a list, and the list's metadata.
+
+        All parts name the version of the first, so that a watch from there on misses nothing.
+        """
+        version = self._store.resource_version
+        items = list(self._store.latest(served.kind, namespace, options.labels, options.fields))
+        _check_version(options, version)
+        if options.continuation:
+            version, after = decode_continuation(options.continuation)
+            items = [item for item in items if _place(item.current) > after]
+        metadata: JsonObject = {"resourceVersion": str(version)}
+        if served.kind.custom:
+            metadata["continue"] = ""
+        rest = len(items) - options.limit
+        if options.limit > 0 and rest > 0:
+            items = items[: options.limit]
+            metadata["continue"] = encode_continuation(version, _place(items[-1].current))
+            if options.labels is None and options.fields is None:
+                metadata["remainingItemCount"] = rest
+        return items, metadata
+
+    async def _watch(self, request: ResourceRequest, options: ListOptions) -> web.StreamResponse:
+        watch = Watch(self._store, request.presenter, request.path.namespace, options)
+        self._watches.add(watch)
+        try:
+            if request.http.headers.get("Upgrade", "").lower() == "websocket":
+                return await send_as_messages(request.http, watch)
+            return await send_as_lines(request.http, watch)
+        finally:
+            self._watches.discard(watch)
+
+
+def _check_version(options: ListOptions, version: int) -> None:
+    wanted = int(options.resource_version or 0)
+    if wanted > version:
+        message = f"Too large resource version: {wanted}, current: {version}"
+        cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+        raise ApiStatusError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
+    if options.version_match == "Exact" and wanted != version:
+        raise expired(f"The provided resource version {wanted} is not kept: ask for the present one")
+
+
+def _place(document: JsonObject) -> tuple[str, str]:
+    metadata = document["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]

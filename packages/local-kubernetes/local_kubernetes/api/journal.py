@@ -1,0 +1,320 @@
+"""The objects of a cluster on disk: every change is appended to one file, which the next start reads.
+
+A crash can interrupt the last write: the beginning of a record at the end of the file is cut off, because no client
+was answered that the record was written. Any other damage is never hidden: the file stays as it is, until the user
+asks for a repair, which keeps a copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+from collections import Counter
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+from local_kubernetes.api.journal_format import (
+    HEADER,
+    LONGEST_LINE,
+    Contents,
+    Damage,
+    Entry,
+    encode_closing,
+    encode_entry,
+    encode_header,
+    read_contents,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+_PRIVATE_FILE = 0o600
+_COMPACT_BYTES = 64 * 1024 * 1024
+_MOST_DAMAGES_LOGGED = 20
+_MOVE_AWAY = "Move this file away, or choose another folder"
+_Key = tuple[str, str]
+
+
+class JournalError(Exception):
+    """A journal cannot be used as it is; str() names the file, the cause, and what to do. The file is unchanged."""
+
+
+class Journal:
+    """A file of changes, held open for appending.
+
+    Args:
+        path: The file. It is created, readable by its owner only, if it does not exist.
+        compact_bytes: How far the file may grow beyond what the objects need before it is rewritten.
+        repair: Whether to drop damaged records, after a copy of the file has been kept, instead of refusing.
+
+    Raises:
+        JournalError: The file is not a journal, or is damaged in another way than by an interrupted write.
+        OSError: The file cannot be read or written.
+    """
+
+    def __init__(self, path: Path, *, compact_bytes: int = _COMPACT_BYTES, repair: bool = False) -> None:
+        self._path = path
+        self._compact_bytes = compact_bytes
+        self._size = 0
+        self._needed = 0
+        self._next_number = 0
+        self._written = 0
+        self._synced = 0
+        self._syncing: asyncio.Future[None] | None = None
+        self._entries: list[Entry] = []
+        _refuse_foreign(_unfinished(path))
+        self._descriptor = self._create() if not os.path.lexists(path) else self._open(repair=repair)
+
+    def read(self) -> list[Entry]:
+        """Return the changes that the file held when it was opened; only the first call returns them."""
+        entries, self._entries = self._entries, []
+        return entries
+
+    def append(self, entry: Entry) -> None:
+        """Write a change; it survives the end of this process, and after `sync` that of the machine.
+
+        Raises:
+            OSError: it could not be written; the file is as it was.
+        """
+        self._append(encode_entry(self._next_number, entry))
+        self._next_number += 1
+        self._written += 1
+
+    def _append(self, line: bytes) -> None:
+        try:
+            _write(self._descriptor, line)
+        except OSError:
+            os.ftruncate(self._descriptor, self._size)
+            os.lseek(self._descriptor, self._size, os.SEEK_SET)
+            raise
+        self._size += len(line)
+
+    @property
+    def overgrown(self) -> bool:
+        """Whether the file holds far more changes than objects."""
+        return self._size > 2 * self._needed + self._compact_bytes
+
+    def compact(self, entries: Iterable[Entry]) -> None:
+        """Write the file anew, with nothing but the objects that there are.
+
+        Raises:
+            OSError: it could not be written; the file is as it was.
+        """
+        descriptor, size, number = self._write_new(entries)
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        self._size = self._needed = size
+        self._next_number = number
+
+    def _create(self) -> int:
+        descriptor, self._size, self._next_number = self._write_new(())
+        return descriptor
+
+    def _write_new(self, entries: Iterable[Entry]) -> tuple[int, int, int]:
+        """Replace the file by one with these changes; return its descriptor, its size, and the next number.
+
+        Raises:
+            OSError: It could not be written; the file is unchanged.
+        """
+        unfinished = _unfinished(self._path)
+        if _is_unfinished_journal(unfinished):
+            unfinished.unlink()
+        descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+        number = 1
+        try:
+            size = _write(descriptor, encode_header())
+            for entry in entries:
+                size += _write(descriptor, encode_entry(number, entry))
+                number += 1
+            os.fsync(descriptor)
+            unfinished.replace(self._path)
+        except OSError:
+            os.close(descriptor)
+            unfinished.unlink(missing_ok=True)
+            raise
+        _sync_folder(self._path.parent)
+        return descriptor, size, number
+
+    def _open(self, *, repair: bool) -> int:
+        _refuse_irregular(self._path)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
+        try:
+            contents = _contents(descriptor)
+            _refuse_unusable(self._path, contents, repair=repair)
+            if contents.damages:
+                _log_repair(self._path, contents.damages, _keep_copy(descriptor, self._path))
+            _log_end(self._path, contents)
+            self._entries = contents.entries
+            self._size, self._next_number = contents.size, contents.next_number
+            if not contents.damages and contents.is_numbered:
+                os.ftruncate(descriptor, self._size)
+                os.lseek(descriptor, self._size, os.SEEK_SET)
+                return os.dup(descriptor)
+            replacement, self._size, self._next_number = self._write_new(latest(contents.entries))
+            return replacement
+        finally:
+            os.close(descriptor)
+
+    async def sync(self) -> None:
+        """Wait until every change so far is on the disk; those who wait at the same time share the effort.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        wanted = self._written
+        while self._synced < wanted:
+            if self._syncing is None:
+                self._syncing = asyncio.ensure_future(self._sync_once())
+            await asyncio.shield(self._syncing)
+
+    async def _sync_once(self) -> None:
+        covered = self._written
+        descriptor = os.dup(self._descriptor)
+        try:
+            await asyncio.to_thread(os.fsync, descriptor)
+            self._synced = max(self._synced, covered)
+        finally:
+            os.close(descriptor)
+            self._syncing = None
+
+    def close(self) -> None:
+        """Put everything on the disk, with a record that marks the end, and close the file.
+
+        Raises:
+            OSError: The disk refuses.
+        """
+        try:
+            self._append(encode_closing(self._next_number))
+        except OSError as error:
+            logger.warning("journal %s: could not write its closing record: %s", self._path, error)
+        os.fsync(self._descriptor)
+        os.close(self._descriptor)
+
+
+def latest(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The objects that are left after all changes, in the order of their last change."""
+    found: dict[tuple[_Key, tuple[str, str]], Entry] = {}
+    for entry in entries:
+        found.pop((entry.kind, entry.place), None)
+        if entry.document is not None:
+            found[entry.kind, entry.place] = entry
+    yield from found.values()
+
+
+def log_unserved(entries: Iterable[Entry]) -> None:
+    """Log which objects stay in a journal although no kind is defined that they belong to."""
+    counts = Counter(".".join(filter(None, reversed(entry.kind))) for entry in entries)
+    for name, number in sorted(counts.items()):
+        logger.warning("%d objects stay in the journal but are not served: %s is not defined", number, name)
+
+
+def _write(descriptor: int, line: bytes) -> int:
+    rest = memoryview(line)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    return len(line)
+
+
+def _unfinished(path: Path) -> Path:
+    """Return where a journal is written before it replaces the one that is in use."""
+    return path.with_name(f"{path.name}.new")
+
+
+def _is_unfinished_journal(path: Path) -> bool:
+    """Return whether a cluster that was killed left this file: it contains nothing, or the start of a journal."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    header = encode_header()
+    with path.open("rb") as file:
+        return header.startswith(file.read(len(header)))
+
+
+def _refuse_foreign(unfinished: Path) -> None:
+    """Raise JournalError if a foreign file exists where a journal is written."""
+    if os.path.lexists(unfinished) and not _is_unfinished_journal(unfinished):
+        raise JournalError(
+            f"could not write the journal: {unfinished} was not written by a local cluster. {_MOVE_AWAY}"
+        )
+
+
+def _refuse_irregular(path: Path) -> None:
+    """Raise JournalError if the journal is not a regular file, or a link to one."""
+    if not path.exists():
+        raise JournalError(
+            f"could not read the journal {path}: it is a link to a file that does not exist. {_MOVE_AWAY}"
+        )
+    if not path.is_file():
+        raise JournalError(f"could not read the journal {path}: it is not a regular file. {_MOVE_AWAY}")
+
+
+def _contents(descriptor: int) -> Contents:
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        return read_contents(iter(partial(file.readline, LONGEST_LINE), b""))
+
+
+def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
+    """Raise JournalError unless the file is a journal, and is intact or to be repaired."""
+    if not contents.is_journal:
+        raise JournalError(
+            f"could not read the journal {path}: it contains no intact record. It is left as it is. {_MOVE_AWAY}"
+        )
+    if contents.header not in ("", HEADER):
+        raise JournalError(
+            f"could not read the journal {path}: unknown format {contents.header!r}. "
+            "Use the version of this package that wrote it, or choose another folder"
+        )
+    if contents.damages and not repair:
+        first, *others = contents.damages
+        more = f" (and {len(others)} more damaged places)" if others else ""
+        raise JournalError(
+            f"could not read the journal {path}: {first}{more}. {len(contents.entries)} changes are intact. Restore "
+            "the file from a copy, or start with --repair, which keeps the damaged file and drops what is damaged"
+        )
+
+
+def _log_repair(path: Path, damages: Sequence[Damage], copy: Path) -> None:
+    logger.warning("journal %s repaired: the damaged file is kept as %s", path, copy)
+    for damage in damages[:_MOST_DAMAGES_LOGGED]:
+        logger.warning("journal %s: dropped: %s", path, damage)
+    if len(damages) > _MOST_DAMAGES_LOGGED:
+        logger.warning("journal %s: dropped: %d more damaged places", path, len(damages) - _MOST_DAMAGES_LOGGED)
+    logger.warning("journal %s: objects whose record was dropped are as an earlier record has them, or missing", path)
+
+
+def _log_end(path: Path, contents: Contents) -> None:
+    if contents.torn is not None:
+        logger.warning("journal %s: cut off at a crash: %s", path, contents.torn)
+    elif contents.is_numbered and not contents.is_closed:
+        last = contents.next_number - 1
+        logger.warning("journal %s: the last cluster did not close it; restored up to record %d, its last", path, last)
+
+
+def _keep_copy(descriptor: int, path: Path) -> Path:
+    """Copy the file next to it, under a name that is free."""
+    for number in count(1):
+        copy = path.with_name(f"{path.name}.damaged-{number}")
+        try:
+            target = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+        except FileExistsError:
+            continue
+        break
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    with os.fdopen(os.dup(descriptor), "rb") as source, os.fdopen(target, "wb") as file:
+        shutil.copyfileobj(source, file)
+        file.flush()
+        os.fsync(file.fileno())
+    return copy
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

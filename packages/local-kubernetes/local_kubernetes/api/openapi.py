@@ -1,0 +1,118 @@
+"""OpenAPI as far as kubectl asks for it: which requests check fields, and which fields there are.
+
+kubectl leaves the checking of fields to a server whose PATCH takes the parameter `fieldValidation`, and explains what
+the schemas say: descriptions of built-in kinds are not among it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from local_kubernetes.api import types
+from local_kubernetes.api.discovery import VERSION, group_versions
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.registry import KindRegistry, ServedKind
+from local_kubernetes.api.status import PageNotFound
+
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+_PATCH_TYPES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+)
+_FIELD_VALIDATION: JsonObject = {
+    "name": "fieldValidation",
+    "in": "query",
+    "description": "What to do about unknown fields: Ignore, Warn or Strict.",
+    "schema": {"type": "string", "uniqueItems": True},
+}
+
+
+_EVERY_OBJECT: JsonObject = {
+    "apiVersion": {"type": "string", "description": "The group and version of this object."},
+    "kind": {"type": "string", "description": "The kind of this object."},
+    "metadata": {"type": "object", "description": "What every object has: its name, labels, owners."},
+}
+
+
+def index(kinds: KindRegistry) -> JsonObject:
+    """The answer to `/openapi/v3`: where the documents of the groups are."""
+    paths = {}
+    for group, version in group_versions(kinds):
+        path = f"apis/{group}/{version}" if group else f"api/{version}"
+        paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}"}
+    return {"paths": paths}
+
+
+def document(kinds: KindRegistry, path: str) -> JsonObject:
+    """The answer to `/openapi/v3/PATH`, for the group and version at `path` (`apis/GROUP/VERSION`, `api/v1`).
+
+    Raises:
+        ApiStatusError: 404.
+    """
+    parts = path.split("/")
+    group, version = ("", parts[-1]) if parts[0] == "api" else ("/".join(parts[1:-1]), parts[-1])
+    if (group, version) not in group_versions(kinds):
+        raise PageNotFound("")
+    served = [item for item in kinds if (item.group, item.version) == (group, version)]
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
+        "paths": dict(_path(item) for item in served),
+        "components": {"schemas": {name: schema for item in served for name, schema in _schemas(item).items()}},
+    }
+
+
+PROTOBUF_ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The form in which kubectl gets `/openapi/v2`: no bytes at all are a document that describes no kind."""
+
+
+def swagger() -> JsonObject:
+    """The answer to `/openapi/v2`: nothing but its frame."""
+    info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
+    return {"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}
+
+
+def _path(served: ServedKind) -> tuple[str, JsonObject]:
+    root = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
+    place = "/namespaces/{namespace}" if served.kind.namespaced else ""
+    body = {media_type: {"schema": {"type": "object"}} for media_type in _PATCH_TYPES}
+    operation: JsonObject = {
+        "operationId": f"patch{served.kind.kind}",
+        "parameters": [_FIELD_VALIDATION],
+        "requestBody": {"content": body, "required": True},
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": _type(served),
+    }
+    return f"{root}{place}/{served.kind.plural}/{{name}}", {"patch": operation}
+
+
+def _schemas(served: ServedKind) -> dict[str, JsonObject]:
+    """The schema of a kind, by its name, and those of the types that it names."""
+    if served.schema is None:
+        name = types.type_name(served.group, served.version, served.kind.kind)
+        described = types.described(name, lambda other: f"#/components/schemas/{other}")
+        return described | {name: described[name] | {"x-kubernetes-group-version-kind": [_type(served)]}}
+    schema = dict(_choices(served.schema))
+    schema["properties"] = _EVERY_OBJECT | (schema.get("properties") or {})
+    return {_schema_name(served): schema | {"x-kubernetes-group-version-kind": [_type(served)]}}
+
+
+def _choices(schema: Any) -> Any:
+    """A schema in which a value that may be a number or a text is described as readers of OpenAPI know it."""
+    if isinstance(schema, list):
+        return [_choices(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    either = {"anyOf": [{"type": "integer"}, {"type": "string"}]} if schema.get(_INT_OR_STRING) is True else {}
+    return either | {key: _choices(value) for key, value in schema.items()}
+
+
+def _schema_name(served: ServedKind) -> str:
+    reversed_group = ".".join(reversed(served.group.split(".")))
+    return f"{reversed_group}.{served.version}.{served.kind.kind}"
+
+
+def _type(served: ServedKind) -> JsonObject:
+    return {"group": served.group, "version": served.version, "kind": served.kind.kind}

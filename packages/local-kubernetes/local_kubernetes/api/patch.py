@@ -1,0 +1,128 @@
+"""Merge patches (RFC 7386) and JSON patches (RFC 6902)."""
+
+from typing import Any
+
+from local_kubernetes.api.documents import copy_json
+from local_kubernetes.api.status import ApiStatusError, bad_request
+
+_MAX_OPERATIONS = 10_000
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """The target with a merge patch applied: objects are merged, null removes, everything else replaces."""
+    if not isinstance(patch, dict):
+        return copy_json(patch)
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge_patch(result.get(key), value)
+    return result
+
+
+def json_patch(target: Any, operations: Any) -> Any:
+    """The target with a JSON patch applied: all of its operations in turn, or none.
+
+    Raises:
+        ApiStatusError: 400 where it is no list of operations, 413 where there are too many, 422 where an
+            operation cannot be applied or a test fails.
+    """
+    if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
+        raise bad_request("json patch: a list of operations is expected")
+    if len(operations) > _MAX_OPERATIONS:
+        told = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
+        raise ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {told}")
+    document = copy_json(target)
+    for operation in operations:
+        document = _applied(document, operation)
+    return document
+
+
+def _applied(document: Any, operation: dict[str, Any]) -> Any:
+    name = operation.get("op")
+    path = _pointer(operation, "path")
+    if name in ("add", "replace", "test") and "value" not in operation:
+        raise unprocessable(f'operation "{name}" of "{operation["path"]}" has no value')
+    if name == "add":
+        return _added(document, path, copy_json(operation["value"]))
+    if name == "remove":
+        return _removed(document, path)
+    if name == "replace":
+        _value_at(document, path)
+        return _added(_removed(document, path), path, copy_json(operation["value"]))
+    if name == "test":
+        return _tested(document, path, operation["value"])
+    if name in ("move", "copy"):
+        source = _pointer(operation, "from")
+        value = copy_json(_value_at(document, source))
+        return _added(_removed(document, source) if name == "move" else document, path, value)
+    raise unprocessable(f"unknown operation {name!r}")
+
+
+def _pointer(operation: dict[str, Any], key: str) -> list[str]:
+    text = operation.get(key)
+    if not isinstance(text, str) or (text and not text.startswith("/")):
+        raise unprocessable(f'"{key}" must be a JSON pointer, got {text!r}')
+    return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
+
+
+def _value_at(document: Any, path: list[str]) -> Any:
+    for part in path:
+        if isinstance(document, dict) and part in document:
+            document = document[part]
+        elif isinstance(document, list):
+            document = document[_index(document, part, len(document) - 1)]
+        else:
+            raise _missing(path)
+    return document
+
+
+def _added(document: Any, path: list[str], value: Any) -> Any:
+    if not path:
+        return value
+    parent = _value_at(document, path[:-1])
+    if isinstance(parent, dict):
+        parent[path[-1]] = value
+    elif isinstance(parent, list):
+        place = len(parent) if path[-1] == "-" else _index(parent, path[-1], len(parent))
+        parent.insert(place, value)
+    else:
+        raise _missing(path)
+    return document
+
+
+def _removed(document: Any, path: list[str]) -> Any:
+    if not path:
+        return None
+    parent = _value_at(document, path[:-1])
+    if isinstance(parent, dict) and path[-1] in parent:
+        del parent[path[-1]]
+    elif isinstance(parent, list):
+        del parent[_index(parent, path[-1], len(parent) - 1)]
+    else:
+        raise _missing(path)
+    return document
+
+
+def _tested(document: Any, path: list[str], expected: Any) -> Any:
+    found = _value_at(document, path)
+    if found != expected or isinstance(found, bool) != isinstance(expected, bool):
+        raise unprocessable(f"testing value /{'/'.join(path)} failed")
+    return document
+
+
+def _index(items: list[Any], part: str, highest: int) -> int:
+    if not part.isascii() or not part.isdigit() or (len(part) > 1 and part[0] == "0") or int(part) > highest:
+        raise unprocessable(f"invalid index {part!r} of a list of {len(items)}")
+    return int(part)
+
+
+def _missing(path: list[str]) -> ApiStatusError:
+    return unprocessable(f"the path /{'/'.join(path)} does not exist")
+
+
+def unprocessable(why: str) -> ApiStatusError:
+    """422: a patch cannot be applied."""
+    message = f"the server rejected our request due to an error in our request: {why}"
+    return ApiStatusError(422, "Invalid", message, {})

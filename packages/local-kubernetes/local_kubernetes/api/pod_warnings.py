@@ -1,0 +1,55 @@
+"""What the API server warns of in a pod that it accepts, as far as it matters here."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from local_kubernetes.api.quantities import is_whole
+
+Spec = Mapping[str, Any]
+
+_PORT = ("containerPort", "protocol", "hostIP", "hostPort")
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
+    """The sentences for whoever creates a pod with such a specification."""
+    for index, secret in enumerate(spec.get("imagePullSecrets") or []):
+        if not secret.get("name"):
+            yield f'{place}.imagePullSecrets[{index}].name: invalid empty name ""'
+    for volume in spec.get("volumes") or []:
+        if {} in ((volume.get("projected") or {}).get("sources") or []):
+            yield f'volume "{volume["name"]}" (Projected) has no sources provided'
+    ports: dict[tuple[Any, ...], list[str]] = {}
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(field) or []):
+            here = f"{place}.{field}[{index}]"
+            yield from _amount_warnings(container.get("resources") or {}, here)
+            yield from _variable_warnings(container.get("env") or [], here)
+            yield from _port_warnings(container.get("ports") or [], here, ports)
+
+
+def _amount_warnings(resources: Spec, place: str) -> Iterator[str]:
+    for part in ("limits", "requests"):
+        for name, amount in (resources.get(part) or {}).items():
+            if name in _BYTES and not is_whole(amount):
+                told = f'fractional byte value "{amount}" is invalid, must be an integer'
+                yield f"{place}.resources.{part}[{name}]: {told}"
+
+
+def _variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
+    names: list[str] = []
+    for index, variable in enumerate(variables):
+        name = variable["name"]
+        if name in names and f"$({name})" not in (variable.get("value") or ""):
+            told = f'hides previous definition of "{name}", which may be dropped when using apply'
+            yield f"{place}.env[{index}]: {told}"
+        names.append(name)
+
+
+def _port_warnings(ports: list[Spec], place: str, seen: dict[tuple[Any, ...], list[str]]) -> Iterator[str]:
+    """What is told of ports that other containers of the pod, or the same, have; `seen` has those before."""
+    for index, port in enumerate(ports):
+        here = f"{place}.ports[{index}]"
+        others = seen.setdefault(tuple(port.get(field) for field in _PORT), [])
+        yield from (f"{here}: duplicate port definition with {other}" for other in others)
+        others.append(here)

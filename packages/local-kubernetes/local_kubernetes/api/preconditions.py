@@ -1,0 +1,91 @@
+"""What has to hold before an object is changed, and which part of it a request may change."""
+
+from local_kubernetes.api.documents import JsonObject, copy_json
+from local_kubernetes.api.kinds import NAMESPACES, Kind
+from local_kubernetes.api.metadata import metadata_of
+from local_kubernetes.api.status import ApiStatusError, conflict, forbidden, precondition_failed
+
+MAX_OBJECT_BYTES = 1536 * 1024
+MAX_TOTAL_BYTES = 512 * 1024 * 1024
+PROTECTED_NAMESPACES = frozenset({"default", "kube-public", "kube-system"})
+
+
+class Room:
+    """How many bytes of JSON all objects take together, bounded as etcd bounds them.
+
+    Args:
+        limit: how many they may take.
+    """
+
+    def __init__(self, limit: int = MAX_TOTAL_BYTES) -> None:
+        self._limit = limit
+        self.used = 0
+
+    def check(self, document: JsonObject, size: int, grown: int) -> None:
+        """Refuse an object of a size, or its growth, that is too much; what is being deleted may always be marked so.
+
+        Raises:
+            ApiStatusError: 500.
+        """
+        if size > MAX_OBJECT_BYTES:
+            raise ApiStatusError(500, "", "etcdserver: request is too large")
+        if grown > 0 and self.used + grown > self._limit and "deletionTimestamp" not in document["metadata"]:
+            why = f"all objects together may take {self._limit} bytes: delete some"
+            raise ApiStatusError(500, "", f"etcdserver: mvcc: database space exceeded ({why})")
+
+
+def check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_version: str | None) -> None:
+    """Refuse to delete what must stay, and another object or version than the request means.
+
+    Raises:
+        ApiStatusError: 403, 409.
+    """
+    metadata = current["metadata"]
+    if kind.key == NAMESPACES.key and metadata["name"] in PROTECTED_NAMESPACES:
+        raise forbidden(kind, metadata["name"], "this namespace may not be deleted")
+    _check_precondition(kind, metadata, "uid", uid)
+    _check_precondition(kind, metadata, "resourceVersion", resource_version)
+
+
+def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str | None) -> None:
+    if wanted is not None and wanted != metadata[key]:
+        word = "UID" if key == "uid" else "ResourceVersion"
+        raise precondition_failed(kind, metadata["name"], word, wanted, metadata[key])
+
+
+def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
+    """Refuse an update of another object, or another version of it, than there is.
+
+    Raises:
+        ApiStatusError: 409; 500, as in Kubernetes, for a version that is no number.
+    """
+    metadata = metadata_of(new)
+    found = current["metadata"]["uid"]
+    if metadata.get("uid") not in (None, "", found):
+        why = f"Precondition failed: UID in precondition: {metadata['uid']}, UID in object meta: {found}"
+        raise conflict(kind, current["metadata"]["name"], why)
+    version = metadata.get("resourceVersion")
+    if version and not str(version).isdecimal():
+        raise ApiStatusError(500, "", f'the resourceVersion "{version}" is no number')
+    if version not in (None, "", current["metadata"]["resourceVersion"]):
+        raise conflict(kind, current["metadata"]["name"])
+
+
+def of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
+    """The part of an update that its subresource may write, over the object as it is."""
+    if subresource == "status":
+        result = copy_json(current)
+        result["status"] = new.get("status")
+        writable = ("managedFields",) if kind.custom else ("annotations", "finalizers", "labels", "managedFields")
+        for key in writable:
+            if key in new["metadata"]:
+                result["metadata"][key] = new["metadata"][key]
+            else:
+                result["metadata"].pop(key, None)
+    else:
+        result = new
+        if kind.status and subresource != "binding":
+            result["status"] = copy_json(current.get("status"))
+    if result.get("status", ...) is None:
+        del result["status"]
+    return result

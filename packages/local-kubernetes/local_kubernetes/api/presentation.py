@@ -1,0 +1,182 @@
+"""How an answer is shown: as the object, as its metadata only, or as a table for `kubectl get`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import yaml
+from aiohttp import web
+
+from local_kubernetes.api.columns import columns_of
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.registry import ServedKind
+from local_kubernetes.api.status import ApiStatusError, bad_request
+from local_kubernetes.api.watch import Event
+
+META_VERSION = "meta.k8s.io/v1"
+_JSON_TYPES = frozenset({"application/json", "*/*"})
+_YAML = "application/yaml"
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """What the client accepts.
+
+    Args:
+        form: `object`, `metadata` or `table`.
+        yaml: whether as YAML instead of JSON.
+        include: what comes with the rows of a table: `Object`, `Metadata` or `None`.
+    """
+
+    form: str = "object"
+    yaml: bool = False
+    include: str = "Metadata"
+
+
+def negotiate(accept: str, include: str | None) -> Presentation:
+    """Read the `Accept` header; the first entry that can be served counts.
+
+    Raises:
+        ApiStatusError: 406 where none can.
+    """
+    for entry in accept.split(",") if accept.strip() else ["*/*"]:
+        media_type, *parameters = (part.strip() for part in entry.split(";"))
+        given = dict(part.partition("=")[::2] for part in parameters)
+        wanted = given.get("as", "")
+        if media_type == _YAML and not wanted:
+            return Presentation(yaml=True)
+        if media_type not in _JSON_TYPES:
+            continue
+        if not wanted:
+            return Presentation()
+        if given.get("g") == "meta.k8s.io" and given.get("v") == "v1":
+            if wanted == "Table":
+                _check_include(include)
+                return Presentation("table", include=include or "Metadata")
+            if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+                return Presentation("metadata")
+    message = "only the following media types are accepted: application/json, application/yaml"
+    raise ApiStatusError(406, "NotAcceptable", message, None if "as=" in accept else {})
+
+
+def _check_include(include: str | None) -> None:
+    if include not in (None, "", "Metadata", "Object", "None"):
+        told = f"includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise bad_request(f"Unable to convert to Table as requested: {told}")
+
+
+class Presenter:
+    """Shows objects of one kind to one client.
+
+    Args:
+        served: the kind, in the version asked for.
+        presentation: the form.
+    """
+
+    def __init__(self, served: ServedKind, presentation: Presentation) -> None:
+        self.served = served
+        self.presentation = presentation
+
+    @property
+    def plain(self) -> bool:
+        """Whether objects are shown as they are, but for their version."""
+        return self.presentation.form == "object" and self.served.group == self.served.kind.group
+
+    @property
+    def plain_json(self) -> bool:
+        """Whether they are shown as they are, and as JSON."""
+        return self.plain and not self.presentation.yaml
+
+    def one(self, document: JsonObject, *, header: bool = True) -> JsonObject:
+        """An object; `header` is whether a table names its columns."""
+        shown = self.served.present(document)
+        if self.presentation.form == "metadata":
+            return _metadata_only(shown)
+        if self.presentation.form == "table":
+            return self._table([shown], {"resourceVersion": shown["metadata"]["resourceVersion"]}, header=header)
+        return shown
+
+    def many(self, documents: list[JsonObject], metadata: JsonObject) -> JsonObject:
+        """A list of objects, with the list's own metadata."""
+        shown = [self.served.present(document) for document in documents]
+        if self.presentation.form == "table":
+            return self._table(shown, metadata, header=True)
+        if self.presentation.form == "metadata":
+            return {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": META_VERSION,
+                "metadata": metadata,
+                "items": [_metadata_only(item) for item in shown],
+            }
+        if not self.served.kind.custom:
+            for item in shown:  # within a typed list, items do not repeat their type
+                item.pop("apiVersion")
+                item.pop("kind")
+        return {
+            "kind": self.served.kind.collection_kind,
+            "apiVersion": self.served.api_version,
+            "metadata": metadata,
+            "items": shown,
+        }
+
+    def encoded_list(self, events: Sequence[Event], metadata: JsonObject) -> bytes:
+        """A list of objects as JSON, for a form that is `plain_json`: put together from what is encoded already."""
+        api_version = self.served.api_version
+        head = {"kind": self.served.kind.collection_kind, "apiVersion": api_version, "metadata": metadata}
+        # Within a typed list, items do not repeat their type.
+        items = b",".join(event.encoded(api_version if self.served.kind.custom else "") for event in events)
+        return json.dumps(head).encode()[:-1] + b', "items":[' + items + b"]}"
+
+    def bookmark(self, version: int, *, initial_events_end: bool) -> JsonObject:
+        """The object of a bookmark: nothing but a version."""
+        metadata: JsonObject = {"resourceVersion": str(version)}
+        if initial_events_end:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        if self.presentation.form == "table":
+            return self._table([], metadata, header=False)
+        kind = "PartialObjectMetadata" if self.presentation.form == "metadata" else self.served.kind.kind
+        api_version = META_VERSION if self.presentation.form == "metadata" else self.served.api_version
+        return {"kind": kind, "apiVersion": api_version, "metadata": metadata}
+
+    def _table(self, documents: list[JsonObject], metadata: JsonObject, *, header: bool) -> JsonObject:
+        columns = columns_of(self.served)
+        metadata = {key: value for key, value in metadata.items() if value or key != "continue"}
+        now = datetime.now(UTC)
+        rows: list[JsonObject] = []
+        for document in documents:
+            row: JsonObject = {"cells": [column.cell(document, now) for column in columns]}
+            if self.presentation.include == "Object":
+                row["object"] = document
+            else:
+                row["object"] = None if self.presentation.include == "None" else _metadata_only(document)
+            rows.append(row)
+        return {
+            "kind": "Table",
+            "apiVersion": META_VERSION,
+            "metadata": metadata,
+            "columnDefinitions": [column.definition() for column in columns] if header else None,
+            "rows": rows,
+        }
+
+
+def response(document: JsonObject, presentation: Presentation, status: int = 200) -> web.Response:
+    """An answer with a document."""
+    if presentation.yaml:
+        text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False)
+        return web.Response(status=status, body=text.encode(), content_type=_YAML)
+    return json_response(document, status)
+
+
+def json_response(document: JsonObject, status: int = 200) -> web.Response:
+    """An answer in JSON, whose media type Kubernetes writes without a charset."""
+    return encoded_response(json.dumps(document).encode(), status)
+
+
+def encoded_response(body: bytes, status: int = 200) -> web.Response:
+    """An answer with what is JSON already."""
+    return web.Response(status=status, body=body, content_type="application/json")
+
+
+def _metadata_only(document: JsonObject) -> JsonObject:
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": document["metadata"]}

@@ -1,0 +1,67 @@
+"""What probes and lifecycle hooks must not say, in the words of the API server."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from local_kubernetes.api.rules import (
+    choice_causes,
+    forbidden,
+    invalid,
+    named_port_causes,
+    natural_causes,
+    port_causes,
+    required,
+)
+from local_kubernetes.api.status import Cause
+
+Probe = Mapping[str, Any]
+
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
+_NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+
+
+def probe_causes(probe: Probe, place: str, name: str) -> Iterator[Cause]:
+    """What is wrong with a probe; `name` is the field that it is in."""
+    yield from _handler_causes(probe, place, 0)
+    for field in _NUMBERS:
+        yield from natural_causes(probe.get(field) or 0, f"{place}.{field}")
+    if name != "readinessProbe" and (probe.get("successThreshold") or 1) != 1:
+        yield invalid(f"{place}.successThreshold", probe["successThreshold"], "must be 1")
+    grace = probe.get("terminationGracePeriodSeconds")
+    if grace is not None and name == "readinessProbe":
+        yield invalid(f"{place}.terminationGracePeriodSeconds", grace, "must not be set for readinessProbes")
+    elif grace is not None and grace <= 0:
+        yield invalid(f"{place}.terminationGracePeriodSeconds", grace, "must be greater than 0")
+
+
+def lifecycle_causes(lifecycle: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
+    """What is wrong with the hooks of a container's life."""
+    for hook in ("postStart", "preStop"):
+        if lifecycle.get(hook) is not None:
+            yield from _handler_causes(lifecycle[hook], f"{place}.{hook}", grace_seconds)
+
+
+def _handler_causes(handlers: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
+    given = [handler for handler in _HANDLERS if handlers.get(handler) is not None]
+    if not given:
+        yield required(place, "must specify a handler type")
+    for handler in given[:1]:
+        yield from _one_causes(handler, handlers[handler], f"{place}.{handler}", grace_seconds)
+    for handler in given[1:]:
+        yield forbidden(f"{place}.{handler}", "may not specify more than 1 handler type")
+
+
+def _one_causes(handler: str, told: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
+    if handler == "exec" and not told.get("command"):
+        yield required(f"{place}.command")
+    elif handler in ("httpGet", "tcpSocket"):
+        yield from named_port_causes(told.get("port") or 0, f"{place}.port")
+    elif handler == "grpc":
+        yield from port_causes(told.get("port") or 0, f"{place}.port")
+    elif handler == "sleep":
+        seconds = told.get("seconds") or 0
+        if not 0 <= seconds <= grace_seconds:
+            rule = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_seconds})"
+            yield invalid(place, seconds, rule)
+    if handler == "httpGet" and told.get("scheme"):
+        yield from choice_causes(told["scheme"], ("HTTP", "HTTPS"), f"{place}.scheme")

@@ -1,0 +1,71 @@
+"""What references of variables and files to a pod's own fields and resources must not say."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from local_kubernetes.api.quantities import parse_quantity
+from local_kubernetes.api.rules import choice_causes, invalid, qualified_causes, required
+from local_kubernetes.api.status import Cause
+
+Reference = Mapping[str, Any]
+
+_IN_VARIABLES = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+_IN_VOLUMES = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+_KNOWN = frozenset({*_IN_VARIABLES, *_IN_VOLUMES, "spec.restartPolicy", "spec.schedulerName", "status.phase"})
+_FIELD_OF_MAP = re.compile(r"metadata\.(annotations|labels)\['([^']*)'\]")
+_RESOURCES = tuple(
+    f"{part}.{name}" for part in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
+)
+_CPU_UNITS = ("1m", "1")
+_MEMORY_UNITS = ("1", *(f"1{unit}{binary}" for binary in ("", "i") for unit in ("k" if not binary else "K", *"MGTPE")))
+
+
+def field_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
+    """What is wrong with a reference to a field of the pod."""
+    path = reference.get("fieldPath") or ""
+    version = reference.get("apiVersion") or "v1"
+    one = _FIELD_OF_MAP.fullmatch(path)
+    if not path:
+        yield required(f"{place}.fieldPath")
+    elif version != "v1":
+        yield invalid(f"{place}.fieldPath", path, f"error converting fieldPath: unsupported pod version: {version}")
+    elif one is not None:
+        yield from qualified_causes(one[2].lower() if one[1] == "annotations" else one[2], place)
+    elif path not in _KNOWN:
+        yield invalid(f"{place}.fieldPath", path, f"error converting fieldPath: field label not supported: {path}")
+    else:
+        yield from choice_causes(path, _IN_VOLUMES if in_volume else _IN_VARIABLES, f"{place}.fieldPath")
+
+
+def resource_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
+    """What is wrong with a reference to a container's resource."""
+    resource = reference.get("resource") or ""
+    if in_volume and not reference.get("containerName"):
+        yield required(f"{place}.containerName")
+    elif not resource:
+        yield required(f"{place}.resource")
+    elif not resource.partition(".")[2].startswith("hugepages-"):
+        yield from choice_causes(resource, _RESOURCES, f"{place}.resource")
+    yield from _divisor_causes(resource, reference.get("divisor") or "0", place)
+
+
+def _divisor_causes(resource: str, divisor: str, place: str) -> Iterator[Cause]:
+    if resource not in _RESOURCES or not parse_quantity(divisor):
+        return
+    name = resource.partition(".")[2]
+    units = _CPU_UNITS if name == "cpu" else _MEMORY_UNITS
+    if parse_quantity(divisor) not in [parse_quantity(unit) for unit in units]:
+        told = " and ".join(units) if name == "cpu" else ", ".join(units)
+        told = f"only divisor's values {told} are supported with the {name.replace('-', ' ')} resource"
+        yield invalid(f"{place}.divisor", resource, told)

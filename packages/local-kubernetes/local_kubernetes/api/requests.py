@@ -1,0 +1,315 @@
+"""What a request asks for: its path and its options."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import unquote
+
+from local_kubernetes.api.documents import JsonObject, whole_number
+from local_kubernetes.api.kinds import Kind
+from local_kubernetes.api.selectors import (
+    FieldSelector,
+    LabelSelector,
+    parse_field_selector,
+    parse_label_selector,
+)
+from local_kubernetes.api.status import (
+    ApiStatusError,
+    Cause,
+    bad_request,
+    invalid_options,
+    not_implemented,
+)
+
+Query = Mapping[str, str]
+_Value = TypeVar("_Value")
+
+_OF_NAMESPACES = frozenset({"status", "finalize"})
+_PROPAGATIONS = ("Background", "Foreground", "Orphan")
+_FIELD_VALIDATIONS = ("", "Ignore", "Warn", "Strict")
+_MANAGER_BYTES = 128
+
+
+@dataclass(frozen=True)
+class ResourcePath:
+    """A path below `/api/v1` or `/apis/GROUP/VERSION`: a collection, an object, or a subresource of one."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str | None = None
+    name: str | None = None
+    subresource: str | None = None
+
+
+def parse_path(path: str) -> ResourcePath | None:
+    """Read an (encoded) URL path; None where it names no resource.
+
+    Raises:
+        ApiStatusError: 501 for the old paths of watches.
+    """
+    parts = unquote(path).replace("/namespaces//", "/").split("/")  # no namespace means all of them
+    parts = [part for part in parts if part]
+    if parts[:1] == ["api"] and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    if rest[:1] == ["watch"]:
+        raise not_implemented("paths below /watch are not part of the local cluster: use ?watch=true")
+    namespace = None
+    if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _OF_NAMESPACES):
+        namespace, rest = rest[1], rest[2:]
+    name = rest[1] if len(rest) > 1 else None
+    subresource = "/".join(rest[2:]) or None
+    return ResourcePath(group, version, rest[0], namespace, name, subresource)
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """How to write.
+
+    Args:
+        dry_run: judge and answer, store nothing.
+        manager: who writes, for `metadata.managedFields`.
+        force: take over fields that another manager owns (server-side apply).
+        field_validation: what to do about unknown fields: Ignore, Warn or Strict.
+        warnings: what the client should be told besides the answer; filled on the way.
+    """
+
+    dry_run: bool = False
+    manager: str = "unknown"
+    force: bool = False
+    field_validation: str = "Warn"
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DeleteOptions:
+    """How to delete; the fields are those of Kubernetes' DeleteOptions."""
+
+    grace_seconds: int | None = None
+    propagation: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """What to list or watch; the fields are those of Kubernetes' ListOptions."""
+
+    labels: LabelSelector | None = None
+    fields: FieldSelector | None = None
+    limit: int = 0
+    continuation: str = ""
+    resource_version: str = ""
+    version_match: str = ""
+    watch: bool = False
+    bookmarks: bool = False
+    initial_events: bool = False
+    timeout_seconds: int | None = None
+
+
+def write_options(query: Query, user_agent: str, kind: str = "CreateOptions") -> WriteOptions:
+    """Read the options of a create, update or patch request.
+
+    Args:
+        query: the query of the URL.
+        user_agent: who sends it, where the query names no manager of fields.
+        kind: `CreateOptions`, `UpdateOptions` or `PatchOptions`, for the sentence of a refusal.
+
+    Raises:
+        ApiStatusError: 422 for values that Kubernetes does not know.
+    """
+    causes = []
+    validation = query.get("fieldValidation", "")
+    if validation not in _FIELD_VALIDATIONS:
+        supported = ", ".join(f'"{item}"' for item in sorted(_FIELD_VALIDATIONS))
+        told = f'Unsupported value: "{validation}": supported values: {supported}'
+        causes.append(Cause("fieldValidation", told, "FieldValueNotSupported"))
+    manager = query.get("fieldManager") or user_agent.split("/")[0][:_MANAGER_BYTES] or "unknown"
+    if len(manager.encode()) > _MANAGER_BYTES:
+        told = f"Too long: may not be more than {_MANAGER_BYTES} bytes"
+        causes.append(Cause("fieldManager", told, "FieldValueTooLong"))
+    dry_run = query.get("dryRun")
+    causes += _dry_run_causes(dry_run)
+    if causes:
+        raise invalid_options(kind, causes)
+    return WriteOptions(bool(dry_run), manager, _flag(query, "force"), validation or "Warn")
+
+
+def check_patch_options(query: Query, *, applies: bool) -> None:
+    """Refuse what only one of server-side apply and all other patches can be asked for.
+
+    Raises:
+        ApiStatusError: 422.
+    """
+    if applies and not query.get("fieldManager"):
+        told = "Required value: is required for apply patch"
+        raise invalid_options("PatchOptions", [Cause("fieldManager", told, "FieldValueRequired")])
+    if not applies and "force" in query:
+        told = "Forbidden: may not be specified for non-apply patch"
+        raise invalid_options("PatchOptions", [Cause("force", told, "FieldValueForbidden")])
+
+
+def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
+    """Read the options of a deletion, from its body where that has them, else from the query.
+
+    Raises:
+        ApiStatusError: 400 for a body that is not DeleteOptions; 400 or 422 for values that Kubernetes does not
+            know.
+    """
+    if body.get("kind") not in (None, "DeleteOptions"):
+        raise bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
+    grace = body.get("gracePeriodSeconds")
+    if grace is None:
+        grace = _number(query, "gracePeriodSeconds")
+    if isinstance(grace, bool) or not isinstance(grace, int | None) or abs(grace or 0) >= 2**63:
+        raise bad_request("gracePeriodSeconds: an integer of 64 bits is expected")
+    preconditions = body.get("preconditions") or {}
+    if not isinstance(preconditions, dict):
+        raise bad_request("preconditions: an object is expected")
+    dry_run = body.get("dryRun") or query.get("dryRun")
+    dry_run = dry_run[0] if isinstance(dry_run, list) else dry_run
+    propagation, causes = _propagation(query, body)
+    causes += _dry_run_causes(dry_run)
+    if causes:
+        raise invalid_options("DeleteOptions", causes)
+    return DeleteOptions(
+        grace_seconds=grace,
+        propagation=propagation,
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        dry_run=bool(dry_run),
+    )
+
+
+def _propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause]]:
+    """What becomes of dependents, and what is wrong with how that was said."""
+    policy = body.get("propagationPolicy") or query.get("propagationPolicy") or None
+    orphan = body.get("orphanDependents") or _flag(query, "orphanDependents")
+    if policy is not None and orphan:
+        told = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
+        return policy, [Cause("propagationPolicy", told)]
+    if policy not in (None, *_PROPAGATIONS):
+        told = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
+        return policy, [Cause("propagationPolicy", told, "FieldValueNotSupported")]
+    return ("Orphan" if orphan else policy), []
+
+
+def list_options(query: Query, kind: Kind) -> ListOptions:
+    """Read the options of a list or watch request.
+
+    Raises:
+        ApiStatusError: 400 for bad selectors, numbers and versions; 422 for options that exclude each other.
+    """
+    version = query.get("resourceVersion", "")
+    if version and not _is_version(version):
+        told = f'resourceVersion: Invalid value: "{version}": must be a whole number'
+        raise ApiStatusError(500, "", told) if _flag(query, "watch") else bad_request(told)
+    options = ListOptions(
+        labels=_given(query.get("labelSelector"), parse_label_selector),
+        fields=_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
+        limit=_number(query, "limit") or 0,
+        continuation=query.get("continue", ""),
+        resource_version=version,
+        version_match=query.get("resourceVersionMatch", ""),
+        watch=_flag(query, "watch"),
+        bookmarks=_flag(query, "allowWatchBookmarks"),
+        initial_events=_flag(query, "sendInitialEvents"),
+        timeout_seconds=_number(query, "timeoutSeconds"),
+    )
+    _check_list_options(options)
+    return options
+
+
+def encode_continuation(version: int, start: tuple[str, str]) -> str:
+    """The token with which a client asks for the rest of a list."""
+    text = json.dumps({"v": "local/v1", "rv": version, "start": list(start)})
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_continuation(token: str) -> tuple[int, tuple[str, str]]:
+    """The version and the last place of the part of a list that the client has.
+
+    Raises:
+        ApiStatusError: 400 for a token of somebody else's.
+    """
+    try:
+        content = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        namespace, name = content["start"]
+        return int(content["rv"]), (str(namespace), str(name))
+    except (binascii.Error, ValueError, KeyError, TypeError) as error:
+        raise bad_request(f"continue key is not valid: {error}") from error
+
+
+def _check_list_options(options: ListOptions) -> None:
+    causes = list(_version_causes(options))
+    if causes:
+        raise invalid_options("ListOptions", causes)
+
+
+def _version_causes(options: ListOptions) -> Iterator[Cause]:
+    """What is wrong with the combination of version, match, watch and initial events."""
+    match = options.version_match
+
+    def forbidden(field: str, why: str) -> Cause:
+        return Cause(field, f"Forbidden: {why}", "FieldValueForbidden")
+
+    if options.watch and options.continuation:
+        yield forbidden("continue", "continue is forbidden for watch")
+    if options.initial_events and not options.watch:
+        yield forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        return
+    if options.initial_events and match != "NotOlderThan":
+        yield forbidden(
+            "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        )
+    elif options.watch and match and not options.initial_events:
+        yield forbidden(
+            "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        )
+    elif not options.watch and match and not options.resource_version:
+        yield forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided")
+    elif match == "Exact" and options.resource_version == "0":
+        yield forbidden("resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+    supported = ("NotOlderThan",) if options.watch else ("Exact", "NotOlderThan", "")
+    if match and match not in supported:
+        listed = ", ".join(f'"{item}"' for item in supported)
+        told = f'Unsupported value: "{match}": supported values: {listed}'
+        yield Cause("resourceVersionMatch", told, "FieldValueNotSupported")
+
+
+def _dry_run_causes(value: str | None) -> list[Cause]:
+    if value in (None, "", "All"):
+        return []
+    told = f'Unsupported value: ["{value}"]: supported values: "All"'
+    return [Cause("dryRun", told, "FieldValueNotSupported")]
+
+
+def _flag(query: Query, key: str) -> bool:
+    return key in query and query[key].lower() not in ("0", "false")  # as Kubernetes reads flags: `?watch` is one
+
+
+def _number(query: Query, key: str) -> int | None:
+    text = query.get(key)
+    if text is None:
+        return None
+    try:
+        return whole_number(text)
+    except ValueError as error:
+        raise bad_request(f'{key}: Invalid value: "{text}": must be a whole number') from error
+
+
+def _is_version(text: str) -> bool:
+    """Whether a text can be a resource version: a number of 64 bits without sign."""
+    return text.isascii() and text.isdecimal() and int(text[:21]) < 2**64
+
+
+def _given(text: str | None, parse: Callable[[str], _Value]) -> _Value | None:
+    return parse(text) if text else None

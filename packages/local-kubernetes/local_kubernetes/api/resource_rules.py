@@ -1,0 +1,94 @@
+"""What the requests and limits of containers and pods must not say, in the words of the API server."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from local_kubernetes.api.quantities import is_whole, parse_quantity
+from local_kubernetes.api.rules import (
+    NOT_NEGATIVE,
+    forbidden,
+    invalid,
+    not_found,
+    qualified_name_problems,
+    required,
+)
+from local_kubernetes.api.status import Cause
+
+Resources = Mapping[str, Any]
+
+_OF_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
+_STANDARD = _OF_CONTAINERS | {
+    "storage",
+    *("pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"),
+    *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers", "limits.cpu", "limits.memory"),
+    *("requests.cpu", "requests.memory", "requests.storage", "count"),
+}
+
+
+def resources_causes(resources: Resources, place: str, claims: Sequence[str]) -> Iterator[Cause]:
+    """What is wrong with requests and limits; what is limited and not requested is requested so.
+
+    Args:
+        resources: the requests, limits and claims.
+        place: the field that they are in.
+        claims: the claims that the pod has.
+    """
+    limits = resources.get("limits") or {}
+    requests = limits | (resources.get("requests") or {})
+    for part, amounts in (("limits", limits), ("requests", requests)):
+        for name, amount in amounts.items():
+            yield from _name_causes(name, f"{place}.{part}[{name}]")
+            yield from _amount_causes(name, amount, f"{place}.{part}[{name}]")
+    for name, amount in requests.items():
+        yield from _limit_causes(name, amount, limits, place)
+    if any(map(_is_huge_page, requests)) and not requests.keys() & {"cpu", "memory"}:
+        yield forbidden(place, "HugePages require cpu or memory")
+    for index, claim in enumerate(resources.get("claims") or []):
+        if claim.get("name") not in claims:
+            told = "must be one of the names in pod.spec.resourceClaims"
+            told = told if claims else f"{told} which is empty"
+            yield not_found(f"{place}.claims[{index}]", claim.get("name") or "", told)
+
+
+def _name_causes(name: str, place: str) -> Iterator[Cause]:
+    problems = qualified_name_problems(name)
+    yield from (invalid(place, name, why) for why in problems)
+    if "/" in name or _is_huge_page(name):
+        return
+    if name not in _STANDARD and not problems:
+        yield invalid(place, name, "must be a standard resource type or fully qualified")
+    if name not in _OF_CONTAINERS:
+        yield invalid(place, name, "must be a standard resource for containers")
+
+
+def _amount_causes(name: str, amount: str, place: str) -> Iterator[Cause]:
+    if parse_quantity(amount) < 0:
+        yield invalid(place, amount, NOT_NEGATIVE)
+    if _is_extended(name) and not is_whole(amount):
+        yield invalid(place, amount, "must be an integer")
+
+
+def _limit_causes(name: str, amount: str, limits: Resources, place: str) -> Iterator[Cause]:
+    """What is wrong with a request beside its limit."""
+    request, limit = parse_quantity(amount), _number(limits.get(name))
+    whole = _is_extended(name) or _is_huge_page(name)
+    if limit is None and whole:
+        yield required(f"{place}.limits", "Limit must be set for non overcommitable resources")
+    elif limit is not None and whole and request != limit:
+        yield invalid(f"{place}.requests", amount, f"must be equal to {name} limit of {limits[name]}")
+    elif limit is not None and request > limit:
+        yield invalid(f"{place}.requests", amount, f"must be less than or equal to {name} limit of {limits[name]}")
+
+
+def _number(amount: str | None) -> Decimal | None:
+    return None if amount is None else parse_quantity(amount)
+
+
+def _is_huge_page(name: str) -> bool:
+    return name.startswith("hugepages-")
+
+
+def _is_extended(name: str) -> bool:
+    """Whether a resource is somebody's own, so that only whole ones of it can be had."""
+    return "/" in name and not name.partition("/")[0].endswith("kubernetes.io")

@@ -1,0 +1,59 @@
+"""How long events are kept: an hour after their last change, as in Kubernetes, and of too many the latest."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from local_kubernetes.api.kinds import EVENTS
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+
+_SWEEP_SECONDS = 60.0
+_AGE = timedelta(hours=1)
+_MOST = 10_000
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class EventRetention:
+    """Removes old events from a store.
+
+    Args:
+        store: the objects.
+        clock: the present time.
+        age: how long after its last change an event goes.
+        most: how many of them may stay.
+    """
+
+    def __init__(
+        self, store: Store, *, clock: Callable[[], datetime] = _utc_now, age: timedelta = _AGE, most: int = _MOST
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._age = age
+        self._most = most
+        self._seen: dict[int, datetime] = {}
+
+    async def run(self) -> None:
+        """Look once a minute, until cancelled."""
+        while True:
+            self.sweep()
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    def sweep(self) -> None:
+        """Remove what is there too long or too many; the time of a change is when it is seen here first."""
+        now = self._clock()
+        changes = sorted(self._store.latest(EVENTS, None), key=lambda change: change.resource_version)
+        self._seen = {item.resource_version: self._seen.get(item.resource_version, now) for item in changes}
+        excess = len(changes) - self._most
+        for number, change in enumerate(changes):
+            if number < excess or now - self._seen[change.resource_version] >= self._age:
+                self._remove(change.current["metadata"]["namespace"], change.current["metadata"]["name"])
+
+    def _remove(self, namespace: str, name: str) -> None:
+        try:
+            self._store.delete(EVENTS, namespace, name)
+        except ApiStatusError:
+            return  # the journal has no room: the next look tries again

@@ -1,0 +1,45 @@
+"""Questions about permissions: whoever has the token may do everything."""
+
+from collections.abc import Mapping
+
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.kinds import Kind
+from local_kubernetes.api.status import Cause, invalid
+
+USER = "local-admin"
+_GROUPS = ["system:masters", "system:authenticated"]
+_AUTHORIZATION = "authorization.k8s.io"
+_AUTHENTICATION = "authentication.k8s.io"
+_EVERYTHING: JsonObject = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+
+REVIEWS: Mapping[tuple[str, str], tuple[str, bool]] = {
+    (_AUTHORIZATION, "selfsubjectaccessreviews"): ("SelfSubjectAccessReview", False),
+    (_AUTHORIZATION, "selfsubjectrulesreviews"): ("SelfSubjectRulesReview", False),
+    (_AUTHORIZATION, "subjectaccessreviews"): ("SubjectAccessReview", False),
+    (_AUTHORIZATION, "localsubjectaccessreviews"): ("LocalSubjectAccessReview", True),
+    (_AUTHENTICATION, "selfsubjectreviews"): ("SelfSubjectReview", False),
+}
+"""The reviews, by group and plural: their kind, and whether they are asked in a namespace."""
+
+
+def answer(group: str, plural: str, review: JsonObject) -> JsonObject:
+    """The review with the answer as its status.
+
+    Raises:
+        ApiStatusError: 422 for a question about nothing.
+    """
+    kind, _ = REVIEWS[group, plural]
+    spec = review.get("spec") or {}
+    if kind.endswith("AccessReview") and not (spec.get("resourceAttributes") or spec.get("nonResourceAttributes")):
+        told = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = Cause("spec.resourceAttributes", f"Invalid value: null: {told}")
+        raise invalid(Kind(group, ("v1",), plural, ""), "", [cause])
+    if kind == "SelfSubjectReview":
+        status: JsonObject = {"userInfo": {"username": USER, "groups": _GROUPS}}
+    elif kind == "SelfSubjectRulesReview":
+        urls = [{"verbs": ["*"], "nonResourceURLs": ["*"]}]
+        status = {"resourceRules": [_EVERYTHING], "nonResourceRules": urls, "incomplete": False}
+    else:
+        status = {"allowed": True, "reason": "the local cluster allows everything to whoever has its token"}
+    metadata = review.get("metadata") or {}
+    return review | {"kind": kind, "apiVersion": f"{group}/v1", "metadata": metadata, "status": status}

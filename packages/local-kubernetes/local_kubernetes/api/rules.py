@@ -1,0 +1,237 @@
+"""The rules that many fields share, in the words of the API server: names, choices, ranges, paths."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from ipaddress import ip_address
+
+from local_kubernetes.api.status import Cause
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_CONFIG_KEY = r"[-._a-zA-Z0-9]+"
+_USED = "regex used for validation is"
+_LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+    f"with an alphanumeric character (e.g. 'my-name',  or '123-abc', {_USED} '{_LABEL}')"
+)
+_SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+    f"and end with an alphanumeric character (e.g. 'example.com', {_USED} '{_SUBDOMAIN}')"
+)
+_NAME_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', {_USED} '{_NAME}')"
+)
+_LABEL_VALUE_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    f"end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', {_USED} '({_NAME})?')"
+)
+_CONFIG_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
+    f"or 'key-name', {_USED} '{_CONFIG_KEY}')"
+)
+NOT_NEGATIVE = "must be greater than or equal to 0"
+_LARGEST_MODE = 0o777
+_LARGEST_PORT = 65535
+
+
+def invalid(place: str, value: object, why: str) -> Cause:
+    """That a value is not as it has to be."""
+    shown = json.dumps(value, ensure_ascii=False)
+    return Cause(place, f"Invalid value: {shown}: {why}")
+
+
+def required(place: str, why: str = "") -> Cause:
+    """That something is missing at a place."""
+    return Cause(place, f"Required value: {why}" if why else "Required value", "FieldValueRequired")
+
+
+def forbidden(place: str, why: str) -> Cause:
+    """That something must not be at a place."""
+    return Cause(place, f"Forbidden: {why}", "FieldValueForbidden")
+
+
+def too_many(place: str, found: int, most: int) -> Cause:
+    """That a list is too long."""
+    return Cause(place, f"Too many: {found}: must have at most {most} items", "FieldValueTooMany")
+
+
+def duplicate(place: str, value: object) -> Cause:
+    """That a value is there twice."""
+    return Cause(place, f"Duplicate value: {json.dumps(value)}", "FieldValueDuplicate")
+
+
+def not_found(place: str, value: object, why: str = "") -> Cause:
+    """That a value names nothing."""
+    told = f"Not found: {json.dumps(value)}"
+    return Cause(place, f"{told}: {why}" if why else told, "FieldValueNotFound")
+
+
+def choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator[Cause]:
+    """What is wrong with a value that has to be one of several."""
+    if value not in tuple(choices):
+        supported = ", ".join(f'"{choice}"' for choice in choices)
+        told = f'Unsupported value: "{value}": supported values: {supported}'
+        yield Cause(place, told, "FieldValueNotSupported")
+
+
+def range_causes(value: int, least: int, most: int, place: str) -> Iterator[Cause]:
+    """What is wrong with a number that has to be within a range."""
+    if not least <= value <= most:
+        yield invalid(place, value, f"must be between {least} and {most}, inclusive")
+
+
+def natural_causes(value: int, place: str) -> Iterator[Cause]:
+    """What is wrong with a number that must not be negative."""
+    if value < 0:
+        yield invalid(place, value, NOT_NEGATIVE)
+
+
+def port_causes(port: int, place: str) -> Iterator[Cause]:
+    """What is wrong with a number of a port."""
+    yield from range_causes(port, 1, _LARGEST_PORT, place)
+
+
+def named_port_causes(port: int | str, place: str) -> Iterator[Cause]:
+    """What is wrong with a port that is a number or a name."""
+    if isinstance(port, int):
+        yield from port_causes(port, place)
+    else:
+        yield from (invalid(place, port, why) for why in port_name_problems(port))
+
+
+def mode_causes(mode: int | None, place: str) -> Iterator[Cause]:
+    """What is wrong with the permissions of a file."""
+    if mode is not None and not 0 <= mode <= _LARGEST_MODE:
+        yield invalid(place, mode, "must be a number between 0 and 0777 (octal), both inclusive")
+
+
+def address_causes(address: str, place: str) -> Iterator[Cause]:
+    """What is wrong with an IP address."""
+    try:
+        ip_address(address)
+    except ValueError:
+        yield invalid(place, address, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+
+
+def inner_path_causes(path: str, place: str, *, reserved: bool = False) -> Iterator[Cause]:
+    """What is wrong with a path that has to stay within a volume.
+
+    Args:
+        path: the path.
+        place: the field that it is in.
+        reserved: whether names that begin with two dots are kept for others.
+    """
+    if path.startswith("/"):
+        yield invalid(place, path, "must be a relative path")
+    elif ".." in path.split("/"):
+        yield backstep(place, path)
+    elif reserved and path.startswith(".."):
+        yield invalid(place, path, "must not start with '..'")
+
+
+def backstep(place: str, path: str) -> Cause:
+    """That a path leads back."""
+    return invalid(place, path, "must not contain '..'")
+
+
+def name_causes(name: str, place: str, taken: Collection[str] = ()) -> Iterator[Cause]:
+    """What is wrong with a name that is a label of DNS, and given once."""
+    if not name:
+        yield required(place)
+    elif problems := label_problems(name):
+        yield from (invalid(place, name, why) for why in problems)
+    elif name in taken:
+        yield duplicate(place, name)
+
+
+def subdomain_causes(name: str, place: str) -> Iterator[Cause]:
+    """What is wrong with the name of an object."""
+    yield from (invalid(place, name, why) for why in subdomain_problems(name))
+
+
+def qualified_causes(name: str, place: str) -> Iterator[Cause]:
+    """What is wrong with a name that may have a domain before it."""
+    yield from (invalid(place, name, why) for why in qualified_name_problems(name))
+
+
+def labels_causes(labels: Iterable[tuple[str, str]], place: str) -> Iterator[Cause]:
+    """What is wrong with labels: their keys and values."""
+    for key, value in labels:
+        yield from qualified_causes(key, place)
+        yield from (invalid(place, value, why) for why in label_value_problems(value))
+
+
+def label_problems(text: str) -> list[str]:
+    """Why a text is not a DNS label."""
+    problems = _problems(text, _LABEL, _LABEL_RULE, 63)
+    return ["must not contain dots" if why == _LABEL_RULE and _is_subdomain(text) else why for why in problems]
+
+
+def subdomain_problems(text: str) -> list[str]:
+    """Why a text is no domain."""
+    return _problems(text, _SUBDOMAIN, _SUBDOMAIN_RULE, 253)
+
+
+def _is_subdomain(text: str) -> bool:
+    return re.fullmatch(_SUBDOMAIN, text) is not None
+
+
+def qualified_name_problems(text: str) -> list[str]:
+    """Why a text is no name with, or without, a domain before it."""
+    prefix, slash, name = text.rpartition("/")
+    if "/" in prefix:
+        return [
+            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    problems = []
+    if slash and not prefix:
+        problems.append("prefix part must be non-empty")
+    elif slash:
+        problems += [f"prefix part {why}" for why in _problems(prefix, _SUBDOMAIN, _SUBDOMAIN_RULE, 253, "bytes")]
+    if not name:
+        problems.append("name part must be non-empty")
+    elif len(name) > 63:
+        problems.append("name part must be no more than 63 bytes")
+    if re.fullmatch(_NAME, name) is None:
+        problems.append(f"name part {_NAME_RULE}")
+    return problems
+
+
+def label_value_problems(text: str) -> list[str]:
+    """Why a text is no value of a label."""
+    problems = ["must be no more than 63 bytes"] if len(text) > 63 else []
+    return problems + ([_LABEL_VALUE_RULE] if re.fullmatch(f"({_NAME})?", text) is None else [])
+
+
+def config_key_problems(text: str) -> list[str]:
+    """Why a text is no key of a config map or secret."""
+    problems = ["must be no more than 253 characters"] if len(text) > 253 else []
+    if re.fullmatch(_CONFIG_KEY, text) is None:
+        problems.append(_CONFIG_KEY_RULE)
+    if text in (".", ".."):
+        problems.append(f"must not be '{text}'")
+    elif text.startswith(".."):
+        problems.append("must not start with '..'")
+    return problems
+
+
+def port_name_problems(text: str) -> list[str]:
+    """Why a text is no name of a port."""
+    problems = ["must be no more than 15 characters"] if len(text) > 15 else []
+    if re.fullmatch(r"[-a-z0-9]+", text) is None:
+        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if re.search(r"[a-z]", text) is None:
+        problems.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        problems.append("must not contain consecutive hyphens")
+    if text[:1] == "-" or text[-1:] == "-":
+        problems.append("must not begin or end with a hyphen")
+    return problems
+
+
+def _problems(text: str, pattern: str, rule: str, longest: int, unit: str = "characters") -> list[str]:
+    problems = [f"must be no more than {longest} {unit}"] if len(text) > longest else []
+    return problems + ([rule] if re.fullmatch(pattern, text) is None else [])

@@ -1,0 +1,76 @@
+"""The `scale` subresource: a number of replicas, wherever the kind keeps it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from local_kubernetes.api.documents import JsonObject, copy_json
+from local_kubernetes.api.kinds import Kind
+from local_kubernetes.api.registry import ServedKind
+from local_kubernetes.api.status import Cause, bad_request, invalid, resource_not_found
+
+_SCALES = Kind("autoscaling", ("v1",), "scales", "Scale")
+
+
+def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
+    """The Scale of an object.
+
+    Raises:
+        ApiStatusError: 404 for a kind without.
+    """
+    paths = served.scale
+    if paths is None:
+        raise resource_not_found()
+    metadata = document["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: JsonObject = {"replicas": _value(document, paths.status_replicas) or 0}
+    selector = _selector(served, document)
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: metadata[key] for key in kept if key in metadata},
+        "spec": {"replicas": replicas} if (replicas := _value(document, paths.replicas)) else {},
+        "status": status,
+    }
+
+
+def with_scale(served: ServedKind, document: JsonObject, scale: Mapping[str, Any]) -> JsonObject:
+    """An object with the number of replicas, and the preconditions, of a Scale.
+
+    Raises:
+        ApiStatusError: 404 for a kind without, 400 where the Scale has no sensible number.
+    """
+    if served.scale is None:
+        raise resource_not_found()
+    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    if isinstance(replicas, bool) or not isinstance(replicas, int):
+        raise bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number")
+    if replicas < 0 and not served.kind.custom:  # a custom resource has a schema that says so
+        told = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        raise invalid(_SCALES, document["metadata"]["name"], [Cause("spec.replicas", told)])
+    result = copy_json(document)
+    *parents, last = served.scale.replicas.strip(".").split(".")
+    node = result
+    for key in parents:
+        node = node.setdefault(key, {})
+    node[last] = replicas
+    version = (scale.get("metadata") or {}).get("resourceVersion")
+    if version:
+        result["metadata"]["resourceVersion"] = version
+    return result
+
+
+def _selector(served: ServedKind, document: Mapping[str, Any]) -> str:
+    if served.kind.custom:
+        path = served.scale.selector if served.scale else None
+        return str(_value(document, path) or "") if path else ""
+    labels = ((document.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+def _value(document: Mapping[str, Any], path: str) -> Any:
+    value: Any = document
+    for key in path.strip(".").split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

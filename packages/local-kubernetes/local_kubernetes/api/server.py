@@ -1,0 +1,199 @@
+"""The HTTP face of the local cluster."""
+
+import hmac
+import logging
+import re
+import ssl
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from local_kubernetes.api import absent, discovery, openapi, reviews
+from local_kubernetes.api.bodies import MAX_BODY_BYTES, read_required_object
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.handlers import ResourceHandlers, parse
+from local_kubernetes.api.podlogs import PodLogs
+from local_kubernetes.api.presentation import json_response
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import parse_path
+from local_kubernetes.api.status import (
+    ApiStatusError,
+    PageNotFound,
+    bad_request,
+    method_not_allowed,
+    not_implemented,
+    unauthorized,
+)
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.subresources import SubresourceHandlers
+
+_LOG = logging.getLogger(__name__)
+_HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
+_SHUTDOWN_SECONDS = 2.0
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class ApiServer:
+    """Serves a store as Kubernetes' API.
+
+    Args:
+        store: the objects.
+        kinds: the kinds that are served.
+        token: the bearer token that every request has to bring, but for `/version` and the health paths.
+        tls: the TLS settings; None serves plain HTTP.
+        logs: who has the logs of pods.
+    """
+
+    def __init__(
+        self, store: Store, kinds: KindRegistry, *, token: str, tls: ssl.SSLContext | None, logs: PodLogs
+    ) -> None:
+        self._kinds = kinds
+        self._journal = store.journal
+        self._token = token
+        self._tls = tls
+        self._resources = ResourceHandlers(store)
+        self._subresources = SubresourceHandlers(store, logs)
+        self._runner: web.AppRunner | None = None
+        self._address = ""
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
+        """Listen, and return the port; 0 asks for a free one.
+
+        Raises:
+            OSError: where the port cannot be had.
+        """
+        application = web.Application(client_max_size=MAX_BODY_BYTES)
+        application.router.add_route("*", r"/{path:[\s\S]*}", self._serve)
+        runner = web.AppRunner(
+            application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, handler_cancellation=True
+        )
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port, ssl_context=self._tls).start()
+        except OSError:
+            await runner.cleanup()
+            raise
+        self._runner = runner
+        bound: int = runner.addresses[0][1]
+        self._address = f"{host}:{bound}"
+        return bound
+
+    async def stop(self) -> None:
+        """End all watches and connections. Harmless when repeated."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            self._resources.close()
+            await runner.cleanup()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        try:
+            answer = await self._answer(request)
+            if self._journal is not None and request.method not in ("GET", "HEAD"):
+                await self._journal.sync()
+            return answer
+        except ApiStatusError as error:
+            return _refusal(error)
+        except RecursionError:
+            return _refusal(bad_request("the document is nested too deeply"))
+        except web.HTTPException:
+            raise
+        except ConnectionError:
+            raise
+        except Exception as error:
+            _LOG.exception("%s %s failed", request.method, request.path)
+            told = f"an error in the local cluster: {type(error).__name__}: {error}"
+            return _refusal(ApiStatusError(500, "InternalError", told))
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        path = "/" + request.rel_url.raw_path.strip("/")
+        if path == "/" != request.rel_url.raw_path:
+            raise PageNotFound
+        if _BAD_ESCAPE.search(path):
+            return web.Response(status=400, text="400 Bad Request")
+        if path in _HEALTH_PATHS or path.startswith(tuple(f"{item}/" for item in _HEALTH_PATHS)):
+            return web.Response(text="ok")
+        if path == "/version":
+            if request.method not in ("GET", "HEAD"):
+                raise method_not_allowed()
+            return json_response(discovery.VERSION)
+        if not self._authorized(request):
+            raise unauthorized()
+        if path == "/openapi/v2" and openapi.PROTOBUF_ASKED in request.headers.get("Accept", ""):
+            return web.Response(headers={"Content-Type": openapi.PROTOBUF})
+        found = self._about_the_server(path)
+        if found is not None:
+            if request.method not in ("GET", "HEAD"):
+                raise method_not_allowed()
+            return json_response(found)
+        return await self._answer_resource(request, path)
+
+    async def _answer_resource(self, request: web.Request, path: str) -> web.StreamResponse:
+        target = parse_path(path)
+        if target is None:
+            raise PageNotFound
+        if (target.group, target.plural) in reviews.REVIEWS and target.version == "v1":
+            if request.method != "POST":
+                raise method_not_allowed()
+            review = await read_required_object(request)
+            return json_response(reviews.answer(target.group, target.plural, review), 201)
+        served = self._kinds.find(target.group, target.version, target.plural)
+        if target.name is not None and (target.subresource is None or "/" not in target.subresource):
+            _check_name(target.name)
+        wanted = parse(request, target, served)
+        if target.subresource is None or (target.subresource == "status" and served.kind.status):
+            return await self._resources.handle(wanted)
+        return await self._subresources.handle(wanted)
+
+    def _about_the_server(self, path: str) -> JsonObject | None:
+        """The answer to a question about the server itself; None for any other."""
+        if path == "/":
+            return discovery.paths(self._kinds)
+        if path == "/api":
+            return discovery.api_versions(self._address)
+        if path == "/apis":
+            return discovery.group_list(self._kinds)
+        if path == "/openapi/v2":
+            return openapi.swagger()
+        if path == "/openapi/v3":
+            return openapi.index(self._kinds)
+        if path.startswith("/openapi/v3/"):
+            return openapi.document(self._kinds, path.removeprefix("/openapi/v3/"))
+        if path in absent.PATHS:
+            raise not_implemented(f"{path} is not part of the local cluster")
+        return self._about_groups(path)
+
+    def _about_groups(self, path: str) -> JsonObject | None:
+        if path.startswith("/openapi/"):
+            raise PageNotFound
+        parts = [unquote(part) for part in path.split("/")[1:]]
+        if parts[0] == "api" and len(parts) == 2:
+            return discovery.resource_list(self._kinds, "", parts[1])
+        if parts[0] == "apis" and len(parts) == 2:
+            return discovery.group(self._kinds, parts[1])
+        if parts[0] == "apis" and len(parts) == 3:
+            return discovery.resource_list(self._kinds, parts[1], parts[2])
+        return None
+
+    def _authorized(self, request: web.Request) -> bool:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token.encode())
+
+
+def _check_name(name: str) -> None:
+    """Refuse what can be the name of nothing: it might lead out of a folder."""
+    found = f"'{name}'" if name in (".", "..") else "'%'" if "%" in name else ""
+    if found:
+        verb = "contain" if "%" in name else "be"
+        raise bad_request(f'Name parameter invalid: "{name}": may not {verb} {found}')
+
+
+def _refusal(error: ApiStatusError) -> web.Response:
+    if isinstance(error, PageNotFound):
+        return web.Response(status=404, text=error.text)
+    headers = {}
+    retry = (error.details or {}).get("retryAfterSeconds")
+    if retry:
+        headers["Retry-After"] = str(retry)
+    answer = json_response(error.document(), error.code)
+    answer.headers.update(headers)
+    return answer

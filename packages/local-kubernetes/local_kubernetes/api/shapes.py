@@ -1,0 +1,182 @@
+"""The form of documents: what is text, a list, an object, as the types of Kubernetes have it.
+
+The real API server decodes into Go types and refuses what does not fit; everything after it relies on that.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from typing import Any, NoReturn
+
+from local_kubernetes.api import kinds
+from local_kubernetes.api.documents import JsonObject, parse_timestamp, timestamp
+from local_kubernetes.api.quantities import canonical_quantity
+from local_kubernetes.api.registry import ServedKind
+from local_kubernetes.api.status import bad_request
+from local_kubernetes.api.types import Schema, declared
+
+_METADATA = "meta.v1.ObjectMeta"
+_EMPTY_LISTS_COUNT = frozenset({kinds.CUSTOM_RESOURCE_DEFINITIONS.key, kinds.ROLES.key, kinds.CLUSTER_ROLES.key})
+_RULES = frozenset({kinds.ROLES.key, kinds.CLUSTER_ROLES.key})
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\d*(Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+class _MisfitError(Exception):
+    """A value at a path is of another type than it should be."""
+
+
+def check_shape(served: ServedKind, document: JsonObject) -> None:
+    """Refuse a document whose parts are not of the types that its kind has; those of metadata, for a custom resource.
+
+    Nulls are dropped, in place, as they say nothing there, and quantities and times are brought into their one form.
+
+    Raises:
+        ApiStatusError: 400 with the first part that does not fit.
+    """
+    try:
+        if not served.kind.custom:
+            _decode_object(served.declared, document, "")
+        elif document.get("metadata") is not None:
+            document["metadata"] = _decoded(declared(_METADATA), document["metadata"], "metadata")
+    except _MisfitError as error:
+        kind = served.kind.kind
+        told = f'{kind} in version "{served.version}" cannot be handled as a {kind}: {error}'
+        raise bad_request(told) from error
+    if served.kind.key in _RULES and not document.get("rules"):
+        document["rules"] = None
+    if not served.kind.custom and served.kind.key not in _EMPTY_LISTS_COUNT:
+        _drop_empty_lists(served.declared, document)
+
+
+def _decoded(schema: Schema, value: Any, path: str) -> Any:
+    """A value as its type has it; containers are changed in place."""
+    kind = schema.get("type")
+    if kind == "object":
+        return _decode_object(schema, value, path)
+    if kind == "array":
+        return _decode_list(schema["items"], value, path)
+    name = schema.get("format", kind)
+    return _SCALARS[name](value, path) if name in _SCALARS else value
+
+
+def _decode_object(schema: Schema, value: Any, path: str) -> JsonObject:
+    if not isinstance(value, dict):
+        _refuse(path, "an object", value)
+    fields = schema.get("properties")
+    for key, item in list(value.items()):
+        place = f"{path}.{key}" if path else key
+        child = schema["additionalProperties"] if fields is None else fields.get(key)
+        if child is None:
+            continue  # it is not known, and told of elsewhere
+        if item is not None:
+            value[key] = _decoded(child, item, place)
+        elif fields is None:
+            value[key] = _zero(child)
+        else:
+            del value[key]
+    return value
+
+
+def _decode_list(items: Schema, value: Any, path: str) -> list[Any]:
+    if not isinstance(value, list):
+        _refuse(path, "a list", value)
+    for index, item in enumerate(value):
+        value[index] = _zero(items) if item is None else _decoded(items, item, f"{path}[{index}]")
+    return value
+
+
+def _zero(schema: Schema) -> Any:
+    """What stands for null in a list or a map."""
+    if schema.get("format") == "quantity":
+        return "0"
+    return _ZEROES[schema["type"]]() if "type" in schema else None
+
+
+_ZEROES: Mapping[str, Callable[[], Any]] = {
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "number": int,
+    "object": dict,
+    "string": str,
+}
+
+
+def _text(value: Any, path: str) -> str:
+    if not isinstance(value, str):
+        raise _MisfitError(f"{path}: text is expected")  # what is there may be secret
+    return value
+
+
+def _flag(value: Any, path: str) -> bool:
+    return value if isinstance(value, bool) else _refuse(path, "true or false", value)
+
+
+def _whole_number(bits: int) -> Callable[[Any, str], int]:
+    def decoded(value: Any, path: str) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+            return value
+        _refuse(path, f"a whole number of {bits} bits", value)
+
+    return decoded
+
+
+def _number(value: Any, path: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse(path, "a number", value)
+    return value
+
+
+def _number_or_text(value: Any, path: str) -> int | str:
+    return value if isinstance(value, str) else _whole_number(32)(value, path)
+
+
+def _quantity(value: Any, path: str) -> str:
+    fits = isinstance(value, str | int | float) and not isinstance(value, bool)
+    try:
+        return canonical_quantity(value) if fits else _refuse(path, "a quantity", value)
+    except ValueError:
+        _refuse(path, "a quantity", value)
+
+
+def _time(value: Any, path: str) -> str:
+    try:
+        fits = isinstance(value, str) and _TIME.fullmatch(value) is not None
+        return timestamp(parse_timestamp(value).astimezone(UTC)) if fits else _refuse(path, "a time", value)
+    except (OverflowError, ValueError):
+        _refuse(path, "a time", value)
+
+
+def _micro_time(value: Any, path: str) -> str:
+    if not isinstance(value, str) or _MICRO_TIME.fullmatch(value) is None:
+        _refuse(path, "a time with microseconds", value)
+    return value
+
+
+_SCALARS: Mapping[str, Callable[[Any, str], Any]] = {
+    "boolean": _flag,
+    "byte": _text,
+    "date-time": _time,
+    "int-or-string": _number_or_text,
+    "int32": _whole_number(32),
+    "int64": _whole_number(64),
+    "micro-time": _micro_time,
+    "number": _number,
+    "quantity": _quantity,
+    "string": _text,
+}
+
+
+def _refuse(path: str, expected: str, value: Any) -> NoReturn:
+    shown = repr(value)
+    raise _MisfitError(f"{path}: {expected} is expected, not {shown if len(shown) <= 60 else type(value).__name__}")
+
+
+def _drop_empty_lists(schema: Schema, document: JsonObject) -> None:
+    """Remove, in place, the empty lists of a document and its specification, as they are never shown."""
+    fields = schema["properties"]
+    for part, known in ((document, fields), (document.get("spec"), (fields.get("spec") or {}).get("properties"))):
+        if isinstance(part, dict) and known:
+            for key in [key for key, item in part.items() if item == [] and key in known]:
+                del part[key]

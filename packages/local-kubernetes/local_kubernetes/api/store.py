@@ -1,0 +1,412 @@
+"""The objects of the local cluster, in memory: versions, preconditions, finalizers and deletion.
+
+All methods are synchronous and meant for the event loop's thread: each is atomic. Documents are copied on
+the way in and out. What a kind's documents must look like is not judged here but in `admission` and `schema`.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from local_kubernetes.api import garbage
+from local_kubernetes.api.definitions import defined_kind
+from local_kubernetes.api.documents import JsonObject, copy_json, later, timestamp
+from local_kubernetes.api.journal import Journal, latest, log_unserved
+from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.kinds import (
+    BUILT_IN_KINDS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    PODS,
+    Kind,
+)
+from local_kubernetes.api.metadata import (
+    bumps_generation,
+    complete_new,
+    complete_update,
+    deletion_grace,
+)
+from local_kubernetes.api.preconditions import Room, check_deletion, check_update, of_subresource
+from local_kubernetes.api.selectors import Selector
+from local_kubernetes.api.status import (
+    ApiStatusError,
+    Cause,
+    already_exists,
+    forbidden,
+    not_found,
+)
+from local_kubernetes.api.watch import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    Event,
+    Feed,
+    Subscription,
+)
+
+_BUILT_IN_KINDS = {kind.key: kind for kind in BUILT_IN_KINDS}
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Store:
+    """All objects of a cluster.
+
+    Args:
+        clock: the present time.
+        first_version: the resource version to start from; by default one that is higher than any of an
+            earlier store's, so that a client of that one is told to list again instead of waiting in vain.
+        history: how many changes of each kind can be replayed to a watch.
+        queue: how many changes may wait for one subscriber before it is cut.
+        journal: where changes are written, and what was written there before is read from; None keeps nothing.
+        room: how much the objects may take together; by default as much as is allowed.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime] = _utc_now,
+        first_version: int | None = None,
+        history: int = 2000,
+        queue: int = 4000,
+        journal: Journal | None = None,
+        room: Room | None = None,
+    ) -> None:
+        self._clock = clock
+        self._version = time.time_ns() // 1_000_000 if first_version is None else first_version
+        self._start = self._version
+        self._room = room or Room()
+        self._history = history
+        self._queue = queue
+        self._kinds: dict[tuple[str, str], Kind] = {}
+        # An object is kept as the change that made it what it is, which has it encoded for watches.
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
+        self._feeds: dict[tuple[str, str], Feed] = {}
+        self.owners = garbage.OwnerIndex()
+        self.journal = journal
+        self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], Entry] = {}
+        if journal is not None:
+            self._restore(journal)
+
+    @property
+    def resource_version(self) -> int:
+        """The version of the last change."""
+        return self._version
+
+    def create(self, kind: Kind, namespace: str | None, document: JsonObject, *, dry_run: bool = False) -> JsonObject:
+        """Store a new object and return it; the namespace is None for kinds without.
+
+        Raises:
+            ApiStatusError: 404 and 403 (the namespace is not there, or going), 409; 400 and 422 (metadata).
+        """
+        new = copy_json(document)
+        self._require_namespace(kind, namespace, new)
+        name = complete_new(kind, namespace, new, self._clock())
+        if (namespace or "", name) in self._of(kind):
+            raise already_exists(kind, name)
+        if kind.custom and kind.status:
+            new.pop("status", None)
+        if dry_run:
+            return new
+        self._write(kind, new, None)
+        created = copy_json(new)
+        garbage.after_creation(self, kind, new)
+        return created
+
+    def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        """Read an object; raises ApiStatusError 404."""
+        return copy_json(self._existing(kind, namespace, name))
+
+    def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        """The object that `get` returns, not copied: for readers that change nothing and do not wait."""
+        return self._existing(kind, namespace, name)
+
+    def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
+        """The last change of an object; raises ApiStatusError 404."""
+        found = self._of(kind).get((namespace or "", name))
+        if found is None:
+            raise not_found(kind, name)
+        return found
+
+    def list(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        *,
+        labels: Selector | None = None,
+        fields: Selector | None = None,
+    ) -> tuple[list[JsonObject], int]:
+        """Read the objects in a namespace (None: everywhere), sorted, and the version that they are of."""
+        return [copy_json(item) for item in self.views(kind, namespace, labels, fields)], self._version
+
+    def views(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        labels: Selector | None = None,
+        fields: Selector | None = None,
+    ) -> Iterator[JsonObject]:
+        """The objects that `list` returns, not copied: for readers that change nothing and do not wait."""
+        return (event.current for event in self.latest(kind, namespace, labels, fields))
+
+    def latest(
+        self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
+    ) -> Iterator[Event]:
+        """The last change of each of the objects that `list` returns."""
+        objects = self._of(kind)
+        for place in sorted(objects):
+            item = objects[place].current
+            if (
+                (namespace is None or place[0] == namespace)
+                and (labels is None or labels.matches(item))
+                and (fields is None or fields.matches(item))
+            ):
+                yield objects[place]
+
+    def update(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        name: str,
+        change: Callable[[JsonObject], JsonObject],
+        *,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> JsonObject:
+        """Replace an object by what `change` makes of (a copy of) it, and return the result.
+
+        Nothing is written, and the resource version stays, where the result is what was there. With the
+        subresource `status` only the status (and labels, annotations and finalizers of built-in kinds) is
+        taken; without it everything but the status, for kinds that have the subresource.
+
+        Raises:
+            ApiStatusError: 404; 409 where the result names another resourceVersion or uid than the object
+                has; 400 and 422 for bad metadata. Whatever `change` raises passes through.
+        """
+        current = self._existing(kind, namespace, name)
+        new = copy_json(change(copy_json(current)))
+        check_update(kind, current, new)
+        new = of_subresource(kind, current, new, subresource)
+        complete_update(kind, current, new)
+        new["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
+        if bumps_generation(kind, current, new):
+            new["metadata"]["generation"] = current["metadata"].get("generation", 0) + 1
+        if new == current or dry_run:
+            return new
+        self._write(kind, new, current)
+        return copy_json(new)
+
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        name: str,
+        *,
+        grace_seconds: int | None = None,
+        propagation: str | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        dry_run: bool = False,
+    ) -> JsonObject:
+        """Delete an object, or begin to, and return it as it is now or last was.
+
+        Finalizers hold it; so does, for a pod on a node, its grace period, which the kubelet ends by deleting
+        with `grace_seconds=0`.
+
+        Args:
+            kind: the object's kind.
+            namespace: its namespace, None for kinds without.
+            name: its name.
+            grace_seconds: the grace period instead of the pod's own.
+            propagation: `Background` (the default), `Foreground` or `Orphan`: what becomes of dependents.
+            uid: the precondition that the object has this uid.
+            resource_version: the precondition that the object has this version.
+            dry_run: judge, change nothing.
+
+        Raises:
+            ApiStatusError: 404, 409 for a precondition, 403 for the default namespace.
+        """
+        current = self._existing(kind, namespace, name)
+        check_deletion(kind, current, uid, resource_version)
+        new = copy_json(current)
+        grace = deletion_grace(kind, current, grace_seconds)
+        if dry_run:
+            if grace or kind.key == PODS.key or self._held(kind, new):
+                self._mark_deleted(kind, new, grace)
+            return new
+        garbage.prepare(self, new, propagation)
+        return copy_json(self._remove_or_mark(kind, new, current, grace))
+
+    def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
+        """Follow a kind's changes in a namespace (None: everywhere), after the version `since` (None: now).
+
+        Raises ApiStatusError 410 where the history does not reach back to `since`.
+        """
+        return self._feed(kind).subscribe(namespace, since)
+
+    def subscribers(self, kind: Kind) -> int:
+        """How many subscriptions of a kind are open."""
+        return self._feed(kind).subscribers
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        for feed in self._feeds.values():
+            feed.close()
+
+    def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        """Whether there is such an object."""
+        return (namespace or "", name) in self._of(kind)
+
+    def homeless(self) -> Counter[str]:
+        """Count the objects in each namespace that does not exist."""
+        namespaces = Counter(namespace for objects in self._objects.values() for namespace, _ in objects if namespace)
+        return Counter({name: number for name, number in namespaces.items() if not self.exists(NAMESPACES, None, name)})
+
+    def inhabitants(self, namespace: str) -> Sequence[garbage.Place]:
+        """Where the objects in a namespace are."""
+        return [
+            (self._kinds[key], place[0], place[1])
+            for key, objects in self._objects.items()
+            for place in sorted(objects)
+            if place[0] == namespace
+        ]
+
+    def instances(self, key: tuple[str, str]) -> Sequence[garbage.Place]:
+        """Where the objects of a kind, named by group and plural, are."""
+        return [(self._kinds[key], place[0], place[1]) for place in sorted(self._objects.get(key, {}))]
+
+    def _of(self, kind: Kind) -> dict[tuple[str, str], Event]:
+        self._kinds[kind.key] = kind
+        return self._objects.setdefault(kind.key, {})
+
+    def _feed(self, kind: Kind) -> Feed:
+        if kind.key not in self._feeds:
+            self._feeds[kind.key] = Feed(self._start, self._history, self._queue)
+        return self._feeds[kind.key]
+
+    def _existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        return self.event(kind, namespace, name).current
+
+    def _require_namespace(self, kind: Kind, namespace: str | None, document: JsonObject) -> None:
+        if not kind.namespaced:
+            return
+        home = self._existing(NAMESPACES, None, namespace or "")
+        if "deletionTimestamp" in home["metadata"]:
+            name = str((document.get("metadata") or {}).get("name") or "")
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            told = f"namespace {namespace} is being terminated"
+            raise forbidden(kind, name, why, [Cause("metadata.namespace", told, "NamespaceTerminating")])
+
+    def _write(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
+        """Store a changed object, or remove it where it was only waiting to be let go."""
+        metadata = new["metadata"]
+        marked = current is not None and "deletionTimestamp" in current["metadata"]
+        if marked and not metadata.get("deletionGracePeriodSeconds") and not self._held(kind, new):
+            self._remove(kind, copy_json(current or new))
+            return
+        self._put(kind, new, current)
+
+    def _put(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
+        metadata = new["metadata"]
+        metadata["resourceVersion"] = str(self._version + 1)
+        place = (metadata.get("namespace", ""), metadata["name"])
+        event = Event(MODIFIED if current else ADDED, new, current, self._version + 1)
+        before = self._of(kind).get(place)
+        grown = event.size - (before.size if before else 0)
+        self._room.check(new, event.size, grown)
+        self._record(kind, place, new)
+        self._room.used += grown
+        self._version += 1
+        self._of(kind)[place] = event
+        self.owners.record((kind, *place), new)
+        self._feed(kind).publish(place[0], event)
+
+    def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
+        """Write a change to the journal, before it is one; 500 where that has no room."""
+        if self.journal is None:
+            return
+        try:
+            if self.journal.overgrown:
+                self.journal.compact(self._entries())
+            self.journal.append(Entry(kind.key, place, self._version + 1, document))
+            self._unserved.pop((kind.key, place), None)
+        except OSError as error:
+            why = f"the change cannot be written to the journal: {error.strerror or error}"
+            raise ApiStatusError(500, "InternalError", why) from error
+
+    def _entries(self) -> Iterator[Entry]:
+        """All objects as they are, definitions before what they define; those of unknown kinds stay in the journal."""
+        yield from self._unserved.values()
+        keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
+        for key in keys:
+            for place, event in self._objects[key].items():
+                yield Entry(key, place, event.resource_version, event.current)
+
+    def _restore(self, journal: Journal) -> None:
+        """Take over what was written before; all of it is older than any version that a client can ask for."""
+        entries = journal.read()
+        self._version = self._start = max([self._version, *(entry.version for entry in entries)])
+        found = sorted(latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
+        for entry in found:
+            kind = self._kind_of(entry.kind)
+            if kind is None or entry.document is None:
+                self._unserved[entry.kind, entry.place] = entry
+                continue
+            self._of(kind)[entry.place] = event = Event(ADDED, entry.document, None, entry.version)
+            self._room.used += event.size
+            self.owners.record((kind, *entry.place), entry.document)
+        log_unserved(self._unserved.values())
+        journal.compact(self._entries())
+
+    def _kind_of(self, key: tuple[str, str]) -> Kind | None:
+        if key in _BUILT_IN_KINDS:
+            return _BUILT_IN_KINDS[key]
+        definition = self._of(CUSTOM_RESOURCE_DEFINITIONS).get(("", f"{key[1]}.{key[0]}"))
+        return None if definition is None else defined_kind(definition.current)
+
+    def _remove(self, kind: Kind, document: JsonObject) -> JsonObject:
+        metadata = document["metadata"]
+        place = (metadata.get("namespace", ""), metadata["name"])
+        self._record(kind, place, None)
+        last = self._of(kind).pop(place)
+        previous = last.current
+        self._room.used -= last.size
+        self.owners.forget(previous)
+        self._version += 1
+        metadata["resourceVersion"] = str(self._version)
+        self._feed(kind).publish(place[0], Event(DELETED, document, previous, self._version))
+        garbage.after_removal(self, kind, document)
+        return document
+
+    def _remove_or_mark(self, kind: Kind, new: JsonObject, current: JsonObject, grace: int) -> JsonObject:
+        """Let an object go that nothing holds; mark any other as going."""
+        lingers = kind.key in garbage.CONTAINERS and "deletionTimestamp" not in current["metadata"]
+        if grace == 0 and not lingers and not self._held(kind, new):
+            if kind.key == PODS.key:
+                self._mark_deleted(kind, new, grace)
+                if current["metadata"].get("deletionGracePeriodSeconds"):  # a pod's last grace is a change of its own
+                    self._put(kind, copy_json(new), current)
+            return self._remove(kind, new)
+        self._mark_deleted(kind, new, grace)
+        if new != current:
+            self._write(kind, new, current)
+            garbage.after_marking(self, kind, new)
+        return new
+
+    def _held(self, kind: Kind, document: JsonObject) -> bool:
+        return bool(document["metadata"].get("finalizers") or garbage.contents(self, kind, document))
+
+    def _mark_deleted(self, kind: Kind, document: JsonObject, grace: int) -> None:
+        metadata = document["metadata"]
+        marked = "deletionTimestamp" in metadata
+        if marked and grace >= metadata.get("deletionGracePeriodSeconds", 0):
+            return
+        metadata["deletionTimestamp"] = timestamp(later(self._clock(), grace))
+        metadata["deletionGracePeriodSeconds"] = grace
+        if kind.generation and not marked:
+            metadata["generation"] = metadata.get("generation", 0) + 1
+        if kind.key == NAMESPACES.key:
+            document["status"] = (document.get("status") or {}) | {"phase": "Terminating"}

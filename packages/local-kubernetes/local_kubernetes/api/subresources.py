@@ -1,0 +1,202 @@
+"""Requests for what hangs on an object: logs, bindings, evictions, scales."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+
+from aiohttp import web
+
+from local_kubernetes.api import resources
+from local_kubernetes.api.absent import absent_subresource
+from local_kubernetes.api.bodies import decode, read_bytes, read_object
+from local_kubernetes.api.documents import JsonObject, text_at
+from local_kubernetes.api.handlers import VERBS, ResourceRequest
+from local_kubernetes.api.kinds import PODS, Kind
+from local_kubernetes.api.metadata import metadata_of
+from local_kubernetes.api.patch import json_patch, merge_patch
+from local_kubernetes.api.podlogs import PodLogs, container_to_read, log_options, require_started
+from local_kubernetes.api.pods import scheduled
+from local_kubernetes.api.presentation import response
+from local_kubernetes.api.requests import delete_options
+from local_kubernetes.api.scale import scale_of, with_scale
+from local_kubernetes.api.status import (
+    ApiStatusError,
+    bad_request,
+    conflict,
+    method_not_allowed,
+    not_found,
+    not_implemented,
+    resource_not_found,
+    unsupported_media_type,
+    verb_not_supported,
+)
+from local_kubernetes.api.store import Store
+
+_WRITE_SECONDS = 60.0
+_EVICTIONS = Kind("policy", ("v1",), "evictions", "Eviction")
+_BINDINGS = Kind("", ("v1",), "pods/binding", "Binding")
+_SUCCESS: JsonObject = {
+    "kind": "Status",
+    "apiVersion": "v1",
+    "metadata": {},
+    "status": "Success",
+    "code": 201,
+}
+
+
+class SubresourceHandlers:
+    """The subresources besides `status`, which is the object's own affair.
+
+    Args:
+        store: the objects.
+        logs: who has the logs of pods.
+    """
+
+    def __init__(self, store: Store, logs: PodLogs) -> None:
+        self._store = store
+        self._logs = logs
+
+    async def handle(self, request: ResourceRequest) -> web.StreamResponse:
+        """Answer a request for a subresource.
+
+        Raises:
+            ApiStatusError: where it is refused; 501 for what Kubernetes has and the local cluster has not.
+        """
+        name = (request.path.subresource or "").split("/")[0]
+        handlers: dict[str, tuple[tuple[str, ...], Callable[..., Awaitable[web.StreamResponse]]]] = {}
+        if request.served.kind.key == PODS.key:
+            handlers["log"] = (("GET",), self._log)
+            handlers["binding"] = (("POST",), self._bind)
+            handlers["eviction"] = (("POST",), self._evict)
+        if request.served.scale is not None:
+            handlers["scale"] = (("GET", "PUT", "PATCH"), self._scale)
+        if name not in handlers:
+            absent = absent_subresource(request.served.kind.qualified_name, name)
+            if absent is not None:
+                raise not_implemented(absent)
+            raise not_found(request.served.kind, request.name) if request.served.kind.custom else resource_not_found()
+        methods, handler = handlers[name]
+        if request.http.method not in methods and request.served.kind.custom:
+            raise verb_not_supported(request.served.kind, VERBS.get(request.http.method, ""))
+        if request.http.method not in methods:
+            raise method_not_allowed()
+        return await handler(request)
+
+    async def _log(self, request: ResourceRequest) -> web.StreamResponse:
+        options = log_options(request.name, request.http.query)
+        pod = self._store.get(PODS, *request.place)
+        container = container_to_read(pod, options)
+        if not pod["spec"].get("nodeName"):
+            return web.Response(status=204)
+        require_started(pod, container, options)
+        pieces = await self._logs.read(
+            request.path.namespace or "",
+            request.name,
+            container,
+            follow=options.follow,
+            tail_lines=options.tail_lines,
+            since_time=options.since_time,
+            since_seconds=options.since_seconds,
+            timestamps=options.timestamps,
+            limit_bytes=options.limit_bytes,
+            previous=options.previous,
+        )
+        return await _send_log(request.http, pieces)
+
+    async def _bind(self, request: ResourceRequest) -> web.StreamResponse:
+        binding = await read_object(request.http)
+        node, kind = text_at(binding, ("target", "name")), text_at(binding, ("target", "kind"))
+        if kind not in ("", "Node"):
+            told = f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"'
+            raise ApiStatusError(500, "", told)
+        if not node:
+            raise ApiStatusError(500, "", "target.name: Required value")
+
+        def bound(pod: JsonObject) -> JsonObject:
+            if pod["spec"].get("nodeName"):
+                why = f'pod {request.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+                raise conflict(_BINDINGS, request.name, why)
+            pod["spec"]["nodeName"] = node
+            conditions = pod["status"].get("conditions") or []
+            others = [item for item in conditions if item["type"] != "PodScheduled"]
+            pod["status"]["conditions"] = [*others, scheduled(datetime.now(UTC), "True")]
+            return pod
+
+        self._store.update(PODS, *request.place, bound, subresource="binding")
+        return response(_SUCCESS, request.presentation, 201)
+
+    async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
+        eviction = await read_object(request.http)
+        _check_eviction(request, eviction)
+        options = delete_options(request.http.query, eviction.get("deleteOptions") or {})
+        self._store.delete(
+            PODS,
+            *request.place,
+            grace_seconds=options.grace_seconds,
+            uid=options.uid,
+            resource_version=options.resource_version,
+            dry_run=options.dry_run,
+        )
+        return response(_SUCCESS, request.presentation, 201)
+
+    async def _scale(self, request: ResourceRequest) -> web.StreamResponse:
+        served, options = request.served, request.write_options()
+        current = self._store.get(served.kind, *request.place)
+        if request.http.method != "GET":
+            if request.http.method == "PUT":
+                wanted = await read_object(request.http)
+            else:
+                wanted = await _patched_scale(request, scale_of(served, current))
+            current = resources.change(
+                self._store,
+                served,
+                request.place,
+                lambda document: with_scale(served, document, wanted),
+                options,
+                "scale",
+            )
+        return response(scale_of(served, current), request.presentation)
+
+
+def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
+    """Refuse an eviction of another kind, or of another pod, than the path says."""
+    kind, version = eviction.get("kind"), eviction.get("apiVersion")
+    if kind not in (None, _EVICTIONS.kind) or version not in (None, _EVICTIONS.api_version):
+        told = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
+        raise bad_request(f"{told} expected")
+    metadata = metadata_of(eviction)
+    if metadata.get("name") != request.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    if metadata.get("namespace") not in (None, request.path.namespace):
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+async def _patched_scale(request: ResourceRequest, scale: JsonObject) -> JsonObject:
+    media_type = request.http.content_type
+    patch = decode(await read_bytes(request.http), media_type)
+    if media_type == resources.JSON_PATCH:
+        patched: JsonObject = json_patch(scale, patch)
+    elif media_type in (resources.MERGE_PATCH, resources.STRATEGIC_PATCH):
+        patched = merge_patch(scale, patch)
+    else:
+        raise unsupported_media_type((resources.JSON_PATCH, resources.MERGE_PATCH))
+    return patched
+
+
+async def _send_log(request: web.Request, pieces: AsyncIterator[bytes]) -> web.StreamResponse:
+    """Answer with a log as it comes; a client that takes nothing for a minute is cut."""
+    answer = web.StreamResponse(headers={"Content-Type": "text/plain", "Cache-Control": "no-cache"})
+    await answer.prepare(request)
+    try:
+        async for piece in pieces:
+            async with asyncio.timeout(_WRITE_SECONDS):
+                await answer.write(piece)
+        await answer.write_eof()
+    except (TimeoutError, ConnectionError):
+        if request.transport is not None:
+            request.transport.abort()
+    finally:
+        close = getattr(pieces, "aclose", None)
+        if close is not None:
+            await close()
+    return answer

@@ -1,0 +1,105 @@
+"""Columns of `kubectl get`: what one is, and how ages and printer columns are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from local_kubernetes.api.documents import parse_timestamp
+from local_kubernetes.api.jsonpath import values_at
+
+if TYPE_CHECKING:
+    from local_kubernetes.api.definitions import Column as DefinedColumn
+    from local_kubernetes.api.documents import JsonObject
+
+Document = Mapping[str, Any]
+Cell = str | int | float | bool | None
+_UNKNOWN = "<unknown>"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its title, what it shows of an object at a moment, its type and priority (1: only wide)."""
+
+    name: str
+    cell: Callable[[Document, datetime], Cell]
+    type: str = "string"
+    priority: int = 0
+    format: str = ""
+    description: str = ""
+
+    def definition(self) -> JsonObject:
+        """The column as a table's header has it."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        }
+
+
+def age(moment: str | None, now: datetime) -> str:
+    """How long ago a time was, as kubectl shows it: `45s`, `3m20s`, `5h`, `2d`."""
+    if not moment:
+        return _UNKNOWN
+    try:
+        return duration(int((now - parse_timestamp(moment).astimezone(UTC)).total_seconds()))
+    except ValueError:
+        return "<invalid>"
+
+
+def duration(seconds: int) -> str:
+    """A length of time with at most two units, as Kubernetes rounds it for people."""
+    if seconds < 0:
+        return "0s" if seconds > -2 else "<invalid>"
+    if seconds < 120:
+        return f"{seconds}s"
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if minutes < 10:
+        return f"{minutes}m" + _rest(seconds % 60, "s")
+    if minutes < 180:
+        return f"{minutes}m"
+    if hours < 8:
+        return f"{hours}h" + _rest(minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    if days < 8:
+        return f"{days}d" + _rest(hours % 24, "h")
+    if days < 730:
+        return f"{days}d"
+    years = days // 365
+    return f"{years}y" + (_rest(days % 365, "d") if years < 8 else "")
+
+
+def _rest(number: int, unit: str) -> str:
+    return f"{number}{unit}" if number else ""
+
+
+def defined_column(column: DefinedColumn) -> Column:
+    """A column that a CustomResourceDefinition names."""
+
+    def cell(document: Document, now: datetime) -> Cell:
+        values = values_at(document, column.path)
+        if not values:
+            return _UNKNOWN if column.type == "date" else None
+        if column.type == "date":
+            return age(str(values[0]), now)
+        if column.type == "string":
+            return ",".join(_text(value) for value in values)
+        found = values[0]
+        return found if isinstance(found, bool | int | float) else _text(found)
+
+    return Column(column.name, cell, column.type, column.priority, column.format, column.description)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+NAME = Column("Name", lambda document, _: str(document["metadata"]["name"]), format="name")
+AGE = Column("Age", lambda document, now: age(document["metadata"].get("creationTimestamp"), now))

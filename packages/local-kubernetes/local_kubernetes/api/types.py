@@ -1,0 +1,116 @@
+"""The types of built-in kinds: which fields they have, and what these hold.
+
+`types.json` has them as the real API server of `discovery.VERSION` describes them in its OpenAPI document. A field is
+told in a few words: its type; `[type]` for a list, `{type}` for a map; `by KEYS` for a list that is merged by keys, and
+`set` for one whose items are; `patched by KEY` where a strategic merge patch goes by another key, `patched` where it
+adds to a list of values, `replaced` where it does not merge; `whole` for what has one owner.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from local_kubernetes.api.documents import JsonObject
+
+Schema = Mapping[str, Any]
+
+PATH = Path(__file__).with_name("types.json")
+LIST_KEYS = "x-kubernetes-list-map-keys"
+LIST_TYPE = "x-kubernetes-list-type"
+MAP_TYPE = "x-kubernetes-map-type"
+PATCH_KEY = "x-kubernetes-patch-merge-key"
+PATCH_STRATEGY = "x-kubernetes-patch-strategy"
+_FIELD = re.compile(r"(?P<shape>[\[{]?)(?P<type>[\w.-]+)[\]}]?(?P<words>.*)")
+_SCALARS: Mapping[str, JsonObject] = {
+    "any": {"x-kubernetes-preserve-unknown-fields": True},
+    "boolean": {"type": "boolean"},
+    "byte": {"type": "string", "format": "byte"},
+    "int-or-string": {"format": "int-or-string", "x-kubernetes-int-or-string": True},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "micro-time": {"type": "string", "format": "micro-time"},
+    "number": {"type": "number"},
+    "quantity": {"type": "string", "format": "quantity"},
+    "string": {"type": "string"},
+    "time": {"type": "string", "format": "date-time"},
+}
+
+
+def type_name(group: str, version: str, kind: str) -> str:
+    """The name of a kind's type: `core.v1.Pod`, `rbac.v1.Role`."""
+    return f"{(group or 'core').partition('.')[0]}.{version}.{kind}"
+
+
+def declared(name: str) -> Schema:
+    """The schema of a type. Some types name themselves: their schemas contain themselves, and cannot be encoded."""
+    return _schemas()[name]
+
+
+def described(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject]:
+    """The schemas of a type and of all that it names, by name; they refer to each other by what `reference` says."""
+    found: dict[str, JsonObject] = {}
+    waiting = [name]
+
+    def referred(other: str) -> JsonObject:
+        waiting.append(other)
+        return {"allOf": [{"$ref": reference(other)}]}
+
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            fields = _told()["types"][name].items()
+            found[name] = {"type": "object", "properties": {key: _schema(words, referred) for key, words in fields}}
+    return found
+
+
+@cache
+def _told() -> JsonObject:
+    told: JsonObject = json.loads(PATH.read_text(encoding="utf-8"))
+    return told
+
+
+@cache
+def _schemas() -> Mapping[str, Schema]:
+    types, whole = _told()["types"], _told()["whole"]
+    schemas: dict[str, JsonObject] = {name: {"type": "object", "properties": {}} for name in types}
+    for name in whole:
+        schemas[name][MAP_TYPE] = "atomic"
+    for name, fields in types.items():
+        schemas[name]["properties"].update({key: _schema(words, schemas.__getitem__) for key, words in fields.items()})
+    return schemas
+
+
+def _schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
+    """The schema of a field; `named` gives that of a type."""
+    shape, name, words = (_FIELD.fullmatch(told) or _no_field(told)).groups()
+    schema = _SCALARS[name] if name in _SCALARS else named(name)
+    if shape:
+        schema = (
+            {"type": "array", "items": schema} if shape == "[" else {"type": "object", "additionalProperties": schema}
+        )
+    return schema | _merging(words.split()) if words else schema
+
+
+def _merging(words: list[str]) -> JsonObject:
+    """How a list or an object is merged with what is there, in the words of OpenAPI's extensions."""
+    told = " ".join(words)
+    found: JsonObject = {MAP_TYPE: "atomic"} if "whole" in words else {}
+    if "set" in words:
+        found[LIST_TYPE] = "set"
+    if keyed := re.search(r"(?<!patched )by (\S+)", told):
+        found |= {LIST_TYPE: "map", LIST_KEYS: keyed[1].split(",")}
+        found[PATCH_KEY] = found[LIST_KEYS][0]
+    if patched := re.search(r"patched by (\S+)", told):
+        found[PATCH_KEY] = patched[1]
+    if "replaced" in words:
+        del found[PATCH_KEY]
+    if words[-1:] == ["patched"] or PATCH_KEY in found:
+        found[PATCH_STRATEGY] = "merge"
+    return found
+
+
+def _no_field(told: str) -> NoReturn:
+    raise ValueError(f"{told!r} does not tell a field")

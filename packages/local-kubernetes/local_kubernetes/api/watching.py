@@ -1,0 +1,201 @@
+"""Watches: what one sends, and how, as a stream of lines or as WebSocket messages."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncGenerator
+
+from aiohttp import web
+
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.presentation import Presenter
+from local_kubernetes.api.requests import ListOptions
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.watch import ADDED, DELETED, Event, Subscription
+
+_BOOKMARK_SECONDS = 30.0
+_WRITE_SECONDS = 30.0
+_BATCH = 100
+_SHORTEST_SECONDS = 1800
+_LONGEST_SECONDS = 3600
+
+
+class Watch:
+    """One client's view of the changes of a kind.
+
+    Args:
+        store: the objects.
+        presenter: the kind and how it is shown.
+        namespace: the namespace, None for all.
+        options: selectors, the version to start from, how long.
+        bookmark_seconds: how often a bookmark is sent where the client takes them.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        presenter: Presenter,
+        namespace: str | None,
+        options: ListOptions,
+        bookmark_seconds: float = _BOOKMARK_SECONDS,
+    ) -> None:
+        self._store = store
+        self._presenter = presenter
+        self._namespace = namespace
+        self._options = options
+        self._bookmark_seconds = bookmark_seconds
+        self._header_sent = False
+        self._subscription: Subscription | None = None
+
+    def close(self) -> None:
+        """End the watch as if its time were up."""
+        if self._subscription is not None:
+            self._subscription.close()
+
+    async def batches(self) -> AsyncGenerator[list[bytes], None]:
+        """The events as JSON, as many at a time as there are, until the store or the time ends the watch.
+
+        A version that has expired, or a client that is too slow, is told by an event of type ERROR.
+        """
+        try:
+            subscription, initial = self._open()
+        except ApiStatusError as error:
+            yield [_frame("ERROR", error.document())]
+            return
+        self._subscription = subscription
+        try:
+            for start in range(0, len(initial), _BATCH):
+                yield [self._encoded(ADDED, event) for event in initial[start : start + _BATCH]]
+                await asyncio.sleep(0)  # others have their turn
+            if self._options.initial_events and self._options.bookmarks:
+                yield [self._bookmark(initial_events_end=True)]
+            async for frames in self._changes(subscription):
+                yield frames
+        except ApiStatusError as error:
+            yield [_frame("ERROR", error.document())]
+        finally:
+            subscription.close()
+
+    def _open(self) -> tuple[Subscription, list[Event]]:
+        options = self._options
+        kind = self._presenter.served.kind
+        if options.initial_events or options.resource_version in ("", "0"):
+            subscription = self._store.subscribe(kind, self._namespace, None)
+            return subscription, list(self._store.latest(kind, self._namespace, options.labels, options.fields))
+        return self._store.subscribe(kind, self._namespace, int(options.resource_version)), []
+
+    async def _changes(self, subscription: Subscription) -> AsyncGenerator[list[bytes], None]:
+        clock = asyncio.get_running_loop().time
+        seconds = self._options.timeout_seconds or random.randint(_SHORTEST_SECONDS, _LONGEST_SECONDS)  # noqa: S311
+        end = clock() + seconds
+        bookmark_at = clock() + self._bookmark_seconds
+        while clock() < end:
+            try:
+                async with asyncio.timeout_at(min(end, bookmark_at)):
+                    events = await subscription.batch(_BATCH)
+            except TimeoutError:
+                bookmark_at = clock() + self._bookmark_seconds
+                if self._options.bookmarks and subscription.drained:
+                    yield [self._bookmark(initial_events_end=False)]
+                continue
+            except StopAsyncIteration:
+                return
+            frames = [frame for event in events if (frame := self._event(event)) is not None]
+            if frames:
+                yield frames
+
+    def _event(self, event: Event) -> bytes | None:
+        """An event as this client sees it: an object that begins to match its selectors has been added."""
+        kind = event.type
+        options = self._options
+        if options.labels is not None or options.fields is not None:
+            matches = self._selected(event.current) and kind != DELETED
+            matched = event.previous is not None and self._selected(event.previous)
+            if not matches and not matched:
+                return None
+            if matched and not matches and kind != DELETED:
+                return _frame(DELETED, self._shown(_as_it_was(event)))
+            if matches and not matched:
+                kind = ADDED
+        return self._encoded(kind, event)
+
+    def _encoded(self, kind: str, event: Event) -> bytes:
+        if self._presenter.plain:
+            body = event.encoded(self._presenter.served.api_version)
+            return b'{"type":"' + kind.encode() + b'","object":' + body + b"}"
+        return _frame(kind, self._shown(event.current))
+
+    def _selected(self, document: JsonObject) -> bool:
+        labels, fields = self._options.labels, self._options.fields
+        return (labels is None or labels.matches(document)) and (fields is None or fields.matches(document))
+
+    def _shown(self, document: JsonObject) -> JsonObject:
+        shown = self._presenter.one(document, header=not self._header_sent)
+        self._header_sent = True
+        return shown
+
+    def _bookmark(self, *, initial_events_end: bool) -> bytes:
+        version = self._store.resource_version
+        return _frame("BOOKMARK", self._presenter.bookmark(version, initial_events_end=initial_events_end))
+
+
+def _as_it_was(event: Event) -> JsonObject:
+    """The object when it last matched a selector, with the version of the change by which it ceased to."""
+    previous = event.previous or event.current
+    return {**previous, "metadata": {**previous["metadata"], "resourceVersion": str(event.resource_version)}}
+
+
+async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamResponse:
+    """Answer with a stream of JSON lines; a client that takes none for half a minute is cut."""
+    response = web.StreamResponse(headers={"Content-Type": "application/json", "Cache-Control": "no-cache"})
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    batches = watch.batches()
+    try:
+        async for frames in batches:
+            async with asyncio.timeout(_WRITE_SECONDS):
+                await response.write(b"\n".join(frames) + b"\n")
+        async with asyncio.timeout(_WRITE_SECONDS):
+            await response.write_eof()
+    except (TimeoutError, ConnectionError):
+        _cut(request)
+    finally:
+        await batches.aclose()
+    return response
+
+
+async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketResponse:
+    """Answer by WebSocket, one message for each event, until either side closes."""
+    socket = web.WebSocketResponse(heartbeat=_BOOKMARK_SECONDS)
+    await socket.prepare(request)
+    batches = watch.batches()
+
+    async def send() -> None:
+        try:
+            async for frames in batches:
+                for frame in frames:
+                    async with asyncio.timeout(_WRITE_SECONDS):
+                        await socket.send_str(frame.decode())
+        except (TimeoutError, ConnectionError):
+            _cut(request)
+        await socket.close()
+
+    sender = asyncio.create_task(send())
+    try:
+        async for _ in socket:
+            pass  # a watch takes no messages: reading notices that the client has closed
+    finally:
+        sender.cancel()
+        await asyncio.gather(sender, return_exceptions=True)
+        await batches.aclose()
+    return socket
+
+
+def _cut(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def _frame(kind: str, document: JsonObject) -> bytes:
+    return json.dumps({"type": kind, "object": document}).encode()

@@ -1,0 +1,239 @@
+"""A Kubernetes cluster on this machine: API server and node in one process, pods as processes beside it."""
+
+import asyncio
+import base64
+import logging
+import secrets
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from local_kubernetes.api import admission, resources
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.journal import Journal, JournalError
+from local_kubernetes.api.kinds import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    Kind,
+)
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.retention import EventRetention
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.status import bad_request
+from local_kubernetes.api.store import Store
+from local_kubernetes.home import LocalClusterError, locked_home, write_private
+from local_kubernetes.kubelet.access import ApiAccess
+from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
+from local_kubernetes.kubelet.kubelet import Kubelet
+from local_kubernetes.kubelet.recorder import EventRecorder
+from local_kubernetes.workloads.controller import StatefulSetController
+
+if TYPE_CHECKING:
+    from local_kubernetes.api.tls import ServerIdentity
+
+__all__ = ["LocalCluster", "LocalClusterError"]
+
+logger = logging.getLogger(__name__)
+
+_HOST = "127.0.0.1"
+JOURNAL = "journal"
+_NAMESPACES = ("default", "kube-system")
+
+
+class LocalCluster:
+    """A cluster that lives as long as this context manager, and all processes in it with it.
+
+    Args:
+        home: the folder for its state, made if need be; the logs of its pods stay there (`logs`).
+        crds: CustomResourceDefinitions to install.
+        images: which images can be run, and by what.
+        port: the port of the API server; 0 takes a free one.
+        keep: whether its objects outlive it, in a journal in the folder, for the next cluster that keeps them.
+        repair: whether to drop damaged records of that journal, after keeping a copy, instead of refusing to start.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        crds: Sequence[JsonObject] = (),
+        *,
+        images: Sequence[ImageRule] = DEFAULT_IMAGES,
+        port: int = 0,
+        keep: bool = False,
+        repair: bool = False,
+    ) -> None:
+        self.home = home.absolute()
+        self._crds = crds
+        self._images = images
+        self._port = port
+        self._keep = keep
+        self._repair = repair
+        self._running = AsyncExitStack()
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The file by which clients find the cluster; there while the cluster runs."""
+        return self.home / "kubeconfig"
+
+    async def __aenter__(self) -> "LocalCluster":
+        """Start.
+
+        Raises:
+            LocalClusterError: the folder cannot be had or written, or the port not be had; or the journal is damaged.
+        """
+        async with AsyncExitStack() as starting:
+            home = starting.enter_context(locked_home(self.home))
+            journal = starting.enter_context(_journal(home, repair=self._repair)) if self._keep else None
+            await starting.enter_async_context(self._served(home, journal))
+            self._running = starting.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End everything in the cluster."""
+        await self._running.aclose()
+
+    @asynccontextmanager
+    async def _served(self, home: Path, journal: Journal | None) -> AsyncIterator[None]:
+        """Run the API server and the node, in this order, and write the kubeconfig."""
+        identity = _identity(home)
+        token = secrets.token_urlsafe(32)
+        store = _store(journal)
+        kinds = KindRegistry(store)
+        _install(store, kinds, NAMESPACES, [_namespace(name) for name in _NAMESPACES])
+        _install(store, kinds, CUSTOM_RESOURCE_DEFINITIONS, self._crds)
+        _restore_namespaces(store, kinds)
+        _create_missing_accounts(store)
+        logs = _NodeLogs()
+        server = ApiServer(store, kinds, token=token, tls=identity.server_context(), logs=logs)
+        try:
+            port = await server.start(_HOST, self._port)
+        except OSError as error:
+            raise LocalClusterError(
+                f"the local cluster cannot listen on port {self._port}: {error.strerror or error}"
+            ) from error
+        access = ApiAccess(f"https://{_HOST}:{port}", identity.ca_file, token)
+        logs.node = Kubelet(store, home, access, images=self._images)
+        sets = StatefulSetController(store, kinds, EventRecorder(store, "", lambda: datetime.now(UTC)))
+        node = asyncio.create_task(logs.node.run(), name="kubelet")
+        workloads = asyncio.create_task(sets.run(), name="stateful sets")
+        events = asyncio.create_task(EventRetention(store).run(), name="events")
+        try:
+            write_private(self.kubeconfig, _kubeconfig(access))
+            yield
+        finally:
+            events.cancel()
+            workloads.cancel()  # before the node, whose pods it would replace
+            await asyncio.wait({events, workloads})
+            node.cancel()
+            await asyncio.wait({node})
+            await server.stop()
+        parts = (("node", node), ("controller of StatefulSets", workloads), ("retention of events", events))
+        for part, task in parts:
+            if not task.cancelled() and (failure := task.exception()):
+                raise LocalClusterError(f"the {part} of the local cluster has failed: {failure}") from failure
+
+
+class _NodeLogs:
+    """Passes the API server's questions on to the node, which is made after it: it has to know the port."""
+
+    node: Kubelet | None = None
+
+    async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
+        if self.node is None:
+            raise bad_request(f"pod {pod} does not have a host assigned")
+        return await self.node.read(namespace, pod, container, **options)
+
+
+@contextmanager
+def _journal(home: Path, *, repair: bool) -> Iterator[Journal]:
+    """The journal of the folder, closed at the end."""
+    try:
+        with closing(Journal(home / JOURNAL, repair=repair)) as journal:
+            yield journal
+    except JournalError as error:
+        raise LocalClusterError(str(error)) from error
+    except OSError as error:
+        raise LocalClusterError(
+            f"the local cluster cannot keep its objects in {home / JOURNAL}: {error.strerror or error}"
+        ) from error
+
+
+def _store(journal: Journal | None) -> Store:
+    try:
+        return Store(journal=journal)
+    except OSError as error:
+        raise LocalClusterError(
+            f"the local cluster cannot read the objects that were kept: {error.strerror or error}"
+        ) from error
+
+
+def _identity(home: Path) -> "ServerIdentity":
+    try:
+        from local_kubernetes.api.tls import issue_identity
+    except ImportError as error:
+        raise LocalClusterError(
+            f"the local cluster needs the package {error.name}: "
+            "install it with pip install 'airflow-provider-spark-operator[local]'"
+        ) from error
+    try:
+        return issue_identity(home)
+    except OSError as error:
+        raise LocalClusterError(
+            f"the local cluster cannot write its certificates in {home}: {error.strerror or error}"
+        ) from error
+
+
+def _namespace(name: str) -> JsonObject:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[JsonObject]) -> None:
+    """Create objects without namespace as the API server would; those that were kept get what they ask for now."""
+    served = kinds.find(kind.group, kind.versions[0], kind.plural)
+    options = WriteOptions(manager="local")
+    for document in documents:
+        name = document["metadata"]["name"]
+        if not store.exists(kind, None, name):
+            resources.create(store, served, None, document, options)
+        elif "spec" in document:
+            resources.patch(store, served, (None, name), (resources.MERGE_PATCH, {"spec": document["spec"]}), options)
+
+
+def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
+    """Create the namespaces that objects are in, and that do not exist: a repaired journal may lack their records."""
+    for name, number in sorted(store.homeless().items()):
+        _install(store, kinds, NAMESPACES, [_namespace(name)])
+        logger.warning(
+            "namespace %s did not exist, but %d objects are in it: created it again, without its labels and "
+            "annotations. If it was to be deleted, delete it again",
+            name,
+            number,
+        )
+
+
+def _create_missing_accounts(store: Store) -> None:
+    """Give each namespace its service account; a repaired journal may lack one, and no pod is created without."""
+    for namespace in store.list(NAMESPACES, None)[0]:
+        if "deletionTimestamp" not in namespace["metadata"]:
+            admission.create_default_account(store, namespace["metadata"]["name"])
+
+
+def _kubeconfig(access: ApiAccess) -> str:
+    authority = base64.b64encode(access.ca_file.read_bytes()).decode()
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "local", "cluster": {"server": access.url, "certificate-authority-data": authority}}],
+        "users": [{"name": "local", "user": {"token": access.token}}],
+        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "local", "namespace": "default"}}],
+        "current-context": "local",
+    }
+    return yaml.safe_dump(document, sort_keys=False)

@@ -1,0 +1,148 @@
+"""The folder that a local cluster has for itself."""
+
+import errno
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from local_kubernetes import remover
+
+_LOCK = "lock"
+_PRIVATE_FOLDER = 0o700
+_PRIVATE_FILE = 0o600
+_OF_ONE_RUN = ("pods", "kubeconfig", "ca.crt", "server.crt", "server.key")
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+class LocalClusterError(Exception):
+    """The local cluster cannot be run; the message is one sentence with the cause and what to do."""
+
+
+class UnusableHome(LocalClusterError):
+    """The folder that was named cannot be that of a local cluster."""
+
+
+@contextmanager
+def locked_home(home: Path) -> Iterator[Path]:
+    """Make the folder, readable by its owner only, and hold it; at the end the secrets in it are removed.
+
+    Yields:
+        The folder's absolute path.
+
+    Raises:
+        LocalClusterError: another cluster holds it, it is somebody else's, or it cannot be written.
+    """
+    home = home.absolute()
+    try:
+        _claim(home)
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise _unwritable(home, error) from error
+        raise UnusableHome(
+            f"could not use {home} as the folder of a local cluster: {_in_words(error)}. Choose another folder"
+        ) from error
+    with _sentences(home):
+        descriptor = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
+    try:
+        _lock(descriptor, home)
+        with _sentences(home):
+            _remove_leftovers(home)
+        try:
+            yield home
+        finally:
+            _remove_leftovers(home)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def temporary_home() -> Iterator[Path]:
+    """A folder for a cluster of one run; it goes with this process, however that ends.
+
+    Yields:
+        A path that does not exist yet, within a folder that its owner alone may read.
+
+    Raises:
+        LocalClusterError: there is no room for it.
+    """
+    with ExitStack() as stack:
+        with _sentences(Path(tempfile.gettempdir())):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="spark-operator-"))
+            command = (sys.executable, "-I", "-S", remover.__file__, folder)
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603  our own
+        stack.enter_context(process)  # leaving it closes the pipe, and waits
+        yield Path(folder) / "cluster"
+
+
+def write_private(path: Path, content: str) -> None:
+    """Write a file that its owner alone may read.
+
+    Raises:
+        LocalClusterError: it cannot be written.
+    """
+    with _sentences(path):
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(content)
+
+
+@contextmanager
+def _sentences(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file into a sentence for a person."""
+    try:
+        yield
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _in_words(error: OSError) -> str:
+    if isinstance(error, FileExistsError):
+        return "it is a file, not a directory"
+    if isinstance(error, NotADirectoryError):
+        return "a part of its path is a file, not a directory"
+    return (error.strerror or str(error)).lower()
+
+
+def _unwritable(path: Path, error: OSError) -> LocalClusterError:
+    advice = "Free some space, or choose another folder" if error.errno in _NO_SPACE else "Choose another folder"
+    return LocalClusterError(f"could not write {error.filename or path}: {error.strerror or error}. {advice}")
+
+
+def _claim(home: Path) -> None:
+    """Make the folder, or take one that an earlier cluster made: in a user's own nothing is to be removed."""
+    if home.is_dir() and not (home / _LOCK).exists() and any(home.iterdir()):
+        raise UnusableHome(f"{home} is not empty and was not made by a local cluster; choose another folder for it")
+    home.mkdir(parents=True, exist_ok=True)
+    home.chmod(_PRIVATE_FOLDER)
+
+
+def _lock(descriptor: int, home: Path) -> None:
+    """Hold the folder until this process ends, however it ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        raise LocalClusterError(
+            f"another local cluster runs in {home} (process {holder or 'unknown'}); end it, or choose another folder"
+        ) from error
+    os.ftruncate(descriptor, 0)
+    with _sentences(home / _LOCK):
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+
+
+def _remove_leftovers(home: Path) -> None:
+    for name in _OF_ONE_RUN:
+        path = home / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

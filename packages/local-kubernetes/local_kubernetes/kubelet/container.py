@@ -1,0 +1,238 @@
+"""The life of one container: from its image to its last exit code."""
+
+import asyncio
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+from airflow_provider_spark_operator.local.java import JavaMissing
+from airflow_provider_spark_operator.local.software import SparkMissing
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.kubelet.container_log import ContainerLog, LogQuery
+from local_kubernetes.kubelet.files import read_regular
+from local_kubernetes.kubelet.images import ImageMissing, InvalidImage
+from local_kubernetes.kubelet.launch import Launch, prepare_launch
+from local_kubernetes.kubelet.node import Node
+from local_kubernetes.kubelet.process import ContainerProcess, Exit, StartError
+from local_kubernetes.kubelet.references import MissingReference
+from local_kubernetes.kubelet.restored import begin_anew
+from local_kubernetes.kubelet.sandbox import Sandbox
+from local_kubernetes.kubelet.states import ContainerRecord, Running, Terminated, Waiting
+
+_START_ERROR_CODE = 128
+_FIRST_RETRY = 0.2
+_LAST_RETRY = 5.0
+_FIRST_BACKOFF = 10.0
+_LAST_BACKOFF = 300.0
+_GOOD_RUN_SECONDS = 600.0
+_MESSAGE_BYTES = 4096
+_MESSAGE_LOG_LINES = 80
+_MESSAGE_LOG_BYTES = 2048
+_KILLED_CODE = 128 + 9
+
+
+class Container:
+    """A container of a pod.
+
+    Args:
+        node: what all pods share.
+        spec: the container's entry in the pod's spec.
+        record: what is known of it; kept up to date.
+    """
+
+    def __init__(self, node: Node, spec: JsonObject, record: ContainerRecord) -> None:
+        self.record = record
+        self.begun = asyncio.Event()
+        self.log: ContainerLog | None = None
+        self.previous_log: ContainerLog | None = None
+        self._node = node
+        self._spec = spec
+        self._process: ContainerProcess | None = None
+        self._ending = False
+        self._killed = False
+        self._out_of_memory = False
+
+    async def run(self, sandbox: Sandbox) -> None:
+        """Run the container until it has ended for good, or the pod is to end."""
+        backoff = 0.0
+        if self._ended_before():
+            self.begun.set()
+            return
+        begin_anew(self.record)
+        while not self._ended(sandbox):
+            ended = await self._run_once(sandbox)
+            if ended is None or self._ended(sandbox) or not self.record.policy.restarts_after(ended.exit_code):
+                break
+            if (ended.finished - ended.started).total_seconds() > _GOOD_RUN_SECONDS:
+                backoff = 0.0
+            self.record.last = ended
+            self._wait_for_restart(sandbox, backoff)
+            await sandbox.pause(backoff)
+            backoff = min(max(backoff * 2, _FIRST_BACKOFF), _LAST_BACKOFF)
+            if not self._ended(sandbox):
+                self.record.restarts += 1
+        self.begun.set()
+
+    def terminate(self) -> None:
+        """Ask the container's command to end, for good."""
+        self._ending = True
+        if self._process:
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End the container at once, for good."""
+        self._ending = self._killed = True
+        if self._process:
+            self._process.kill()
+
+    def find_log(self, folder: Path) -> None:
+        """Take over the log that the last run left in an earlier life of the node."""
+        path = self._log_path(folder)
+        if path.exists():
+            self.log = ContainerLog(path, clock=self._node.clock)
+            self.log.close()
+
+    def _log_path(self, folder: Path) -> Path:
+        return folder / self.record.name / f"{self.record.restarts}.log"
+
+    def _ended_before(self) -> bool:
+        """Whether the container has ended for good in an earlier life of the node."""
+        return isinstance(self.record.state, Terminated) and not self.record.starts_again
+
+    def _ended(self, sandbox: Sandbox) -> bool:
+        return self._ending or sandbox.stopping.is_set()
+
+    def _wait_for_restart(self, sandbox: Sandbox, backoff: float) -> None:
+        if not backoff:
+            return
+        metadata = sandbox.pod["metadata"]
+        pod = f"{metadata['name']}_{metadata['namespace']}({metadata['uid']})"
+        message = f"back-off {backoff:.0f}s restarting failed container={self.record.name} pod={pod}"
+        self.record.state = Waiting("CrashLoopBackOff", message)
+        sandbox.publish()
+        self._event(sandbox, "BackOff", f"Back-off restarting failed container {self.record.name} in pod {pod}")
+
+    async def _run_once(self, sandbox: Sandbox) -> Terminated | None:
+        """Run the command once; None if the pod is to end before it began."""
+        started = self._node.clock()
+        try:
+            launch = await self._prepared(sandbox)
+            if launch is None:
+                return None
+            started = self._node.clock()
+            ended = await self._executed(sandbox, launch)
+        except (StartError, JavaMissing, SparkMissing) as error:
+            self._event(sandbox, "Failed", f"Error: {error}")
+            return self._terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
+        except OSError as error:
+            sandbox.evict(f"cannot write {error.filename or self._node.home}: {error.strerror or error}")
+            return self._terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
+        if ended.log_failure:
+            sandbox.evict(ended.log_failure)
+        message = await self._last_words(sandbox, ended)
+        if self._out_of_memory:
+            return self._terminated(sandbox, _KILLED_CODE, "OOMKilled", started, message)
+        reason = "Error" if ended.code else "Completed"
+        return self._terminated(sandbox, ended.code, reason, started, message)
+
+    async def _prepared(self, sandbox: Sandbox) -> Launch | None:
+        """Prepare the command, again and again while something is missing; None if the pod is to end."""
+        retry = _FIRST_RETRY
+        while not self._ended(sandbox):
+            try:
+                return await prepare_launch(self._node, sandbox, self._spec)
+            except InvalidImage as error:
+                self._wait(sandbox, "InvalidImageName", str(error))
+                self._event(sandbox, "InspectFailed", str(error))
+            except ImageMissing as error:
+                self._await_image(sandbox, str(error))
+            except MissingReference as error:
+                self._wait(sandbox, "CreateContainerConfigError", str(error))
+                self._event(sandbox, "Failed", f"Error: {error}")
+            await sandbox.pause(retry)
+            retry = min(retry * 2, _LAST_RETRY)
+        return None
+
+    def _await_image(self, sandbox: Sandbox, message: str) -> None:
+        image = self._spec.get("image")
+        known = self.record.state
+        if self._spec.get("imagePullPolicy") == "Never":
+            refusal = f'Container image "{image}" is not present with pull policy of Never: {message}'
+            self._wait(sandbox, "ErrImageNeverPull", refusal)
+            self._event(sandbox, "ErrImageNeverPull", refusal)
+            return
+        if isinstance(known, Waiting) and known.reason in ("ErrImagePull", "ImagePullBackOff"):
+            self._wait(sandbox, "ImagePullBackOff", f'Back-off pulling image "{image}": {message}')
+            return
+        self._wait(sandbox, "ErrImagePull", message)
+        self._event(sandbox, "Failed", f'Failed to pull image "{image}": {message}')
+
+    def _wait(self, sandbox: Sandbox, reason: str, message: str) -> None:
+        state = Waiting(reason, message)
+        if self.record.state != state:
+            self.record.state = state
+            sandbox.publish()
+
+    async def _executed(self, sandbox: Sandbox, launch: Launch) -> Exit:
+        """Start the command and wait for its end; raises StartError and OSError (its log cannot be made)."""
+        log = ContainerLog(
+            self._log_path(sandbox.logs),
+            max_file_bytes=self._node.max_log_bytes,
+            clock=self._node.clock,
+        )
+        if self.previous_log:
+            self.previous_log.remove()
+        self.previous_log, self.log = self.log, log
+        self._out_of_memory = False
+        try:
+            process = await ContainerProcess.start(launch.command, launch.environment, launch.directory, log)
+            self._process = process
+            self.record.container_id = f"process://{uuid.uuid4().hex}"
+            self.record.state = Running(self._node.clock())
+            self.begun.set()
+            sandbox.publish()
+            self._event(sandbox, "Created", f"Created container: {self.record.name}")
+            self._event(sandbox, "Started", f"Started container {self.record.name}")
+            if self._killed:
+                process.kill()
+            elif self._ending:
+                process.terminate()
+            limits, limit = self._node.memory, launch.memory_limit
+            with limits.enforced(process.guard_pid, process.pid, limit, self._run_out_of_memory):
+                return await process.wait()
+        finally:
+            self._process = None
+            log.close()
+
+    def _run_out_of_memory(self) -> None:
+        self._out_of_memory = True
+        if self._process:
+            self._process.kill()
+
+    def _terminated(self, sandbox: Sandbox, code: int, reason: str, started: datetime, message: str) -> Terminated:
+        finished = self._node.clock()
+        ended = Terminated(code, reason, started, finished, message, self.record.container_id)
+        self.record.state = ended
+        sandbox.publish()
+        return ended
+
+    async def _last_words(self, sandbox: Sandbox, ended: Exit) -> str:
+        """What the container has left as its termination message."""
+        path = sandbox.termination_file(self.record.name)
+        text = _text_of(path)
+        if text or not ended.code or self._spec.get("terminationMessagePolicy") != "FallbackToLogsOnError":
+            return text
+        if self.log is None:
+            return ""
+        query = LogQuery(tail_lines=_MESSAGE_LOG_LINES)
+        return b"".join([piece async for piece in self.log.read(query)])[-_MESSAGE_LOG_BYTES:].decode(errors="replace")
+
+    def _event(self, sandbox: Sandbox, reason: str, message: str) -> None:
+        self._node.recorder.record(sandbox.pod, reason, message, container=self.record.name)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_regular(path, _MESSAGE_BYTES).decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,72 @@
+"""A container's environment and command line, as its pod describes them."""
+
+from collections.abc import Mapping
+
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.kubelet.references import References
+
+
+def container_environment(
+    pod: JsonObject, container: JsonObject, references: References, given: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment of a container.
+
+    Args:
+        pod: the pod, with the addresses in its status.
+        container: the container's entry in the pod's spec.
+        references: where to look up what it refers to.
+        given: what each container gets; the pod's own variables come over it.
+
+    Raises:
+        MissingReference: a config map, secret, key or field does not exist.
+    """
+    environment = dict(given)
+    for source in container.get("envFrom") or ():
+        environment |= _from_source(source, references)
+    for entry in container.get("env") or ():
+        name = str(entry["name"])
+        if entry.get("valueFrom"):
+            value = references.variable(entry["valueFrom"], pod, container)
+            if value is not None:
+                environment[name] = value
+        else:
+            environment[name] = expanded(str(entry.get("value") or ""), environment)
+    return environment
+
+
+def command_line(container: JsonObject, environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The command and the arguments of a container, with references to variables replaced."""
+    command = [expanded(str(word), environment) for word in container.get("command") or ()]
+    arguments = [expanded(str(word), environment) for word in container.get("args") or ()]
+    return command, arguments
+
+
+def expanded(text: str, environment: Mapping[str, str]) -> str:
+    """A text with `$(NAME)` replaced, `$$` as `$`, and references to unknown variables as they are.
+
+    The time it takes is that of reading the text once, whatever it is.
+    """
+    pieces: list[str] = []
+    position, last_end = 0, text.rfind(")")
+    while (start := text.find("$", position)) >= 0:
+        pieces.append(text[position:start])
+        following = text[start + 1 : start + 2]
+        if following == "(" and start < last_end:
+            end = text.index(")", start)
+            pieces.append(environment.get(text[start + 2 : end], text[start : end + 1]))
+            position = end + 1
+        else:
+            pieces.append("$")
+            position = start + (2 if following == "$" else 1)
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def _from_source(source: Mapping[str, Mapping[str, object]], references: References) -> dict[str, str]:
+    prefix = str(source.get("prefix") or "")
+    values: dict[str, bytes] = {}
+    for key, read in (("configMapRef", references.config_map), ("secretRef", references.secret)):
+        reference = source.get(key)
+        if reference:
+            values |= read(str(reference.get("name")), optional=bool(reference.get("optional")))
+    return {prefix + name: value.decode(errors="surrogateescape") for name, value in values.items()}

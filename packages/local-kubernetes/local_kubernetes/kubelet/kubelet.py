@@ -1,0 +1,190 @@
+"""Runs the pods of the local cluster as process groups of this machine."""
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from airflow_provider_spark_operator.local.software import SparkSoftware
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.kinds import NODES, PODS
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.watch import DELETED
+from local_kubernetes.kubelet.access import ApiAccess
+from local_kubernetes.kubelet.container_log import MAX_FILE_BYTES, LogQuery
+from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
+from local_kubernetes.kubelet.logs import log_start, read_log
+from local_kubernetes.kubelet.memory import MemoryLimits
+from local_kubernetes.kubelet.node import MAX_PODS, NODE_NAME, Node, node_document
+from local_kubernetes.kubelet.pod import PodWorker
+from local_kubernetes.kubelet.recorder import EventRecorder
+from local_kubernetes.kubelet.services import ServiceAddresses
+
+_KEPT_LOG_FOLDERS = 100
+_STOP_SECONDS = 15.0
+_EXPIRED = 410
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Kubelet:
+    """The node: runs every pod of the store that has no other node.
+
+    Args:
+        store: the cluster's objects; used on the event loop's thread only.
+        home: the folder under which pods have their folders (`pods`), logs (`logs`) and claims (`claims`).
+        api: how containers reach the API server.
+        images: which images can be run, and by what.
+        max_log_bytes: the size at which a container's log file is put aside; two are kept.
+        max_pods: how many pods are on the node at a time; further ones wait.
+        clock: the present time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        home: Path,
+        api: ApiAccess,
+        *,
+        images: Sequence[ImageRule] = DEFAULT_IMAGES,
+        max_log_bytes: int = MAX_FILE_BYTES,
+        max_pods: int = MAX_PODS,
+        clock: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self._node = Node(
+            store,
+            home,
+            api,
+            images,
+            SparkSoftware(home / "cache"),
+            EventRecorder(store, NODE_NAME, clock),
+            clock,
+            max_log_bytes,
+            asyncio.Semaphore(max_pods),
+            MemoryLimits(),
+            ServiceAddresses(store),
+        )
+        self._max_pods = max_pods
+        self._store = store
+        self._clock = clock
+        self._workers: dict[str, PodWorker] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Run pods until cancelled; then nothing of them runs any more.
+
+        Raises:
+            OSError: the home folder cannot be written.
+        """
+        shutil.rmtree(self._node.home / "pods", ignore_errors=True)
+        self._node.home.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(ApiStatusError):
+            self._store.create(NODES, None, node_document(self._clock(), self._max_pods))
+        memory = asyncio.create_task(self._node.memory.run(), name="memory limits")
+        try:
+            while True:
+                await self._follow()
+        finally:
+            await self._stop()
+            memory.cancel()
+            await asyncio.wait({memory})
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        *,
+        follow: bool = False,
+        tail_lines: int | None = None,
+        since_time: datetime | None = None,
+        since_seconds: int | None = None,
+        timestamps: bool = False,
+        limit_bytes: int | None = None,
+        previous: bool = False,
+    ) -> AsyncIterator[bytes]:
+        """A container's log, in pieces; `follow` goes on until the container has ended.
+
+        Raises:
+            ApiStatusError: 400, as a kubelet words it, where there is no such log (yet).
+        """
+        since = log_start(self._clock(), since_time, since_seconds)
+        query = LogQuery(follow, tail_lines, since, timestamps, limit_bytes)
+        found = [item for item in self._workers.values() if (item.namespace, item.name) == (namespace, pod)]
+        return read_log(found[-1] if found else None, pod, container, query, previous=previous)
+
+    async def _follow(self) -> None:
+        """Bring the workers up to date with all pods, then with every change of one, until changes were lost."""
+        pods, version = self._store.list(PODS, None)
+        present = {str(pod["metadata"]["uid"]) for pod in pods}
+        for uid, worker in list(self._workers.items()):
+            if uid not in present:
+                worker.vanished()
+        for pod in pods:
+            self._changed(pod)
+        subscription = self._store.subscribe(PODS, None, version)
+        try:
+            async for event in subscription:
+                if event.type == DELETED:
+                    self._vanished(event.object)
+                else:
+                    self._changed(event.object)
+        except ApiStatusError as error:
+            if error.code != _EXPIRED:
+                raise
+            return
+        finally:
+            subscription.close()
+        await asyncio.Event().wait()  # the store is closed: what runs goes on until the end
+
+    def _changed(self, pod: JsonObject) -> None:
+        if (pod["spec"].get("nodeName") or NODE_NAME) != NODE_NAME:
+            return
+        uid = str(pod["metadata"]["uid"])
+        if uid not in self._workers:
+            worker = PodWorker(self._node, pod)
+            self._workers[uid] = worker
+            self._tasks[uid] = asyncio.create_task(self._run_pod(worker), name=f"pod {worker.name}")
+        self._workers[uid].changed(pod)
+
+    def _vanished(self, pod: JsonObject) -> None:
+        worker = self._workers.get(str(pod["metadata"]["uid"]))
+        if worker:
+            worker.vanished()
+
+    async def _run_pod(self, worker: PodWorker) -> None:
+        try:
+            await worker.run()
+        finally:
+            self._node.recorder.forget(worker.uid)
+            self._workers.pop(worker.uid, None)
+            self._tasks.pop(worker.uid, None)
+        self._drop_old_logs()
+
+    def _drop_old_logs(self) -> None:
+        """Keep the logs of so many pods that are gone."""
+        folder = self._node.home / "logs"
+        running = {
+            self._node.log_folder(worker.namespace, worker.name, worker.uid) for worker in self._workers.values()
+        }
+        with contextlib.suppress(OSError):
+            ended = sorted(set(folder.iterdir()) - running, key=lambda path: path.stat().st_mtime)
+            for path in ended[:-_KEPT_LOG_FOLDERS]:
+                shutil.rmtree(path, ignore_errors=True)
+
+    async def _stop(self) -> None:
+        """End all pods at once, and wait for that."""
+        tasks = list(self._tasks.values())
+        for worker in list(self._workers.values()):
+            worker.vanished()
+        if not tasks:
+            return
+        _, unfinished = await asyncio.wait(tasks, timeout=_STOP_SECONDS)
+        for task in unfinished:
+            task.cancel()
+        await asyncio.gather(*unfinished, return_exceptions=True)

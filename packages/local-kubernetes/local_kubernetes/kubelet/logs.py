@@ -1,0 +1,56 @@
+"""The logs of pods, as the API server's `log` subresource asks for them."""
+
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+
+from local_kubernetes.api.status import bad_request
+from local_kubernetes.kubelet.container_log import LogQuery
+from local_kubernetes.kubelet.pod import PodWorker
+from local_kubernetes.kubelet.states import Waiting
+
+
+def read_log(
+    worker: PodWorker | None,
+    pod: str,
+    container: str,
+    query: LogQuery,
+    *,
+    previous: bool,
+) -> AsyncIterator[bytes]:
+    """The wanted part of a container's log.
+
+    Args:
+        worker: who runs the pod; None if nobody does.
+        pod: the pod's name.
+        container: the container's name.
+        query: what part is wanted.
+        previous: whether it is of the run before the present or last one.
+
+    Raises:
+        ApiStatusError: 400, as a kubelet words it, where there is no such log (yet).
+    """
+    record = worker.record(container) if worker else None
+    if worker is None or record is None:
+        raise bad_request(f"container {container} is not valid for pod {pod}")
+    log = worker.log(container, previous=previous)
+    if log is not None:
+        return log.read(query)
+    if previous:
+        raise bad_request(f'previous terminated container "{container}" in pod "{pod}" not found')
+    if isinstance(record.state, Waiting):
+        raise bad_request(f'container "{container}" in pod "{pod}" is waiting to start: {record.state.reason}')
+    return _nothing()
+
+
+def log_start(now: datetime, since_time: datetime | None, since_seconds: int | None) -> datetime | None:
+    """The moment from which lines are wanted: one that is named, or so many seconds ago."""
+    if since_seconds is not None:
+        beginning = datetime.min.replace(tzinfo=now.tzinfo)
+        return now - timedelta(seconds=min(since_seconds, int((now - beginning).total_seconds())))
+    return since_time
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    nothing: tuple[bytes, ...] = ()
+    for piece in nothing:
+        yield piece

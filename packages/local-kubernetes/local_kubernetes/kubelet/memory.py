@@ -1,0 +1,113 @@
+"""Ends containers that use more memory than they may, as a kernel does where there are control groups."""
+
+import asyncio
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from resource import getpagesize
+from time import monotonic
+
+from local_kubernetes import guard
+
+_PROC = Path("/proc")
+_INTERVAL = 0.5
+# However many processes there are, looking at them takes this part of the time at most.
+_LARGEST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class _Watched:
+    guard: int
+    leader: int
+    limit: int
+    exceeded: Callable[[], None]
+
+
+class MemoryLimits:
+    """Looks at the memory of containers with a limit, again and again.
+
+    What counts is what a container's processes have written: not the files that they have mapped, and pages
+    that several of them share count once. What comes and goes between two looks is not seen.
+    """
+
+    def __init__(self) -> None:
+        self._watched: dict[int, _Watched] = {}
+        self._begun = asyncio.Event()
+
+    @contextmanager
+    def enforced(self, guard_pid: int, leader: int, limit: int | None, exceeded: Callable[[], None]) -> Iterator[None]:
+        """Watch a container while this context lasts.
+
+        Args:
+            guard_pid: its guard's id.
+            leader: its first process's id.
+            limit: in bytes; None for no limit.
+            exceeded: called once, when it uses more.
+        """
+        if limit is None:
+            yield
+            return
+        self._watched[leader] = _Watched(guard_pid, leader, limit, exceeded)
+        self._begun.set()
+        try:
+            yield
+        finally:
+            self._watched.pop(leader, None)
+
+    async def run(self) -> None:
+        """Look until cancelled; without containers that have a limit nothing is done."""
+        while True:
+            if not self._watched:
+                self._begun.clear()
+                await self._begun.wait()
+            before = monotonic()
+            watched = list(self._watched.values())
+            for each in await asyncio.to_thread(_beyond, watched):
+                if self._watched.pop(each.leader, None) is each:
+                    each.exceeded()
+            await asyncio.sleep(max(_INTERVAL, (monotonic() - before) / _LARGEST_SHARE))
+
+
+def _beyond(watched: list[_Watched]) -> list[_Watched]:
+    """Those that use more than they may."""
+    table = list(guard.processes())
+    sizes = None if (_PROC / "self" / "statm").exists() else _sizes_by_ps()
+    found = []
+    for each in watched:
+        members = guard.members(each.guard, each.leader, table)
+        used = sum(sizes.get(pid, 0) for pid in members) if sizes is not None else _used(members, each.limit)
+        if used > each.limit:
+            found.append(each)
+    return found
+
+
+def _used(members: Set[int], limit: int) -> int:
+    """The bytes that processes have written: exactly where a quick look finds more than `limit`."""
+    private = sum(map(_own_bytes, members))
+    return private if private <= limit else sum(map(_proportional_bytes, members))
+
+
+def _own_bytes(pid: int) -> int:
+    """The resident memory of a process without that of files; 0 if it is gone."""
+    try:
+        _size, resident, shared, *_rest = (_PROC / str(pid) / "statm").read_text().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * getpagesize()
+
+
+def _proportional_bytes(pid: int) -> int:
+    """The same, a page that several processes share divided among them; reading it walks all pages."""
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return _own_bytes(pid)
+    kibibytes = [line.split()[1] for line in lines if line.startswith("Pss_Anon:")]
+    return int(kibibytes[0]) * 1024 if kibibytes else _own_bytes(pid)
+
+
+def _sizes_by_ps() -> Mapping[int, int]:
+    listing = subprocess.run(["/bin/ps", "-axo", "pid=,rss="], capture_output=True, text=True, check=False)
+    return {int(pid): int(kibibytes) * 1024 for pid, kibibytes in map(str.split, listing.stdout.splitlines())}

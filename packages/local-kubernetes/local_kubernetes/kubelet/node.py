@@ -1,0 +1,137 @@
+"""The one node of the local cluster: its object, and what its pods share."""
+
+import asyncio
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from airflow_provider_spark_operator.local.software import SparkSoftware
+from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.store import Store
+from local_kubernetes.kubelet.access import ApiAccess
+from local_kubernetes.kubelet.images import ImageRule
+from local_kubernetes.kubelet.memory import MemoryLimits
+from local_kubernetes.kubelet.pod_status import ADDRESS
+from local_kubernetes.kubelet.recorder import EventRecorder
+from local_kubernetes.kubelet.services import ServiceAddresses
+
+NODE_NAME = "local"
+SCHEDULER_NAME = "default-scheduler"
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+MAX_PODS = 1000
+NO_PLACE = "0/1 nodes are available: 1 Too many pods."
+
+
+@dataclass(frozen=True)
+class Node:
+    """What the pods of the node share.
+
+    Args:
+        store: the cluster's objects.
+        home: the folder under which pods have theirs.
+        api: how containers reach the API server.
+        images: which images can be run, and by what.
+        software: the Spark to run.
+        recorder: writes events.
+        clock: the present time.
+        max_log_bytes: the size at which a container's log file is put aside.
+        places: one for each pod that may be on the node at a time.
+        memory: ends containers that use too much of it.
+        services: where services are.
+    """
+
+    store: Store
+    home: Path
+    api: ApiAccess
+    images: Sequence[ImageRule]
+    software: SparkSoftware
+    recorder: EventRecorder
+    clock: Callable[[], datetime]
+    max_log_bytes: int
+    places: asyncio.Semaphore
+    memory: MemoryLimits
+    services: ServiceAddresses
+
+    def pod_folder(self, uid: str) -> Path:
+        """The folder of a pod's volumes and scratch files; goes with the pod's end."""
+        return self.home / "pods" / uid
+
+    def log_folder(self, namespace: str, name: str, uid: str) -> Path:
+        """The folder of a pod's logs."""
+        return self.home / "logs" / f"{namespace}_{name}_{uid}"
+
+    @property
+    def claims_folder(self) -> Path:
+        """The folder of persistent volume claims."""
+        return self.home / "claims"
+
+
+def node_labels() -> dict[str, str]:
+    """The labels that a pod's node selector is held against."""
+    system = platform.system().lower()
+    architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
+    return {
+        "kubernetes.io/hostname": NODE_NAME,
+        "kubernetes.io/os": system,
+        "kubernetes.io/arch": architecture,
+    }
+
+
+def node_document(now: datetime, max_pods: int) -> JsonObject:
+    """The Node object, of a node that takes so many pods at a time."""
+    capacity = {"cpu": str(os.cpu_count() or 1), "memory": f"{_memory_bytes() // 1024}Ki", "pods": str(max_pods)}
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "KubeletReady",
+        "message": "containers run as processes of this machine",
+        "lastHeartbeatTime": timestamp(now),
+        "lastTransitionTime": timestamp(now),
+    }
+    labels = node_labels()
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": NODE_NAME, "labels": labels},
+        "spec": {},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": ADDRESS}, {"type": "Hostname", "address": NODE_NAME}],
+            "capacity": capacity,
+            "allocatable": capacity,
+            "conditions": [ready],
+            "nodeInfo": {
+                "architecture": labels["kubernetes.io/arch"],
+                "operatingSystem": labels["kubernetes.io/os"],
+                "osImage": platform.platform(),
+                "kernelVersion": platform.release(),
+                "containerRuntimeVersion": "process://1",
+                "kubeletVersion": "local",
+                "kubeProxyVersion": "",
+                "bootID": "",
+                "machineID": "",
+                "systemUUID": "",
+            },
+        },
+    }
+
+
+def scheduling_refusal(pod: JsonObject) -> str | None:
+    """Why a pod cannot be placed on the node; None if it can.
+
+    Labels decide. The resources that pods ask for do not: a laptop's processes share what there is.
+    """
+    labels = node_labels()
+    wanted = pod["spec"].get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+    return None
+
+
+def _memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):  # not every system knows these names; nothing is decided by the number
+        return 0

@@ -1,0 +1,185 @@
+"""A pod's status, made from the states of its containers as a kubelet does it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+
+from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.kubelet.states import ContainerRecord, Terminated, Waiting
+
+ADDRESS = "127.0.0.1"
+PENDING = "Pending"
+RUNNING = "Running"
+SUCCEEDED = "Succeeded"
+FAILED = "Failed"
+
+
+@dataclass(frozen=True)
+class Eviction:
+    """Why the node ended a pod by itself.
+
+    Args:
+        reason: one word: Evicted, DeadlineExceeded.
+        message: the sentence.
+    """
+
+    reason: str
+    message: str
+
+
+def pod_phase(init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> str:
+    """The phase of a pod.
+
+    Args:
+        init: its init containers.
+        containers: its containers.
+    """
+    if any(record.failed and not record.sidecar and not record.starts_again for record in init):
+        return FAILED
+    if not is_initialized(init):
+        return PENDING
+    if any(isinstance(record.state, Waiting) and record.last is None for record in containers):
+        return PENDING
+    if any(record.starts_again or not isinstance(record.state, Terminated) for record in containers):
+        return RUNNING
+    return SUCCEEDED if all(record.succeeded for record in containers) else FAILED
+
+
+def is_initialized(init: Sequence[ContainerRecord]) -> bool:
+    """Whether all init containers have done their work: ended well, or, sidecars, been started."""
+    return all(
+        record.succeeded or (record.sidecar and (record.running or record.last is not None or record.failed))
+        for record in init
+    )
+
+
+def pod_status(
+    pod: JsonObject,
+    init: Sequence[ContainerRecord],
+    containers: Sequence[ContainerRecord],
+    now: datetime,
+    eviction: Eviction | None = None,
+    *,
+    volumes_made: bool = True,
+) -> JsonObject:
+    """The status of a pod that is bound to this node.
+
+    Args:
+        pod: the pod as it is now; conditions that have not changed keep their times.
+        init: its init containers.
+        containers: its containers.
+        now: the present time.
+        eviction: why the node ended it, where it did.
+        volumes_made: whether its containers could be started, as far as its volumes are concerned.
+    """
+    previous: JsonObject = pod.get("status") or {}
+    phase = FAILED if eviction else pod_phase(init, containers)
+    conditions = _conditions(phase, init, containers, now, volumes_made=volumes_made)
+    status: JsonObject = {
+        **previous,
+        "phase": phase,
+        "conditions": merged_conditions(previous.get("conditions") or [], conditions),
+        "hostIP": ADDRESS,
+        "hostIPs": [{"ip": ADDRESS}],
+        "podIP": ADDRESS,
+        "podIPs": [{"ip": ADDRESS}],
+        "startTime": previous.get("startTime") or timestamp(now),
+        "containerStatuses": [_container_status(record) for record in sorted(containers, key=attrgetter("name"))],
+    }
+    if init:
+        status["initContainerStatuses"] = [_init_status(record) for record in init]
+    if eviction:
+        status |= {"reason": eviction.reason, "message": eviction.message}
+    return status
+
+
+def scheduled_condition(now: datetime) -> JsonObject:
+    """The condition that a pod has found its node."""
+    return _condition("PodScheduled", {}, now)
+
+
+def unschedulable_condition(message: str, now: datetime) -> JsonObject:
+    """The condition that a pod has found no node."""
+    absent = {"status": "False", "reason": "Unschedulable", "message": message}
+    return _condition("PodScheduled", absent, now)
+
+
+def merged_conditions(present: Sequence[JsonObject], new: Sequence[JsonObject]) -> list[JsonObject]:
+    """Conditions with new ones in their places; those whose status is the same keep their time."""
+    merged = {condition["type"]: condition for condition in present}
+    for condition in new:
+        before = merged.get(condition["type"])
+        if before and before.get("status") == condition["status"]:
+            condition = condition | {"lastTransitionTime": before.get("lastTransitionTime")}
+        merged[condition["type"]] = condition
+    return list(merged.values())
+
+
+def _conditions(
+    phase: str,
+    init: Sequence[ContainerRecord],
+    containers: Sequence[ContainerRecord],
+    now: datetime,
+    *,
+    volumes_made: bool,
+) -> list[JsonObject]:
+    ended = {SUCCEEDED: "PodCompleted", FAILED: "PodFailed"}.get(phase)
+    readiness = _readiness(ended, init, containers)
+    new = {
+        "PodReadyToStartContainers": {"status": "False"} if ended or not volumes_made else {},
+        "Initialized": _initialization(phase, init),
+        "Ready": readiness,
+        "ContainersReady": readiness,
+        "PodScheduled": {},
+    }
+    return [_condition(name, change, now) for name, change in new.items()]
+
+
+def _initialization(phase: str, init: Sequence[ContainerRecord]) -> JsonObject:
+    if phase == SUCCEEDED:
+        return {"reason": "PodCompleted"}
+    if is_initialized(init):
+        return {}
+    names = " ".join(record.name for record in init if not is_initialized([record]))
+    message = f"containers with incomplete status: [{names}]"
+    return {"status": "False", "reason": "ContainersNotInitialized", "message": message}
+
+
+def _readiness(ended: str | None, init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> JsonObject:
+    if ended:
+        return {"status": "False", "reason": ended}
+    sidecars = [record for record in init if record.sidecar]
+    unready = [record.name for record in (*containers, *sidecars) if not record.running]
+    if not unready:
+        return {}
+    message = f"containers with unready status: [{' '.join(unready)}]"
+    return {"status": "False", "reason": "ContainersNotReady", "message": message}
+
+
+def _condition(name: str, change: JsonObject, now: datetime) -> JsonObject:
+    condition: JsonObject = {"type": name, "status": "True", "lastProbeTime": None}
+    return condition | {"lastTransitionTime": timestamp(now)} | change
+
+
+def _container_status(record: ContainerRecord) -> JsonObject:
+    status: JsonObject = {
+        "name": record.name,
+        "state": record.state.document(),
+        "lastState": record.last.document() if record.last else {},
+        "ready": record.running,
+        "restartCount": record.restarts,
+        "image": record.image,
+        "imageID": f"local/{record.image}" if record.container_id else "",
+        "started": record.running,
+    }
+    if record.container_id:
+        status["containerID"] = record.container_id
+    return status
+
+
+def _init_status(record: ContainerRecord) -> JsonObject:
+    status = _container_status(record)
+    if not record.sidecar:
+        status["ready"] = record.succeeded
+    return status

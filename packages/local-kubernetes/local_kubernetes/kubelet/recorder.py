@@ -1,0 +1,109 @@
+"""Events about pods and what makes them, as `kubectl describe` shows them."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+from local_kubernetes.api.documents import JsonObject, timestamp
+from local_kubernetes.api.kinds import EVENTS
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+
+_KEPT = 1000
+_WARNINGS = ("Failed", "BackOff", "Evicted", "NodeFailure", "InspectFailed", "ErrImage", "DeadlineExceeded")
+
+
+class EventRecorder:
+    """Writes events, and keeps their number bounded.
+
+    Args:
+        store: where they are written.
+        host: the node's name; empty for one who works on no node.
+        clock: the present time.
+    """
+
+    def __init__(self, store: Store, host: str, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._host = host
+        self._clock = clock
+        self._written: dict[tuple[str, str], None] = {}
+        self._repeated: dict[tuple[str, str, str], str] = {}
+
+    def record(
+        self, pod: JsonObject, reason: str, message: str, *, container: str | None = None, component: str = "kubelet"
+    ) -> None:
+        """Write an event about a pod, or another object; one that was written before is counted instead.
+
+        Args:
+            pod: the pod, or other object.
+            reason: one word; those of failures make a Warning.
+            message: the sentence.
+            container: the container of the pod that it is about.
+            component: who says so.
+        """
+        metadata = pod["metadata"]
+        namespace = str(metadata["namespace"])
+        known = (str(metadata["uid"]), reason, message)
+        try:
+            repeated = self._repeated.get(known)
+            if repeated and self._store.exists(EVENTS, namespace, repeated):
+                self._count(namespace, repeated)
+                return
+            name = f"{metadata['name']}.{time.time_ns():x}"
+            self._store.create(EVENTS, namespace, self._event(pod, name, reason, message, container, component))
+        except ApiStatusError:
+            return  # the namespace is being deleted, or the journal has no room
+        self._repeated[known] = name
+        self._written[namespace, name] = None
+        self._forget_oldest()
+
+    def forget(self, uid: str) -> None:
+        """A pod is gone: what was said of it is not counted on."""
+        self._repeated = {known: name for known, name in self._repeated.items() if known[0] != uid}
+
+    def _count(self, namespace: str, name: str) -> None:
+        def counted(event: JsonObject) -> JsonObject:
+            return event | {"count": event.get("count", 1) + 1, "lastTimestamp": timestamp(self._clock())}
+
+        self._store.update(EVENTS, namespace, name, counted)
+
+    def _event(
+        self, pod: JsonObject, name: str, reason: str, message: str, container: str | None, component: str
+    ) -> JsonObject:
+        metadata = pod["metadata"]
+        now = timestamp(self._clock())
+        involved = {
+            "apiVersion": pod.get("apiVersion", "v1"),
+            "kind": pod.get("kind", "Pod"),
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "uid": metadata["uid"],
+            "resourceVersion": metadata.get("resourceVersion", ""),
+        }
+        if container:
+            involved["fieldPath"] = f"spec.containers{{{container}}}"
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": metadata["namespace"]},
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message,
+            "type": "Warning" if reason.startswith(_WARNINGS) else "Normal",
+            "source": {"component": component} | ({"host": self._host} if self._host else {}),
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "eventTime": None,
+            "reportingComponent": component,
+            "reportingInstance": self._host,
+        }
+
+    def _forget_oldest(self) -> None:
+        while len(self._written) > _KEPT:
+            namespace, name = next(iter(self._written))
+            del self._written[namespace, name]
+            try:
+                self._store.delete(EVENTS, namespace, name)
+            except ApiStatusError:
+                continue

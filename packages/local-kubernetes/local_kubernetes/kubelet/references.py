@@ -1,0 +1,129 @@
+"""What a pod refers to: config maps, secrets, and fields and resources of itself."""
+
+import re
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any
+
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.kinds import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, Kind
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+from local_kubernetes.kubelet.quantities import divided
+
+_SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]")
+_FIELDS = {
+    "metadata.name": ("metadata", "name"),
+    "metadata.namespace": ("metadata", "namespace"),
+    "metadata.uid": ("metadata", "uid"),
+    "spec.nodeName": ("spec", "nodeName"),
+    "spec.serviceAccountName": ("spec", "serviceAccountName"),
+    "status.hostIP": ("status", "hostIP"),
+    "status.hostIPs": ("status", "hostIP"),
+    "status.podIP": ("status", "podIP"),
+    "status.podIPs": ("status", "podIP"),
+}
+# What a container without a limit may use: what the node offers.
+_UNLIMITED = {"cpu": "64", "memory": "64Gi", "ephemeral-storage": "1Ti"}
+
+
+class MissingReference(Exception):
+    """Something that a pod refers to is not there (yet); the message is the kubelet's."""
+
+
+class References:
+    """Looks up what the pods of one namespace refer to.
+
+    Args:
+        store: the cluster's objects.
+        namespace: the pods' namespace.
+    """
+
+    def __init__(self, store: Store, namespace: str) -> None:
+        self._store = store
+        self._namespace = namespace
+
+    def config_map(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
+        """A config map's values; raises MissingReference if there is none, unless that is allowed."""
+        document = self._document(CONFIG_MAPS, "configmap", name, optional=optional)
+        values = {key: str(value).encode() for key, value in (document.get("data") or {}).items()}
+        return values | {key: b64decode(value) for key, value in (document.get("binaryData") or {}).items()}
+
+    def secret(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
+        """A secret's values; raises MissingReference if there is none, unless that is allowed."""
+        document = self._document(SECRETS, "secret", name, optional=optional)
+        values = {key: b64decode(value) for key, value in (document.get("data") or {}).items()}
+        return values | {key: str(value).encode() for key, value in (document.get("stringData") or {}).items()}
+
+    def claim_uid(self, name: str) -> str:
+        """The uid of a persistent volume claim; raises MissingReference if there is none."""
+        document = self._document(PERSISTENT_VOLUME_CLAIMS, "persistentvolumeclaim", name, optional=False)
+        return str(document["metadata"]["uid"])
+
+    def variable(self, source: Mapping[str, Any], pod: JsonObject, container: JsonObject) -> str | None:
+        """The value that an environment variable's `valueFrom` gives; None for an optional one that is missing.
+
+        Raises:
+            MissingReference: the config map, the secret, its key or the field does not exist.
+        """
+        if "fieldRef" in source:
+            return pod_field(pod, str(source["fieldRef"].get("fieldPath")))
+        if "resourceFieldRef" in source:
+            return container_resource(pod, container, source["resourceFieldRef"])
+        if "configMapKeyRef" in source:
+            return self._key("ConfigMap", source["configMapKeyRef"])
+        if "secretKeyRef" in source:
+            return self._key("Secret", source["secretKeyRef"])
+        raise MissingReference(f"{', '.join(source) or 'an empty valueFrom'} isn't known to the local cluster")
+
+    def _key(self, kind: str, reference: Mapping[str, Any]) -> str | None:
+        name, key = str(reference.get("name")), str(reference.get("key"))
+        optional = bool(reference.get("optional"))
+        read = self.config_map if kind == "ConfigMap" else self.secret
+        value = read(name, optional=optional).get(key)
+        if value is None and not optional:
+            raise MissingReference(f"couldn't find key {key} in {kind} {self._namespace}/{name}")
+        return None if value is None else value.decode(errors="surrogateescape")
+
+    def _document(self, kind: Kind, word: str, name: str, *, optional: bool) -> JsonObject:
+        try:
+            return self._store.get(kind, self._namespace, name)
+        except ApiStatusError as error:
+            if optional:
+                return {}
+            raise MissingReference(f'{word} "{name}" not found') from error
+
+
+def pod_field(pod: JsonObject, path: str) -> str:
+    """The value of a pod's field as text; raises MissingReference for a field that cannot be referred to."""
+    subscript = _SUBSCRIPT.fullmatch(path)
+    if subscript:
+        return str((pod["metadata"].get(subscript[1]) or {}).get(subscript[2], ""))
+    if path in ("metadata.labels", "metadata.annotations"):
+        entries = pod["metadata"].get(path.partition(".")[2]) or {}
+        return "\n".join(f'{key}="{_quoted(value)}"' for key, value in sorted(entries.items()))
+    if path not in _FIELDS:
+        raise MissingReference(f"field path {path} isn't supported")
+    part, key = _FIELDS[path]
+    return str((pod.get(part) or {}).get(key, ""))
+
+
+def container_resource(pod: JsonObject, container: JsonObject, reference: Mapping[str, Any]) -> str:
+    """A container's request or limit in units of the divisor; raises MissingReference if it is not known."""
+    wanted = reference.get("containerName") or container["name"]
+    containers = [*pod["spec"].get("containers", ()), *pod["spec"].get("initContainers", ())]
+    named = [item for item in containers if item["name"] == wanted]
+    part, _, resource = str(reference.get("resource")).partition(".")
+    if not named or part not in ("limits", "requests"):
+        raise MissingReference(f"container {wanted} has no resource {reference.get('resource')}")
+    resources = named[0].get("resources") or {}
+    missing = _UNLIMITED.get(resource, "0") if part == "limits" else "0"
+    quantity = (resources.get(part) or {}).get(resource, missing)
+    try:
+        return divided(quantity, reference.get("divisor"))
+    except ValueError as error:
+        raise MissingReference(f"{reference.get('resource')} of container {wanted}: {error}") from error
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

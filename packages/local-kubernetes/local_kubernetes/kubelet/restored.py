@@ -1,0 +1,62 @@
+"""What a node that has been started again knows of the containers it ran before."""
+
+from datetime import datetime
+
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.kubelet.states import ContainerRecord, Terminated, Waiting
+
+# What a kubelet finds of containers that ran when their machine went down.
+_LOST_CODE = 255
+_LOST_REASON = "Unknown"
+_UNKNOWN_CODE = 137
+_UNKNOWN_REASON = "ContainerStatusUnknown"
+_UNKNOWN_MESSAGE = "The container could not be located when the pod was terminated"
+
+
+def restore(record: ContainerRecord, status: JsonObject, now: datetime) -> None:
+    """Take over, into a new record, what a pod's status tells of a container; what ran has been lost."""
+    record.restarts = int(status.get("restartCount") or 0)
+    record.container_id = str(status.get("containerID") or "")
+    last = (status.get("lastState") or {}).get("terminated")
+    if last:
+        record.last = _terminated(last, now)
+    state = status.get("state") or {}
+    if "terminated" in state:
+        record.state = _terminated(state["terminated"], now)
+    elif "running" in state:
+        started = _moment(state["running"].get("startedAt"), now)
+        record.state = Terminated(_LOST_CODE, _LOST_REASON, started, now, "", record.container_id)
+
+
+def has_begun(record: ContainerRecord) -> bool:
+    """Whether the container has been started at least once."""
+    return isinstance(record.state, Terminated) or record.last is not None
+
+
+def give_up(record: ContainerRecord, now: datetime) -> None:
+    """A container of a pod that is not started again: what has not ended never will."""
+    if not isinstance(record.state, Terminated):
+        record.state = Terminated(_UNKNOWN_CODE, _UNKNOWN_REASON, now, now, _UNKNOWN_MESSAGE)
+
+
+def begin_anew(record: ContainerRecord) -> None:
+    """A container that is started again: its last run becomes the previous one."""
+    if isinstance(record.state, Terminated):
+        record.last = record.state
+        record.restarts += 1
+        record.state = Waiting("PodInitializing")
+
+
+def _terminated(details: JsonObject, now: datetime) -> Terminated:
+    return Terminated(
+        int(details.get("exitCode") or 0),
+        str(details.get("reason") or ""),
+        _moment(details.get("startedAt"), now),
+        _moment(details.get("finishedAt"), now),
+        str(details.get("message") or ""),
+        str(details.get("containerID") or ""),
+    )
+
+
+def _moment(text: object, otherwise: datetime) -> datetime:
+    return datetime.fromisoformat(text) if isinstance(text, str) else otherwise

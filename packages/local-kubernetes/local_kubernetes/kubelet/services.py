@@ -1,0 +1,103 @@
+"""Services, without a network of their own: where the text of a container names one, the address that serves it."""
+
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from airflow_provider_spark_operator.local.programs import MASTER, is_started_by
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.kinds import PODS, SERVICES
+from local_kubernetes.api.store import Store
+from local_kubernetes.kubelet.pod_status import ADDRESS
+
+_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_NAMED = re.compile(rf"(?<![\w.-])({_LABEL})(?:\.({_LABEL})(?:\.svc(?:\.cluster\.local)?)?)?:(\d{{1,5}})(?![\w.])")
+
+_KEPT = 100
+
+
+class ServiceAddresses:
+    """Where the ports of services are on this machine.
+
+    A process listens where it likes, so a port of a service is that of its pods; but a standalone master is told
+    where to listen, and its ports, which are the same for every master, are exchanged for free ones.
+
+    Args:
+        store: the cluster's objects.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._moved: dict[tuple[str, str, int], int] = {}
+
+    def resolved(self, text: str, namespace: str) -> str:
+        """The text with each `SERVICE:PORT`, `SERVICE.NAMESPACE:PORT` and `SERVICE.NAMESPACE.svc…:PORT` replaced.
+
+        Args:
+            text: any text.
+            namespace: of the pod whose text it is.
+        """
+
+        def replacement(match: re.Match[str]) -> str:
+            port = self._port(match[2] or namespace, match[1], int(match[3]))
+            return match.group() if port is None else f"{ADDRESS}:{port}"
+
+        return _NAMED.sub(replacement, text)
+
+    def moved(self, namespace: str, pod: str, port: int) -> int:
+        """The free port that stands for a port of a pod; the same one for a pod of the same name."""
+        key = (namespace, pod, port)
+        if key not in self._moved:
+            self._forget_gone()
+            self._moved[key] = _free_port()
+        return self._moved[key]
+
+    def _port(self, namespace: str, name: str, number: int) -> int | None:
+        """Where the port of a service is; None if there is no such service or port."""
+        if not self._store.exists(SERVICES, namespace, name):
+            return None
+        spec = self._store.view(SERVICES, namespace, name).get("spec") or {}
+        entry = next((item for item in spec.get("ports") or () if item.get("port") == number), None)
+        if entry is None:
+            return None
+        target = entry.get("targetPort") or number
+        for pod in self._selected(namespace, spec.get("selector")):
+            for container in pod["spec"].get("containers") or ():
+                port = _container_port(container, target)
+                if port is not None:
+                    moved = is_started_by(MASTER, _words(container))
+                    return self.moved(namespace, str(pod["metadata"]["name"]), port) if moved else port
+        return target if isinstance(target, int) else number
+
+    def _selected(self, namespace: str, selector: Mapping[str, str] | None) -> Iterator[JsonObject]:
+        if not selector:
+            return
+        for pod in self._store.views(PODS, namespace):
+            if selector.items() <= (pod["metadata"].get("labels") or {}).items():
+                yield pod
+
+    def _forget_gone(self) -> None:
+        """Keep the ports of pods that are there, and of those that are about to be replaced by their like."""
+        known = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self._store.views(PODS, None)}
+        if len(self._moved) > 2 * len(known) + _KEPT:
+            self._moved = {key: port for key, port in self._moved.items() if key[:2] in known}
+
+
+def _words(container: Mapping[str, Any]) -> list[object]:
+    return [*(container.get("command") or ()), *(container.get("args") or ())]
+
+
+def _container_port(container: Mapping[str, Any], target: int | str) -> int | None:
+    """The number of a container's port, which is named by its name or number; None if it has none such."""
+    for port in container.get("ports") or ():
+        if target in (port.get("name"), port.get("containerPort")):
+            return int(port["containerPort"])
+    return None
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((ADDRESS, 0))
+        number: int = probe.getsockname()[1]
+        return number

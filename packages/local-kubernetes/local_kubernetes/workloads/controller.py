@@ -1,0 +1,129 @@
+"""Runs the StatefulSets of the local cluster."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from local_kubernetes.api import resources
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.kinds import PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS, Kind
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+from local_kubernetes.kubelet.recorder import EventRecorder
+from local_kubernetes.workloads.stateful_set import belongs_to, decide
+
+NAME = "statefulset-controller"
+_EXPIRED = 410
+_RETRY_SECONDS = 1.0
+
+Place = tuple[str, str]
+"""A StatefulSet's namespace and name."""
+
+
+class StatefulSetController:
+    """Creates and deletes the pods of StatefulSets.
+
+    Args:
+        store: the cluster's objects; used on the event loop's thread only.
+        kinds: the kinds that the cluster serves.
+        recorder: writes events.
+    """
+
+    def __init__(self, store: Store, kinds: KindRegistry, recorder: EventRecorder) -> None:
+        self._store = store
+        self._kinds = kinds
+        self._recorder = recorder
+        self._pending: dict[Place, None] = {}
+        self._arrival = asyncio.Event()
+
+    async def run(self) -> None:
+        """Look after all StatefulSets until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow(STATEFUL_SETS, lambda item: [_place(item)]))
+            tasks.create_task(self._follow(PODS, _owners))
+            tasks.create_task(self._work())
+
+    async def _follow(self, kind: Kind, places: Callable[[JsonObject], Iterable[Place]]) -> None:
+        """Take note of every set that may call for something: of all at first, then with each change."""
+        while True:
+            items, version = self._store.list(kind, None)
+            for item in items:
+                self._note(places(item))
+            subscription = self._store.subscribe(kind, None, version)
+            try:
+                async for event in subscription:
+                    self._note(places(event.object))
+            except ApiStatusError as error:
+                if error.code != _EXPIRED:
+                    raise
+            else:
+                return  # the store is closed
+            finally:
+                subscription.close()
+
+    def _note(self, places: Iterable[Place]) -> None:
+        for place in places:
+            self._pending[place] = None
+            self._arrival.set()
+
+    async def _work(self) -> None:
+        while True:
+            await self._arrival.wait()
+            self._arrival.clear()
+            while self._pending:
+                place = next(iter(self._pending))
+                del self._pending[place]
+                self._reconcile(*place)
+                await asyncio.sleep(0)
+
+    def _reconcile(self, namespace: str, name: str) -> None:
+        if not self._store.exists(STATEFUL_SETS, namespace, name):
+            return
+        stateful_set = self._store.get(STATEFUL_SETS, namespace, name)
+        if "deletionTimestamp" in stateful_set["metadata"]:
+            return
+        pods = [pod for pod in self._store.views(PODS, namespace) if belongs_to(stateful_set, pod)]
+        decision = decide(stateful_set, pods)
+        for claim in decision.claims:
+            if not self._store.exists(PERSISTENT_VOLUME_CLAIMS, namespace, claim["metadata"]["name"]):
+                self._create(stateful_set, PERSISTENT_VOLUME_CLAIMS, claim)
+        for pod in decision.creations:
+            self._create(stateful_set, PODS, pod)
+        for each in decision.deletions:
+            self._delete(stateful_set, each)
+        self._write_status(namespace, name, decision.status)
+
+    def _create(self, stateful_set: JsonObject, kind: Kind, document: JsonObject) -> None:
+        namespace, name = _place(stateful_set)
+        what = f"Create {document['kind']} {document['metadata']['name']} in StatefulSet {name}"
+        served = self._kinds.find(kind.group, kind.versions[0], kind.plural)
+        try:
+            resources.create(self._store, served, namespace, document, WriteOptions(manager=NAME))
+        except ApiStatusError as error:
+            self._recorder.record(stateful_set, "FailedCreate", f"{what} failed error: {error}", component=NAME)
+            asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._note, [(namespace, name)])
+        else:
+            self._recorder.record(stateful_set, "SuccessfulCreate", f"{what} successful", component=NAME)
+
+    def _delete(self, stateful_set: JsonObject, pod: str) -> None:
+        namespace, name = _place(stateful_set)
+        self._store.delete(PODS, namespace, pod)
+        message = f"Delete Pod {pod} in StatefulSet {name} successful"
+        self._recorder.record(stateful_set, "SuccessfulDelete", message, component=NAME)
+
+    def _write_status(self, namespace: str, name: str, status: JsonObject) -> None:
+        if self._store.exists(STATEFUL_SETS, namespace, name):
+            self._store.update(
+                STATEFUL_SETS, namespace, name, lambda item: item | {"status": status}, subresource="status"
+            )
+
+
+def _place(item: JsonObject) -> Place:
+    metadata = item["metadata"]
+    return str(metadata["namespace"]), str(metadata["name"])
+
+
+def _owners(pod: JsonObject) -> list[Place]:
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return [(str(pod["metadata"]["namespace"]), str(each["name"])) for each in owners if each["kind"] == "StatefulSet"]

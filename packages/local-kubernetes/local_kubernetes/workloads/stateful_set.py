@@ -1,0 +1,215 @@
+"""What a StatefulSet and its pods call for: decides, changes nothing."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from local_kubernetes.api.documents import JsonObject, copy_json
+
+_REVISION_LABEL = "controller-revision-hash"
+_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
+_INDEX_LABEL = "apps.kubernetes.io/pod-index"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is to be done about a StatefulSet.
+
+    Args:
+        claims: persistent volume claims that its new pods need, as far as they are not there.
+        creations: pods to create.
+        deletions: names of pods to delete.
+        status: its new status.
+    """
+
+    claims: Sequence[JsonObject]
+    creations: Sequence[JsonObject]
+    deletions: Sequence[str]
+    status: JsonObject
+
+
+def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> Decision:
+    """Say what to do next.
+
+    Pods come in the order of their numbers and go in the reverse one; each waits for the one before it, unless
+    the set's `podManagementPolicy` is Parallel. Those of an earlier template are replaced one at a time.
+
+    Args:
+        stateful_set: the set.
+        pods: the pods that belong to it.
+    """
+    known = {number: pod for pod in pods if (number := _number(stateful_set, pod)) is not None}
+    spec = stateful_set["spec"]
+    first = int((spec.get("ordinals") or {}).get("start") or 0)
+    wanted = range(first, first + _replicas(stateful_set))
+    parallel = spec.get("podManagementPolicy") == "Parallel"
+    missing, deletions = _next_steps(known, wanted, parallel=parallel)
+    if not missing and not deletions:
+        deletions = _outdated(stateful_set, known, wanted)
+    return Decision(
+        [claim for number in missing for claim in _claims(stateful_set, number)],
+        [_pod(stateful_set, number) for number in missing],
+        deletions,
+        _status(stateful_set, known),
+    )
+
+
+def belongs_to(stateful_set: JsonObject, pod: JsonObject) -> bool:
+    """Whether a StatefulSet controls a pod."""
+    uid = stateful_set["metadata"]["uid"]
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(owner.get("uid") == uid and owner.get("controller") for owner in owners)
+
+
+def _next_steps(known: Mapping[int, JsonObject], wanted: range, *, parallel: bool) -> tuple[list[int], list[str]]:
+    """The numbers of pods to create, and the names of those to delete, by the number of replicas."""
+    missing: list[int] = []
+    deletions: list[str] = []
+    for number in wanted:
+        pod = known.get(number)
+        if pod is None:
+            missing.append(number)
+        elif _is_healthy(pod):
+            continue
+        elif _has_ended(pod) and not _is_going(pod):
+            deletions.append(_name(pod))
+        if not parallel:
+            return missing, deletions
+    for number in sorted(set(known) - set(wanted), reverse=True):
+        if not _is_going(known[number]):
+            deletions.append(_name(known[number]))
+        if not parallel:
+            break
+    return missing, deletions
+
+
+def _outdated(stateful_set: JsonObject, known: Mapping[int, JsonObject], wanted: range) -> list[str]:
+    """The pod of an earlier template whose turn it is to be replaced, where there is one."""
+    strategy = stateful_set["spec"].get("updateStrategy") or {}
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return []
+    partition = int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
+    for number in reversed(wanted):
+        pod = known.get(number)
+        if number < partition or pod is None or _is_going(pod):
+            break
+        if _revision_of(pod) != _revision(stateful_set):
+            return [_name(pod)]
+        if not _is_healthy(pod):
+            break
+    return []
+
+
+def _pod(stateful_set: JsonObject, number: int) -> JsonObject:
+    metadata, spec = stateful_set["metadata"], stateful_set["spec"]
+    template = copy_json(spec["template"])
+    given = template.get("metadata") or {}
+    name = f"{metadata['name']}-{number}"
+    labels = {_NAME_LABEL: name, _INDEX_LABEL: str(number), _REVISION_LABEL: _revision(stateful_set)}
+    pod_spec = template["spec"]
+    names = [str(claim["metadata"]["name"]) for claim in spec.get("volumeClaimTemplates") or ()]
+    volumes = [volume for volume in pod_spec.get("volumes") or () if volume.get("name") not in names]
+    volumes += [{"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}} for each in names]
+    pod_spec |= {"hostname": name, "subdomain": spec.get("serviceName") or ""}
+    if volumes:
+        pod_spec["volumes"] = volumes
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "generateName": f"{metadata['name']}-",
+            "labels": (given.get("labels") or {}) | labels,
+            "annotations": given.get("annotations") or {},
+            "ownerReferences": [_owner_reference(stateful_set)],
+        },
+        "spec": pod_spec,
+    }
+
+
+def _claims(stateful_set: JsonObject, number: int) -> list[JsonObject]:
+    metadata, spec = stateful_set["metadata"], stateful_set["spec"]
+    selector = (spec.get("selector") or {}).get("matchLabels") or {}
+    claims = []
+    for template in copy_json(spec.get("volumeClaimTemplates") or []):
+        given = template["metadata"]
+        name = f"{given['name']}-{metadata['name']}-{number}"
+        labels = (given.get("labels") or {}) | selector
+        kept = {"name": name, "labels": labels, "annotations": given.get("annotations") or {}}
+        body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": kept, "spec": template["spec"]}
+        claims.append(body)
+    return claims
+
+
+def _owner_reference(stateful_set: JsonObject) -> JsonObject:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "name": stateful_set["metadata"]["name"],
+        "uid": stateful_set["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def _status(stateful_set: JsonObject, known: Mapping[int, JsonObject]) -> JsonObject:
+    """The status; like Kubernetes it names most numbers only where they are not zero."""
+    previous, revision = stateful_set.get("status") or {}, _revision(stateful_set)
+    present = [pod for pod in known.values() if not _has_ended(pod)]
+    ready = sum(map(_is_healthy, present))
+    updated = sum(_revision_of(pod) == revision and not _is_going(pod) for pod in present)
+    current = previous.get("currentRevision") or revision
+    if updated == ready == _replicas(stateful_set):
+        current = revision
+    of_current = sum(_revision_of(pod) == current and not _is_going(pod) for pod in present)
+    numbers = {"readyReplicas": ready, "currentReplicas": of_current, "updatedReplicas": updated}
+    return {
+        "observedGeneration": stateful_set["metadata"].get("generation", 1),
+        "replicas": len(present),
+        "availableReplicas": ready,
+        **{key: number for key, number in numbers.items() if number},
+        "currentRevision": current,
+        "updateRevision": revision,
+        "collisionCount": 0,
+    }
+
+
+def _replicas(stateful_set: JsonObject) -> int:
+    replicas = stateful_set["spec"].get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _revision(stateful_set: JsonObject) -> str:
+    """The name of the set's present template."""
+    text = json.dumps(stateful_set["spec"]["template"], sort_keys=True)
+    return f"{stateful_set['metadata']['name']}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+
+
+def _revision_of(pod: JsonObject) -> str | None:
+    label: str | None = (pod["metadata"].get("labels") or {}).get(_REVISION_LABEL)
+    return label
+
+
+def _number(stateful_set: JsonObject, pod: JsonObject) -> int | None:
+    """The number of a pod in its set; None for a pod with another name."""
+    prefix, _, number = _name(pod).rpartition("-")
+    return int(number) if prefix == stateful_set["metadata"]["name"] and number.isdecimal() else None
+
+
+def _name(pod: JsonObject) -> str:
+    return str(pod["metadata"]["name"])
+
+
+def _is_going(pod: JsonObject) -> bool:
+    return "deletionTimestamp" in pod["metadata"]
+
+
+def _has_ended(pod: JsonObject) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _is_healthy(pod: JsonObject) -> bool:
+    status = pod.get("status") or {}
+    conditions = {item["type"]: item["status"] for item in status.get("conditions") or ()}
+    return not _is_going(pod) and status.get("phase") == "Running" and conditions.get("Ready") == "True"
