@@ -23,9 +23,9 @@ from airflow_provider_spark_operator.core.driver.named_files import application_
 from airflow_provider_spark_operator.core.driver.naming import submit_naming
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.observation import get_attempt_id
 from airflow_provider_spark_operator.core.validation.application import with_image
 from airflow_provider_spark_operator.reconcile.files import read_templates
-from airflow_provider_spark_operator.reconcile.observe import current_attempt
 
 _HEAD = ("apiVersion", "kind", "metadata")
 
@@ -108,7 +108,7 @@ def _attempt(options: argparse.Namespace) -> list[JsonObject]:
     templates = read_templates(application_template_files(application))
     attempt = build_attempt(
         application,
-        current_attempt(application) if options.attempt is None else options.attempt,
+        get_attempt_id(application) if options.attempt is None else options.attempt,
         operator_name,
         templates=templates,
     )

@@ -16,17 +16,14 @@ from airflow_provider_spark_operator.core.decision import (
     CreateAttempt,
     Decision,
     DeleteApplication,
-    Observed,
-    Present,
-    Refused,
     RemoveFinalizer,
     Settings,
-    Unconfirmed,
 )
 from airflow_provider_spark_operator.core.interruption import interruption, never_ended
 from airflow_provider_spark_operator.core.models.application import DeploymentMode, SparkApplication
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.observation import Observed, Present, Refused, Unconfirmed
 from airflow_provider_spark_operator.core.release import confirm_absence, leftovers, release
 from airflow_provider_spark_operator.core.routes import missing_in_routes
 from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
@@ -171,7 +168,7 @@ def _attempted_again(
 def _ended_by_itself(seen: Situation, driver: Present) -> bool:
     # What ends after its deletion was asked for ends because of that, and with any exit code.
     began = pods.deletion_began(driver.pod)
-    ended = observation.ending(driver.pod, _main_container(seen)) is not None
+    ended = observation.find_driver_end(driver.pod, _main_container(seen)) is not None
     return ended and (began is None or pods.ended_before(driver.pod, began))
 
 
@@ -191,13 +188,13 @@ def _missing(seen: Situation) -> Decision | None:
 
 
 def _ended(seen: Situation) -> Decision | None:
-    ending = observation.ending(_driver_pod(seen), _main_container(seen))
-    if ending is None:
+    end = observation.find_driver_end(_driver_pod(seen), _main_container(seen))
+    if end is None:
         return None
-    reason, message = ending.reason, ending.message
-    if ending.state is _State.FAILED and (what := interruption(_driver_pod(seen))):
+    reason, message = end.reason, end.message
+    if end.state is _State.FAILED and (what := interruption(_driver_pod(seen))):
         reason, message = reasons.DRIVER_INTERRUPTED, f"{what} {message}"
-    return seen.move(ending.state, reason, message, driver_status=ending.driver_status)
+    return seen.move(end.state, reason, message, driver_status=end.driver_status)
 
 
 def _never_ended(seen: Situation) -> Decision | None:
@@ -372,7 +369,7 @@ def _driver_pod(seen: Situation) -> Mapping[str, object]:
 
 
 def _main_container(seen: Situation) -> str | None:
-    return observation.main_container(seen.spec.spark_conf)
+    return observation.get_main_container(seen.spec.spark_conf)
 
 
 _WITH_DRIVER: Final[tuple[Rule, ...]] = (_suspended, _missing, _ended, _never_ended)

@@ -12,15 +12,11 @@ from typing import Final, TypeAlias
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_transitions import given_up, initial_cluster_status, move_cluster
-from airflow_provider_spark_operator.core.decision import (
-    AddFinalizer,
-    Created,
-    CreateOutcome,
-    RemoveFinalizer,
-)
+from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.observation import Created, CreateOutcome
 from airflow_provider_spark_operator.core.policy import elapsed
 
 _State = ClusterState

@@ -1,63 +1,10 @@
-"""What a reconcile pass sees, and what it is told to do: the data on both sides of `decide()`."""
+"""The result of `decide()`: the actions to carry out and the status to write."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-
-KubernetesObject: TypeAlias = Mapping[str, object]
-
-
-@dataclass(frozen=True)
-class Present:
-    """The driver pod of the current attempt, as the cache or a live read shows it."""
-
-    pod: KubernetesObject
-
-
-@dataclass(frozen=True)
-class Absent:
-    """A live read has shown that the driver pod does not exist."""
-
-
-@dataclass(frozen=True)
-class Unconfirmed:
-    """The cache holds no driver pod; it may only lag behind."""
-
-
-DriverObservation: TypeAlias = Present | Absent | Unconfirmed
-
-
-@dataclass(frozen=True)
-class Created:
-    """Every resource of the attempt exists."""
-
-
-@dataclass(frozen=True)
-class Refused:
-    """The attempt's resources could not be built, or the API refused one of them for good.
-
-    `detail` is a sentence for a person: which object or field, and why. `reason` is SCHEDULING_FAILED, or
-    SPEC_UNBUILDABLE where only an edit of the spec can help.
-    """
-
-    detail: str
-    reason: str = reasons.SCHEDULING_FAILED
-
-
-CreateOutcome: TypeAlias = Created | Refused
-
-
-@dataclass(frozen=True)
-class Observed:
-    """Everything that `decide()` may look at beside the resource itself."""
-
-    driver: DriverObservation = field(default_factory=Unconfirmed)
-    executors: Sequence[KubernetesObject] = ()
-    create_outcome: CreateOutcome | None = None
 
 
 @dataclass(frozen=True)

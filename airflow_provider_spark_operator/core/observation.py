@@ -1,25 +1,208 @@
-"""What a driver pod shows: that it has started, is ready, or has ended, and how.
+"""What a controller observes of an application: its driver pod, its executors, and the outcome of the last write.
 
-The rules are the Apache operator's, except that one look at a pod gives one verdict, that a phase
-speaks for itself where no container status does, and that sidecars do not end an application.
+The functions find the pods of an application among all pods, and read from a driver pod whether the driver has
+started or ended.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core import pods, reasons
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.names import (
+    DRIVER_CONTAINER,
+    LABEL_APPLICATION_SELECTOR,
+    LABEL_ROLE,
+    ROLE_DRIVER,
+    ROLE_EXECUTOR,
+    application_id,
+)
 from airflow_provider_spark_operator.core.pods import Container
-from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.policy import attempt_began
+from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING, ApplicationState
+from airflow_provider_spark_operator.core.times import read_time
 
-_MAIN_CONTAINER_KEY = "spark.kubernetes.driver.podTemplateContainerName"
-# The command of Spark's images, by which the driver's container can be told where it has another name.
-_DRIVER_COMMAND = "driver"
+JsonObject: TypeAlias = dict[str, Any]
+KubernetesObject: TypeAlias = Mapping[str, object]
+
+_APPLICATION_ID_KEY: Final = "spark.app.id"
+_POD_NAME_KEY: Final = "spark.kubernetes.driver.pod.name"
+_MAIN_CONTAINER_KEY: Final = "spark.kubernetes.driver.podTemplateContainerName"
+# The first argument of the driver's container in Spark's images. It identifies a container with another name.
+_DRIVER_COMMAND: Final = "driver"
+# A driver is deleted before the next one is created, so only the last few can still exist.
+_LINGERING_ATTEMPTS: Final = 8
 
 
 @dataclass(frozen=True)
-class Ending:
-    """How a driver has ended; `driver_status` is what to record of the pod, None where it says no more."""
+class Present:
+    """The driver pod of the current attempt, as the cache or a live read shows it."""
+
+    pod: KubernetesObject
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A live read has shown that the driver pod does not exist."""
+
+
+@dataclass(frozen=True)
+class Unconfirmed:
+    """The cache holds no driver pod. The cache may lag behind."""
+
+
+DriverObservation: TypeAlias = Present | Absent | Unconfirmed
+
+
+@dataclass(frozen=True)
+class Created:
+    """All resources of the attempt exist."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The attempt's resources could not be built, or the API rejected one of them permanently.
+
+    Attributes:
+        detail: A sentence that names the object or field, and the cause.
+        reason: SCHEDULING_FAILED, or SPEC_UNBUILDABLE if only an edit of the spec can help.
+    """
+
+    detail: str
+    reason: str = reasons.SCHEDULING_FAILED
+
+
+CreateOutcome: TypeAlias = Created | Refused
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Everything that `decide()` reads in addition to the resource.
+
+    Attributes:
+        driver: The driver pod of the current attempt.
+        executors: The executor pods of that driver.
+        create_outcome: The outcome of `CreateAttempt` in this pass, None before it.
+    """
+
+    driver: DriverObservation = field(default_factory=Unconfirmed)
+    executors: Sequence[KubernetesObject] = ()
+    create_outcome: CreateOutcome | None = None
+
+
+def observe(
+    application: SparkApplication, all_pods: Iterable[JsonObject], deleted_pods: Iterable[JsonObject] = ()
+) -> Observed:
+    """Return what the cache shows of an application; a driver that the cache does not hold is Unconfirmed.
+
+    Args:
+        application: The application as the cache holds it.
+        all_pods: The pods that carry its name.
+        deleted_pods: The pods whose deletion the watch has reported. If the driver of a stopped attempt is among
+            them, the driver is Absent: no other driver is created for that attempt.
+    """
+    known = list(all_pods)
+    attempt_id = get_attempt_id(application)
+    driver = find_driver(application, attempt_id, known)
+    if driver is not None:
+        return Observed(driver=Present(driver), executors=find_executors(driver, known))
+    if _is_stopped(application) and any(_is_certainly_of(application, attempt_id, pod) for pod in deleted_pods):
+        return Observed(driver=Absent())
+    return Observed(driver=Unconfirmed())
+
+
+def get_attempt_id(application: SparkApplication) -> int:
+    """Return the id of the attempt that the status describes, 0 if there is no status."""
+    return application.status.current_attempt_summary.attempt_info.id if application.status else 0
+
+
+def list_owner_uids(document: Mapping[str, Any]) -> frozenset[str]:
+    """Return the uids of the owner references of `document`."""
+    return frozenset(reference["uid"] for reference in document["metadata"].get("ownerReferences") or ())
+
+
+def is_driver(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod is the driver of any application."""
+    return _role(pod) == ROLE_DRIVER
+
+
+def find_drivers(application: SparkApplication, all_pods: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return the drivers of all attempts of an application.
+
+    The owner's uid decides, not the name: the pod of a deleted application with the same name does not count.
+    """
+    return [pod for pod in all_pods if is_driver(pod) and application.uid in list_owner_uids(pod)]
+
+
+def find_driver(application: SparkApplication, attempt_id: int, all_pods: Iterable[JsonObject]) -> JsonObject | None:
+    """Return the driver pod of an attempt, or None if it is not among `all_pods`.
+
+    The selector label identifies the attempt. If the user sets that label, or has changed it, the youngest driver
+    that is not being deleted is the current one. If there is no such driver and one was requested, the pod with the
+    name that the user sets counts, as with the Apache operator, which adopts the pod of an earlier attempt.
+    """
+    drivers = find_drivers(application, all_pods)
+    candidates = [pod for pod in drivers if not is_of_earlier_attempt(application, attempt_id, pod)]
+    if not candidates and _is_requested(application):
+        name = application.spec.spark_conf.get(_POD_NAME_KEY)
+        candidates = [pod for pod in drivers if pod["metadata"]["name"] == name]
+    fixed = application.spec.spark_conf.get(_APPLICATION_ID_KEY)
+    expected = fixed or application_id(application.namespace, application.name, attempt_id)
+
+    def rank(pod: JsonObject) -> tuple[bool, bool, str]:
+        metadata = pod["metadata"]
+        alive = "deletionTimestamp" not in metadata
+        return (_selector_label(pod) == expected, alive, metadata.get("creationTimestamp", ""))
+
+    return max(candidates, key=rank, default=None)
+
+
+def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: JsonObject) -> bool:
+    """Whether a driver belongs to an attempt before `attempt_id`.
+
+    The selector label decides. It does not count if the user sets this id, because it may look like the id of
+    another attempt, nor if the pod is younger than the attempt, because the user may have removed the setting since.
+    """
+    label = _selector_label(pod)
+    if label is None or label == application.spec.spark_conf.get(_APPLICATION_ID_KEY):
+        return False
+    earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
+    if all(application_id(application.namespace, application.name, each) != label for each in earlier):
+        return False
+    began = attempt_began(application.status) if application.status else None
+    created = read_time(pod["metadata"].get("creationTimestamp"))
+    return began is None or created is None or created < began.replace(microsecond=0)  # pods' times are whole seconds
+
+
+def find_executors(driver: Mapping[str, Any], all_pods: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    """Return the executors that this driver requested.
+
+    Spark makes the driver the owner of its executors. Executors of an earlier driver with the same selector, even of
+    a deleted application with the same name, may still exist.
+    """
+    selector, uid = _selector_label(driver), driver["metadata"].get("uid")
+    same = (pod for pod in all_pods if _role(pod) == ROLE_EXECUTOR and _selector_label(pod) == selector)
+    return tuple(pod for pod in same if uid in (owners := list_owner_uids(pod)) or not owners)
+
+
+def has_fixed_child_names(application: SparkApplication) -> bool:
+    """Whether the user sets names of a driver's children, which the next attempt or another application may reuse."""
+    spec = application.spec
+    routes = (spec.driver_service_ingress_list, spec.driver_http_route_list, spec.driver_grpc_route_list)
+    return _APPLICATION_ID_KEY in spec.spark_conf or bool(spec.config_map_specs) or any(routes)
+
+
+@dataclass(frozen=True)
+class DriverEnd:
+    """How a driver ended.
+
+    Attributes:
+        state: The state that the application enters.
+        reason: A constant of `core.reasons`.
+        message: A sentence for a person.
+        driver_status: The pod status to record, None if it adds nothing.
+    """
 
     state: ApplicationState
     reason: str
@@ -27,98 +210,138 @@ class Ending:
     driver_status: Mapping[str, object] | None = None
 
 
-def main_container(spark_conf: Mapping[str, str]) -> str | None:
-    """The name of the container that runs Spark where the configuration names it, else None."""
+def get_main_container(spark_conf: Mapping[str, str]) -> str | None:
+    """Return the name of the container that runs Spark if the configuration sets it, else None."""
     return spark_conf.get(_MAIN_CONTAINER_KEY) or None
 
 
 def has_started(pod: Mapping[str, object], main: str | None) -> bool:
-    """Whether the driver's container runs and is ready, or the whole pod is."""
+    """Whether the driver's container is ready, or the whole pod is."""
     containers = pods.containers(pods.status_of(pod))
-    judged = containers if len(containers) == 1 else _critical(containers, main)
+    judged = containers if len(containers) == 1 else _select_critical(containers, main)
     return pods.is_ready(pod) or any(container.ready for container in judged)
 
 
-def ending(pod: Mapping[str, object], main: str | None) -> Ending | None:
-    """How the driver has ended, None while it has not."""
+def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
+    """Return how the driver ended, or None while it runs.
+
+    The rules are the Apache operator's, with three exceptions: one observation of a pod gives one result, the phase
+    counts if there is no container status, and the end of a sidecar does not end the application.
+
+    Args:
+        pod: The driver pod.
+        main: The name of the container that runs Spark, None if the configuration does not set it.
+    """
     status = pods.status_of(pod)
     phase = pods.phase(status)
     containers = pods.containers(status)
     if phase == "failed":
-        return _failed_pod(status, _critical(containers, main) or containers)
+        return _read_failed_pod(status, _select_critical(containers, main) or containers)
     if phase == "succeeded":
         message = "The driver ended with exit code 0."
-        return Ending(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message)
-    critical = _critical(containers, main)
-    spark = critical if main else _running_spark(pod, containers)
-    return _failed_init_container(pod, status) or _ended_containers(status, critical, spark)
+        return DriverEnd(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message)
+    critical = _select_critical(containers, main)
+    spark = critical if main else _select_spark(pod, containers)
+    return _find_failed_init_container(pod, status) or _find_container_end(status, critical, spark)
 
 
-def _failed_pod(status: Mapping[str, object], containers: list[Container]) -> Ending:
+def _read_failed_pod(status: Mapping[str, object], containers: list[Container]) -> DriverEnd:
     word, said = pods.text(status.get("reason")), pods.text(status.get("message"))
     if word.lower() == "evicted":
-        message = _sentence("The driver pod was evicted from its node", said)
-        return Ending(ApplicationState.DRIVER_EVICTED, reasons.DRIVER_EVICTED, message, status)
+        message = _join_sentence("The driver pod was evicted from its node", said)
+        return DriverEnd(ApplicationState.DRIVER_EVICTED, reasons.DRIVER_EVICTED, message, status)
     failed = next((container for container in containers if container.exit_code), None)
-    what = _exit(failed) if failed else "The driver pod failed"
-    message = _sentence(what, ": ".join(part for part in (word, said) if part))
-    return Ending(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
+    what = _describe_exit(failed) if failed else "The driver pod failed"
+    message = _join_sentence(what, ": ".join(part for part in (word, said) if part))
+    return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
 
 
-def _failed_init_container(pod: Mapping[str, object], status: Mapping[str, object]) -> Ending | None:
-    sidecars = pods.sidecar_names(pod)  # they are killed at the end, and their exit code says nothing
+def _find_failed_init_container(pod: Mapping[str, object], status: Mapping[str, object]) -> DriverEnd | None:
+    sidecars = pods.sidecar_names(pod)  # sidecars are killed at the end: their exit code does not matter
     for container in pods.containers(status, "initContainerStatuses"):
         if container.exit_code and container.exit_code > 0 and container.name not in sidecars:
-            message = _sentence(f"Init container {container.name}: {_exit(container)}", "")
-            return Ending(ApplicationState.FAILED, reasons.INIT_CONTAINER_FAILED, message, status)
+            message = _join_sentence(f"Init container {container.name}: {_describe_exit(container)}", "")
+            return DriverEnd(ApplicationState.FAILED, reasons.INIT_CONTAINER_FAILED, message, status)
     return None
 
 
-def _ended_containers(status: Mapping[str, object], critical: list[Container], spark: list[Container]) -> Ending | None:
+def _find_container_end(
+    status: Mapping[str, object], critical: list[Container], spark: list[Container]
+) -> DriverEnd | None:
     for container in critical:
         if container.exit_code:
-            message = _sentence(_exit(container), container.message)
-            return Ending(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
+            message = _join_sentence(_describe_exit(container), container.message)
+            return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_FAILED, message, status)
     if spark and all(container.exit_code == 0 for container in spark):
         message = "The driver ended with exit code 0."
-        return Ending(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message, status)
+        return DriverEnd(ApplicationState.SUCCEEDED, reasons.DRIVER_SUCCEEDED, message, status)
     for container in critical:
         if container.restart_count > 0:
             before = container.previous
             after = f" after it had ended with {pods.exit_words(before)}" if before else ""
             message = f"Container {container.name} of the driver was restarted{after}: its Spark context is lost."
-            return Ending(ApplicationState.FAILED, reasons.DRIVER_RESTARTED, message, status)
+            return DriverEnd(ApplicationState.FAILED, reasons.DRIVER_RESTARTED, message, status)
     return None
 
 
-def _critical(containers: list[Container], main: str | None) -> list[Container]:
-    """The containers whose end is the driver's end: the one that runs Spark, all where none is named."""
+def _select_critical(containers: list[Container], main: str | None) -> list[Container]:
+    """Return the containers whose end is the driver's end: the one named `main`, or all if `main` is None."""
     if main is None:
         return containers
     return [container for container in containers if container.name.lower() == main.lower()]
 
 
-def _running_spark(pod: Mapping[str, object], containers: list[Container]) -> list[Container]:
-    """The containers whose success is the driver's where none is named: Spark's where it can be told, else all.
+def _select_spark(pod: Mapping[str, object], containers: list[Container]) -> list[Container]:
+    """Return the containers whose success is the driver's: the one that runs Spark if it is known, else all.
 
-    A sidecar that something else has put into the pod, such as a service mesh's proxy, may never end.
+    An injected sidecar, such as the proxy of a service mesh, may never end.
     """
     declared = pods.entries(pods.mapping(pod.get("spec")).get("containers"))
-    commanded = [pods.text(entry.get("name")) for entry in declared if _runs_driver(entry)]
+    commanded = [pods.text(entry.get("name")) for entry in declared if _has_driver_command(entry)]
     name = commanded[0] if len(commanded) == 1 else DRIVER_CONTAINER
     spark = [container for container in containers if container.name == name]
     return spark if spark or len(commanded) == 1 else containers
 
 
-def _runs_driver(declared: Mapping[str, object]) -> bool:
+def _has_driver_command(declared: Mapping[str, object]) -> bool:
     arguments = declared.get("args")
     return isinstance(arguments, list | tuple) and list(arguments[:1]) == [_DRIVER_COMMAND]
 
 
-def _exit(container: Container) -> str:
+def _describe_exit(container: Container) -> str:
     return f"container {container.name} of the driver ended with {pods.exit_words(container)}"
 
 
-def _sentence(what: str, detail: str) -> str:
+def _join_sentence(what: str, detail: str) -> str:
     said = f"{what[:1].upper()}{what[1:]}" + (f": {detail}" if detail else "")
     return said if said.endswith(".") else f"{said}."
+
+
+def _is_certainly_of(application: SparkApplication, attempt_id: int, driver: JsonObject) -> bool:
+    """Whether the id of a driver, which no other attempt has, shows that the driver belongs to the attempt."""
+    if _APPLICATION_ID_KEY in application.spec.spark_conf or application.uid not in list_owner_uids(driver):
+        return False
+    return _selector_label(driver) == application_id(application.namespace, application.name, attempt_id)
+
+
+def _is_stopped(application: SparkApplication) -> bool:
+    status = application.status
+    return status is not None and status.current_state.current_state_summary in STOPPING
+
+
+def _is_requested(application: SparkApplication) -> bool:
+    status = application.status
+    return status is not None and status.current_state.current_state_summary not in INITIALIZING
+
+
+def _role(pod: Mapping[str, Any]) -> str | None:
+    return _label(pod, LABEL_ROLE)
+
+
+def _selector_label(pod: Mapping[str, Any]) -> str | None:
+    return _label(pod, LABEL_APPLICATION_SELECTOR)
+
+
+def _label(pod: Mapping[str, Any], name: str) -> str | None:
+    value = (pod["metadata"].get("labels") or {}).get(name)
+    return value if isinstance(value, str) else None

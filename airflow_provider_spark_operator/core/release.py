@@ -14,9 +14,8 @@ from airflow_provider_spark_operator.core.decision import (
     Decision,
     DeleteAttemptResources,
     DeleteDriver,
-    Present,
-    Unconfirmed,
 )
+from airflow_provider_spark_operator.core.observation import Present, Unconfirmed
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.core.times import in_seconds

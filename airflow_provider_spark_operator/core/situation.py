@@ -6,13 +6,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_provider_spark_operator.core import policy
-from airflow_provider_spark_operator.core.decision import Action, Decision, Observed, Settings
+from airflow_provider_spark_operator.core.decision import Action, Decision, Settings
 from airflow_provider_spark_operator.core.models.application import (
     ApplicationTolerations,
     SparkApplication,
     SparkApplicationSpec,
 )
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.observation import Observed
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Never
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.named_files import (
@@ -18,12 +17,18 @@ from airflow_provider_spark_operator.core.driver.named_files import (
 )
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
+from airflow_provider_spark_operator.core.observation import (
+    Created,
+    CreateOutcome,
+    Refused,
+    is_of_earlier_attempt,
+    list_owner_uids,
+)
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS, SECRETS, resource_type_of
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.files import read_templates
-from airflow_provider_spark_operator.reconcile.observe import is_of_earlier_attempt, owner_uids
 from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 
 logger = logging.getLogger(__name__)
@@ -248,12 +253,12 @@ class _Family:
 
     async def has(self, existing: JsonObject) -> bool:
         """Whether an object is this application's: owned by it, by its driver, or by nobody but labelled so."""
-        owners = owner_uids(existing)
+        owners = list_owner_uids(existing)
         if self.application.uid in owners or (not owners and self.is_labelled(existing)):
             return True
         if self.driver is None and existing["kind"] != PODS.kind:
             found = await self.find(self.resources.pod)
-            if found is not None and self.application.uid in owner_uids(found):
+            if found is not None and self.application.uid in list_owner_uids(found):
                 self.driver = found
         return self.driver is not None and self.driver["metadata"]["uid"] in owners
 

@@ -3,16 +3,15 @@
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import keep_fixed_fields
-from airflow_provider_spark_operator.core.decision import Created, CreateOutcome, Refused
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_OPERATOR_NAME
+from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused, list_owner_uids
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
 from airflow_provider_spark_operator.kube.resources import resource_type_of
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.observe import owner_uids
 from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 
 
@@ -67,7 +66,7 @@ async def _find(client: KubeClient, document: JsonObject) -> JsonObject | None:
 
 def _check(existing: JsonObject, cluster: SparkCluster, operator_name: str) -> None:
     """See whose the object is: forced applying would take over anybody's, to be deleted with the cluster."""
-    owners = owner_uids(existing)
+    owners = list_owner_uids(existing)
     labels = existing["metadata"].get("labels") or {}
     labelled = {LABEL_OPERATOR_NAME: operator_name, LABEL_CLUSTER_NAME: cluster.name}.items() <= labels.items()
     # Deleting a cluster with --cascade=orphan leaves what it had to the next one.

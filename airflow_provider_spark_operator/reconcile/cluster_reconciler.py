@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster import ApplyCluster, ClusterDecision, decide
 from airflow_provider_spark_operator.core.cluster_resources.frame import object_name
-from airflow_provider_spark_operator.core.decision import AddFinalizer, Created, RemoveFinalizer
+from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import CLUSTER_FAILURE, ClusterStatus
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER, ROLE_MASTER
+from airflow_provider_spark_operator.core.observation import Created, list_owner_uids
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.unreadable import cluster_refusal
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -29,7 +30,6 @@ from airflow_provider_spark_operator.reconcile.events import (
     spec_warning,
 )
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.observe import owner_uids
 from airflow_provider_spark_operator.reconcile.reading import read_cluster
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
@@ -191,7 +191,7 @@ class ClusterReconciler:
             master = await self._client.get(STATEFUL_SETS, object_name(key.name, ROLE_MASTER), key.namespace)
         except NotFound:
             return False
-        return resource["metadata"]["uid"] in owner_uids(master)
+        return resource["metadata"]["uid"] in list_owner_uids(master)
 
 
 def _is_told(decision: ClusterDecision) -> bool:

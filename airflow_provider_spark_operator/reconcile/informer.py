@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from airflow_provider_spark_operator.core.observation import is_driver
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, Gone, KubeError, NotFound
@@ -18,7 +19,7 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.observe import application_of, is_driver, pod_selector
+from airflow_provider_spark_operator.reconcile.observe import application_of, pod_selector
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
-    Absent,
     Action,
     AddFinalizer,
     ConfirmAbsence,
@@ -16,15 +15,25 @@ from airflow_provider_spark_operator.core.decision import (
     DeleteApplication,
     DeleteAttemptResources,
     DeleteDriver,
-    Observed,
-    Present,
     RemoveFinalizer,
     Settings,
 )
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, can_label
-from airflow_provider_spark_operator.core.observation import main_container
+from airflow_provider_spark_operator.core.observation import (
+    Absent,
+    Observed,
+    Present,
+    find_driver,
+    find_drivers,
+    find_executors,
+    get_attempt_id,
+    get_main_container,
+    has_fixed_child_names,
+    list_owner_uids,
+    observe,
+)
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.core.unreadable import refusal
@@ -45,16 +54,7 @@ from airflow_provider_spark_operator.reconcile.events import (
 from airflow_provider_spark_operator.reconcile.informer import Caches
 from airflow_provider_spark_operator.reconcile.last_lines import with_last_lines
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.observe import (
-    current_attempt,
-    driver_of,
-    driver_selector,
-    drivers_of,
-    executors_of,
-    names_children,
-    observe,
-    owner_uids,
-)
+from airflow_provider_spark_operator.reconcile.observe import driver_selector
 from airflow_provider_spark_operator.reconcile.reading import ApplicationReader
 from airflow_provider_spark_operator.reconcile.resources import Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
@@ -188,7 +188,7 @@ class Reconciler:
     async def _with_last_lines(self, current: _Pass, observed: Observed, decision: Decision) -> Decision:
         if not isinstance(observed.driver, Present):
             return decision
-        main = main_container(current.application.spec.spark_conf)
+        main = get_main_container(current.application.spec.spark_conf)
         return await with_last_lines(self._client, observed.driver.pod, main, current.application.status, decision)
 
     async def _apply(self, action: Action, current: _Pass, observed: Observed) -> Observed:
@@ -213,20 +213,20 @@ class Reconciler:
         return observed
 
     async def _confirm_absence(self, current: _Pass, observed: Observed) -> Observed:
-        driver = await self._find_driver(current.application, current_attempt(current.application))
+        driver = await self._find_driver(current.application, get_attempt_id(current.application))
         if driver is None:
             return replace(observed, driver=Absent())
         pods = self._caches.pods.belonging_to(key_of(current.resource))
-        return replace(observed, driver=Present(driver), executors=executors_of(driver, pods))
+        return replace(observed, driver=Present(driver), executors=find_executors(driver, pods))
 
     async def _find_driver(self, application: SparkApplication, attempt_id: int) -> JsonObject | None:
-        return driver_of(application, attempt_id, await self._list_drivers(application))
+        return find_driver(application, attempt_id, await self._list_drivers(application))
 
     async def _list_drivers(self, application: SparkApplication) -> list[JsonObject]:
         drivers = await self._list_named(ObjectKey(application.namespace, application.name))
         for pod in drivers:
             self._caches.pods.put_answer(pod)
-        return drivers_of(application, drivers)
+        return find_drivers(application, drivers)
 
     async def _list_named(self, key: ObjectKey) -> list[JsonObject]:
         """Read the driver pods that carry an application's name as a label."""
@@ -254,7 +254,7 @@ class Reconciler:
 
     async def _delete_driver(self, attempt_id: int, force: bool, current: _Pass) -> None:
         key = key_of(current.resource)
-        driver = driver_of(current.application, attempt_id, self._caches.pods.belonging_to(key))
+        driver = find_driver(current.application, attempt_id, self._caches.pods.belonging_to(key))
         driver = driver or await self._find_driver(current.application, attempt_id)
         if driver is None or ("deletionTimestamp" in driver["metadata"] and not force):
             return
@@ -265,7 +265,7 @@ class Reconciler:
                 key.namespace,
                 # In the foreground the driver waits for its services and config maps, and all of them for one collector
                 # of garbage, which takes 20 requests a second by default (kube-controller-manager's --kube-api-qps).
-                propagation="Background" if force or not names_children(current.application) else "Foreground",
+                propagation="Background" if force or not has_fixed_child_names(current.application) else "Foreground",
                 grace_seconds=0 if force else None,
                 uid=driver["metadata"]["uid"],
             )
@@ -346,7 +346,7 @@ class Reconciler:
         # A creation that broke off before it came into the status may have left a driver, which runs.
         uid = resource["metadata"]["uid"]
         drivers = await self._list_named(key_of(resource))
-        if not any(uid in owner_uids(driver) for driver in drivers):
+        if not any(uid in list_owner_uids(driver) for driver in drivers):
             await self._applications.patch(resource, patch, subresource="status")
 
 

@@ -3,14 +3,9 @@
 from typing import Any
 
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import (
-    Decision,
-    DriverObservation,
-    Observed,
-    Settings,
-    Unconfirmed,
-)
+from airflow_provider_spark_operator.core.decision import Decision, Settings
 from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.observation import DriverObservation, Observed, Unconfirmed
 from airflow_provider_spark_operator.core.states import (
     ApplicationState,
 )

@@ -6,30 +6,32 @@ from typing import Any
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
-    Absent,
     Action,
     AddFinalizer,
     ConfirmAbsence,
     CreateAttempt,
-    Created,
-    CreateOutcome,
     Decision,
     DeleteApplication,
     DeleteAttemptResources,
     DeleteDriver,
-    DriverObservation,
-    Observed,
-    Present,
-    Refused,
     RemoveFinalizer,
     Settings,
-    Unconfirmed,
 )
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.observation import (
+    Absent,
+    Created,
+    CreateOutcome,
+    DriverObservation,
+    Observed,
+    Present,
+    Refused,
+    Unconfirmed,
+)
 from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED
 from tests.builders import NOW, driver_pod
 

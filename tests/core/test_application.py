@@ -6,17 +6,9 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import RULES
-from airflow_provider_spark_operator.core.decision import (
-    Absent,
-    ConfirmAbsence,
-    CreateAttempt,
-    Created,
-    Present,
-    Refused,
-    Settings,
-    Unconfirmed,
-)
+from airflow_provider_spark_operator.core.decision import ConfirmAbsence, CreateAttempt, Settings
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.observation import Absent, Created, Present, Refused, Unconfirmed
 from airflow_provider_spark_operator.core.states import (
     RUNNING,
     STARTING,

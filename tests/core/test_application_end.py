@@ -6,17 +6,15 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.decision import (
-    Absent,
     AddFinalizer,
     ConfirmAbsence,
     DeleteApplication,
     DeleteAttemptResources,
     DeleteDriver,
-    Present,
     RemoveFinalizer,
-    Unconfirmed,
 )
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.observation import Absent, Present, Unconfirmed
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,
     STOPPING,

@@ -10,17 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from airflow_provider_spark_operator.core import pods, policy
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import (
-    Absent,
-    Created,
-    Observed,
-    Present,
-    Refused,
-    Settings,
-    Unconfirmed,
-)
+from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.observation import Absent, Created, Observed, Present, Refused, Unconfirmed
 from airflow_provider_spark_operator.core.policy import TIMED_OUT
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import MOVES

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import Absent, Created, Observed, Present, Settings, Unconfirmed
+from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.base import INT64_MAX, LONGEST_MILLIS
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.observation import Absent, Created, Observed, Present, Unconfirmed
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.validation.application import validate_application

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.cluster_transitions import (
     initial_cluster_status,
     move_cluster,
 )
-from airflow_provider_spark_operator.core.decision import AddFinalizer, Created, CreateOutcome, Refused, RemoveFinalizer
+from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
 from airflow_provider_spark_operator.core.models.cluster_status import (
@@ -22,6 +22,7 @@ from airflow_provider_spark_operator.core.models.cluster_status import (
     ClusterStatus,
 )
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
+from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
 from tests.core.cluster_resources.clusters import cluster_document
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

@@ -2,8 +2,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_provider_spark_operator.core.decision import Present
 from airflow_provider_spark_operator.core.executors import held_up
+from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import ApplicationState
 from tests.builders import NOW, application_document, container, driver_pod, executors, held_up_executor, seconds
 from tests.core.decisions import at, decided, entered

@@ -3,8 +3,9 @@
 import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
-from airflow_provider_spark_operator.core.decision import DeleteDriver, Present
+from airflow_provider_spark_operator.core.decision import DeleteDriver
 from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, verdict
 from tests.builders import NOW, application_document, container, driver_pod, pod, seconds

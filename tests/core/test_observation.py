@@ -7,7 +7,7 @@ from tests.builders import DRIVER, NOW, container, driver_pod, pod, seconds
 S = ApplicationState
 SIDECAR = {"initContainers": [{"name": "proxy", "restartPolicy": "Always"}]}
 
-ENDINGS = [
+DRIVER_ENDS = [
     pytest.param(driver_pod("pending"), None, None, id="pending"),
     pytest.param(driver_pod("ready"), None, None, id="running"),
     pytest.param({}, None, None, id="a pod without status"),
@@ -51,10 +51,10 @@ ENDINGS = [
 ]
 
 
-@pytest.mark.parametrize(("seen", "state", "reason"), ENDINGS)
+@pytest.mark.parametrize(("seen", "state", "reason"), DRIVER_ENDS)
 def test_one_look_gives_at_most_one_verdict(seen, state, reason):
-    ending = observation.ending(seen, None)
-    assert (ending.state, ending.reason) == (state, reason) if ending else state is None
+    end = observation.find_driver_end(seen, None)
+    assert (end.state, end.reason) == (state, reason) if end else state is None
 
 
 ENTRY = {"containers": [{"name": "side"}, {"name": "mine", "args": ["driver", "--class", "Main"]}]}
@@ -91,8 +91,8 @@ UNNAMED = [
 
 @pytest.mark.parametrize(("seen", "state"), UNNAMED)
 def test_where_no_container_is_named_success_is_that_of_the_container_that_runs_spark(seen, state):
-    ending = observation.ending(seen, None)
-    assert (ending.state if ending else None) is state
+    end = observation.find_driver_end(seen, None)
+    assert (end.state if end else None) is state
 
 
 NAMED = [
@@ -107,19 +107,19 @@ NAMED = [
 
 @pytest.mark.parametrize(("seen", "state"), NAMED)
 def test_where_the_container_is_named_only_its_end_counts(seen, state):
-    ending = observation.ending(seen, DRIVER)
-    assert (ending.state if ending else None) is state
+    end = observation.find_driver_end(seen, DRIVER)
+    assert (end.state if end else None) is state
 
 
 def test_a_failed_pod_is_told_by_the_end_of_the_named_container():
-    ending = observation.ending(pod("Failed", container("side", exit_code=2), container(exit_code=3)), DRIVER)
-    assert ending is not None
-    assert ending.message == f"Container {DRIVER} of the driver ended with exit code 3."
+    end = observation.find_driver_end(pod("Failed", container("side", exit_code=2), container(exit_code=3)), DRIVER)
+    assert end is not None
+    assert end.message == f"Container {DRIVER} of the driver ended with exit code 3."
 
 
 def test_the_container_is_named_by_the_configuration():
-    assert observation.main_container({"spark.kubernetes.driver.podTemplateContainerName": "x"}) == "x"
-    assert observation.main_container({}) is None
+    assert observation.get_main_container({"spark.kubernetes.driver.podTemplateContainerName": "x"}) == "x"
+    assert observation.get_main_container({}) is None
 
 
 @pytest.mark.parametrize(
@@ -147,16 +147,16 @@ def test_with_several_containers_the_named_one_must_be_ready():
 
 
 def test_a_failure_says_container_exit_code_and_reason():
-    ending = observation.ending(driver_pod("killed"), None)
-    assert ending is not None
-    assert ending.message == f"Container {DRIVER} of the driver ended with exit code 137 (OOMKilled)."
-    assert ending.driver_status == driver_pod("killed")["status"]
+    end = observation.find_driver_end(driver_pod("killed"), None)
+    assert end is not None
+    assert end.message == f"Container {DRIVER} of the driver ended with exit code 137 (OOMKilled)."
+    assert end.driver_status == driver_pod("killed")["status"]
 
 
 def test_an_eviction_says_what_the_kubelet_says():
-    ending = observation.ending(driver_pod("killed", reason="Evicted", message="low on memory"), None)
-    assert ending is not None
-    assert ending.message == "The driver pod was evicted from its node: low on memory."
+    end = observation.find_driver_end(driver_pod("killed", reason="Evicted", message="low on memory"), None)
+    assert end is not None
+    assert end.message == "The driver pod was evicted from its node: low on memory."
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("seen", NONSENSE, ids=repr)
-def test_nonsense_is_no_ending_and_no_start(seen):
-    assert observation.ending(seen, None) is None
+def test_nonsense_is_no_end_and_no_start(seen):
+    assert observation.find_driver_end(seen, None) is None
     assert observation.has_started(seen, None) is False
     assert pods.deletion_began(seen) is None
 
@@ -210,9 +210,9 @@ def test_nonsense_is_no_ending_and_no_start(seen):
     ],
 )
 def test_a_failure_says_what_is_known_in_a_sentence(seen, says):
-    ending = observation.ending(seen, None)
-    assert ending is not None
-    assert ending.message == says
+    end = observation.find_driver_end(seen, None)
+    assert end is not None
+    assert end.message == says
 
 
 def test_the_only_container_starts_the_driver_whatever_its_name():

@@ -2,8 +2,9 @@ import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import Observed, Present, Settings
+from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.observation import Observed, Present
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move
 from airflow_provider_spark_operator.core.verdict import FailureKind, verdict

@@ -3,14 +3,9 @@
 import pytest
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.decision import (
-    Absent,
-    Created,
-    DeleteDriver,
-    Present,
-    Settings,
-)
+from airflow_provider_spark_operator.core.decision import DeleteDriver, Settings
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.observation import Absent, Created, Present
 from airflow_provider_spark_operator.core.states import (
     ApplicationState,
 )

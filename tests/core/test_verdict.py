@@ -2,9 +2,10 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import Observed, Refused, Settings
+from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.observation import Observed, Refused
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, verdict

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.decision import Present
+from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move
 from airflow_provider_spark_operator.core.verdict import FailureKind

@@ -6,30 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import (
-    Absent,
     Action,
     AddFinalizer,
     ConfirmAbsence,
     CreateAttempt,
-    Created,
-    CreateOutcome,
     Decision,
     DeleteApplication,
     DeleteAttemptResources,
     DeleteDriver,
-    DriverObservation,
-    Observed,
-    Present,
-    Refused,
     RemoveFinalizer,
     Settings,
-    Unconfirmed,
 )
 from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.observation import (
+    Absent,
+    Created,
+    CreateOutcome,
+    DriverObservation,
+    Observed,
+    Present,
+    Refused,
+    Unconfirmed,
+)
 from tests.core.virtual_cluster import Key, RefusedByApi, VirtualCluster, key_of
 
 if TYPE_CHECKING:
