@@ -1,18 +1,25 @@
-"""`soft_fail` and `never_fail` where a sensor waits by itself, without Airflow's pokes, and the reason kept."""
+"""`soft_fail` and `never_fail` of a sensor that waits by itself, without Airflow's pokes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow.sdk import BaseSensorOperator
-from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, AirflowSkipException
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+    TaskDeferralTimeout,
+)
 
 
 @contextmanager
-def failures_skipped(sensor: BaseSensorOperator) -> Iterator[None]:
-    """Make a failure in this block a skip where `sensor` may fail softly; Airflow does so for deferrals and pokes only.
+def skip_failures(sensor: BaseSensorOperator) -> Iterator[None]:
+    """Turn a failure in this block into a skip if `sensor` may fail softly.
+
+    Airflow does so for deferrals and pokes only.
 
     Raises:
-        AirflowSkipException: It failed, and may do so softly.
+        AirflowSkipException: The block failed and the sensor may fail softly.
     """
     try:
         yield
@@ -23,21 +30,30 @@ def failures_skipped(sensor: BaseSensorOperator) -> Iterator[None]:
 
 
 @contextmanager
-def reasons_kept(late: str) -> Iterator[None]:
-    """Say why a deferred sensor fails, or is skipped: Airflow itself says only that its time was over, or that it is.
+def keep_reasons(timeout_message: str) -> Iterator[None]:
+    """Add the reason to the failure or skip of a deferred sensor, which Airflow reports without one.
 
     Args:
-        late: What to say where its time is over.
+        timeout_message: The message for a sensor that timed out.
 
     Raises:
-        AirflowException: What was raised, with its reason.
+        AirflowException: The exception of the block, with its reason.
     """
     try:
         yield
     except AirflowSensorTimeout as error:
-        raise AirflowSensorTimeout(late) from error
+        raise AirflowSensorTimeout(timeout_message) from error
     except AirflowSkipException as error:
         cause = error.__cause__
         if cause is None:
             raise
-        raise AirflowSkipException(late if isinstance(cause, AirflowSensorTimeout) else str(cause)) from cause
+        raise AirflowSkipException(
+            timeout_message if isinstance(cause, AirflowSensorTimeout) else str(cause)
+        ) from cause
+
+
+def is_timeout(error: BaseException | None) -> bool:
+    """Whether `error` is, or was caused by, a timeout. Airflow turns a timeout of a soft sensor into a skip."""
+    while error is not None and not isinstance(error, AirflowSensorTimeout | TaskDeferralTimeout):
+        error = error.__cause__ or error.__context__
+    return error is not None

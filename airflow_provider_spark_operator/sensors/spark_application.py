@@ -1,58 +1,45 @@
-"""Wait for a Spark application that somebody else has submitted."""
+"""Wait for a Spark application that another task or program submits."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseSensorOperator, conf
-from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, TaskDeferralTimeout
+from airflow.sdk import BaseSensorOperator, Context, conf
+from airflow.sdk.exceptions import AirflowException
 
 from airflow_provider_spark_operator.core.arguments import check_booleans, check_existing_name, check_sensor_mode
 from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem, dialect_of
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationDeleted,
-    SparkApplicationError,
-    failure,
-)
-from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
-from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped, reasons_kept
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
+from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
-
-    from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
-
-_CANCEL_SECONDS = 20.0
-_NO_ANSWER = f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
+    from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
 
 
 class SparkApplicationSensor(BaseSensorOperator):
     """Wait until an application has reached a state.
 
-    An application that ends otherwise, or is deleted, fails the sensor at once (or skips it, with
-    `soft_fail`), since it will never reach it. The return value is the state.
+    The sensor fails at once (or is skipped, with `soft_fail`) if the application ends in another state or is deleted.
+    The return value is the state.
 
     Args:
-        name: Of the application, which need not exist yet.
-        namespace: None for the connection's.
-        expects: A state word of the resource, or several of which one is enough; by default success.
+        name: Name of the application, which need not exist yet.
+        namespace: Namespace of the application. None for that of the connection.
+        expects: One or more state words of the resource; one of them is enough. By default the state of success.
         kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
-        api_version: Of the resource, that of Kubeflow's operator included; where the cluster does not serve the
-            version, another one that it serves.
+        api_version: apiVersion of the application, of the Apache operator or of Kubeflow's. If the cluster does not
+            serve the version, the sensor uses another version that it serves.
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
-        delete_on_kill: Delete the application when the sensor is killed, or its `timeout` is over, if a task of
-            the same DAG run has submitted it. By default only that task does so.
-        **kwargs: Airflow's own arguments for every sensor. `timeout` bounds the wait, deferred or not; Airflow
-            stops by `execution_timeout` only what is on a worker. `poke_interval` is the time between two looks for
-            an application that does not exist yet; one that exists is watched. `mode="reschedule"` is refused,
-            unless the sensor is deferrable.
+        delete_on_kill: Delete the application when the sensor is killed or its `timeout` expires, if a task of
+            the same DAG run has submitted it. By default only that task deletes it.
+        **kwargs: Airflow's own arguments for every sensor. `timeout` limits the wait, deferred or not; Airflow applies
+            `execution_timeout` on workers only. `poke_interval` is the time between two reads while the application
+            does not exist; an existing application is watched. `mode="reschedule"` is rejected, unless the sensor is
+            deferrable.
 
     Raises:
         TypeError: A switch is not a boolean.
-        ValueError: `expects` is empty, or holds a word that is no state; `api_version` is none that is known; a name
-            is no Kubernetes name; the `mode` is not supported.
+        ValueError: `expects` is empty or contains an unknown state; `api_version` is not supported; a name is not a
+            valid Kubernetes name; the `mode` is not supported.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -77,112 +64,57 @@ class SparkApplicationSensor(BaseSensorOperator):
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
-        self.api_version = _known(api_version)
+        self.api_version = _supported(api_version)
         self.expects = _states(expects, api_version)
         self.deferrable = deferrable
         self.delete_on_kill = delete_on_kill
-        self._waiting: SparkApplicationStateTrigger | None = None
+        self._wait: ApplicationWait | None = None
 
-    def execute(self, context: "Context") -> str:
-        """Wait; see the class."""
-        trigger = self._waiting = self._trigger(context)
+    def execute(self, context: Context) -> str:
+        """Wait for the application; see the class."""
+        wait = self._wait = self._runtime(context)
         if self.deferrable:
-            self.defer(trigger=trigger, method_name="execute_complete", timeout=self.timeout)
-        access = access_from_connection(self.kubernetes_conn_id)
-        with LoopThread() as loop, failures_skipped(self):
-            try:
-                event = loop.run(trigger.wait(access), timeout=self.timeout)
-            except TimeoutError as error:
-                self._delete(trigger)
-                raise AirflowSensorTimeout(self._late()) from error
-            return self._conclude(event)
+            self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
+        with skip_failures(self):
+            return wait.run()
 
-    def execute_complete(
-        self,
-        context: "Context",  # noqa: ARG002 - Airflow's signature
-        event: Mapping[str, Any] | None = None,
-    ) -> str:
-        """End once the trigger has fired. What is raised here `resume_execution` turns into a skip."""
-        return self._conclude(ApplicationEvent.from_payload(event or {}))
+    def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
+        """Return the state that the trigger reports. `resume_execution` turns an exception into a skip."""
+        return self._runtime(context).resume(event or {})
 
-    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
-        """Resume after the deferral; where the time is over, nobody waits for the application any more."""
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
+        """Resume after the deferral. If the sensor timed out, delete the application if `delete_on_kill` is set."""
+        wait = self._runtime(context)
         try:
-            with reasons_kept(self._late()):
+            with keep_reasons(wait.timeout_message):
                 return super().resume_execution(next_method, next_kwargs, context)
         except AirflowException as error:
-            if _is_timeout(error):
-                self._delete(self._trigger(context))
+            if self.delete_on_kill and is_timeout(error):
+                wait.delete()
             raise
 
     def on_kill(self) -> None:
         """Delete the application if a person has killed the sensor on its worker."""
-        if self._waiting is None or not self.delete_on_kill:
-            return
-        try:
-            with LoopThread() as loop:
-                loop.run(self._waiting.delete_if_killed(), timeout=_CANCEL_SECONDS)
-        except Exception as error:
-            # In a signal handler Airflow would lose it, and with it the reason why something still runs.
-            self.log.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)
+        if self._wait is not None and self.delete_on_kill:
+            self._wait.delete_if_killed()
 
-    def _late(self) -> str:
-        return f"SparkApplication {self.name} has not reached {' or '.join(self.expects)} within {self.timeout:.0f} s"
+    def _runtime(self, context: Context) -> "ApplicationWait":
+        from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
 
-    def _delete(self, trigger: "SparkApplicationStateTrigger") -> None:
-        if not self.delete_on_kill:
-            return
-        try:
-            with LoopThread() as loop:
-                loop.run(trigger.delete(access_from_connection(self.kubernetes_conn_id)), timeout=_CANCEL_SECONDS)
-        except Exception as error:
-            # The sensor fails for the time that is over; what still runs must be said with it.
-            self.log.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)
-
-    def _trigger(self, context: "Context") -> "SparkApplicationStateTrigger":
-        from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
-        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
-
-        return SparkApplicationStateTrigger(
+        return ApplicationWait(
             name=self.name,
-            expects=self.expects,
             namespace=self.namespace,
+            expects=self.expects,
             kubernetes_conn_id=self.kubernetes_conn_id,
             api_version=self.api_version,
             poke_interval=self.poke_interval,
-            stamp=asdict(stamp_of(context["ti"])),
+            timeout=self.timeout,
             delete_on_kill=self.delete_on_kill,
+            task_instance=context["ti"],
         )
 
-    def _conclude(self, event: ApplicationEvent) -> str:
-        if event.kind is EventKind.REACHED:
-            self.log.info("%s", event.sentence)
-            return event.state or ""
-        if event.kind is EventKind.DELETED:
-            raise SparkApplicationDeleted(event.sentence)
-        if event.kind is EventKind.ENDED and event.outcome == "Failed":
-            raise failure(
-                event.failure_kind,
-                event.sentence,
-                state=event.state,
-                reason=event.reason,
-                retry_worthy=event.retry_worthy,
-                out_of_memory=event.out_of_memory,
-            )
-        if event.kind is EventKind.ENDED:
-            expected = " or ".join(self.expects)
-            raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it will never reach {expected}")
-        raise SparkApplicationError(event.sentence)
 
-
-def _is_timeout(error: BaseException | None) -> bool:
-    # Airflow turns it into a skip where the sensor may fail softly.
-    while error is not None and not isinstance(error, AirflowSensorTimeout | TaskDeferralTimeout):
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
-def _known(api_version: str) -> str:
+def _supported(api_version: str) -> str:
     problem = api_version_problem(api_version)
     if problem:
         raise ValueError(problem)

@@ -1,45 +1,36 @@
-"""Wait for a SparkCluster that somebody else has created."""
+"""Wait for a SparkCluster that another task or program creates."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseSensorOperator, conf
-from airflow.sdk.exceptions import AirflowSensorTimeout
+from airflow.sdk import BaseSensorOperator, Context, conf
 
 from airflow_provider_spark_operator.core.arguments import check_booleans, check_existing_name, check_sensor_mode
-from airflow_provider_spark_operator.exceptions import (
-    SparkApplicationError,
-    SparkClusterDeleted,
-    SparkSchedulingFailed,
-)
-from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
-from airflow_provider_spark_operator.sensors.soft_failure import failures_skipped, reasons_kept
+from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
+from airflow_provider_spark_operator.sensors.soft_failure import keep_reasons, skip_failures
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
-
-    from airflow_provider_spark_operator.triggers.event import ApplicationEvent
-    from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+    from airflow_provider_spark_operator.sensors.spark_cluster_runtime import ClusterWait
 
 
 class SparkClusterSensor(BaseSensorOperator):
-    """Wait until applications can run on a cluster: its master and workers are ready.
+    """Wait until a cluster is ready for applications: its master and its workers are ready.
 
-    A cluster that could not be created, or is deleted, fails the sensor at once (or skips it, with `soft_fail`).
-    The return value is the cluster's name.
+    The sensor fails at once (or is skipped, with `soft_fail`) if the cluster failed or is deleted. The return value is
+    the name of the cluster.
 
     Args:
-        name: Of the cluster, which need not exist yet.
-        namespace: None for the connection's.
+        name: Name of the cluster, which need not exist yet.
+        namespace: Namespace of the cluster. None for that of the connection.
         kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
         deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
-        **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two looks for
-            a cluster that does not exist yet; one that exists is watched. `mode="reschedule"` is refused,
-            unless the sensor is deferrable.
+        **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two reads while the
+            cluster does not exist; an existing cluster is watched. `mode="reschedule"` is rejected, unless the sensor
+            is deferrable.
 
     Raises:
         TypeError: A switch is not a boolean.
-        ValueError: A name is no Kubernetes name, or the `mode` is not supported.
+        ValueError: A name is not a valid Kubernetes name, or the `mode` is not supported.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -63,57 +54,34 @@ class SparkClusterSensor(BaseSensorOperator):
         self.kubernetes_conn_id = kubernetes_conn_id
         self.deferrable = deferrable
 
-    def execute(self, context: "Context") -> str:  # noqa: ARG002 - Airflow's signature
-        """Wait; see the class."""
-        from airflow_provider_spark_operator.triggers.loop import LoopThread
-
-        trigger = self._trigger()
+    def execute(self, context: Context) -> str:  # noqa: ARG002 - Airflow's signature
+        """Wait for the cluster; see the class."""
+        wait = self._runtime()
         if self.deferrable:
-            self.defer(trigger=trigger, method_name="execute_complete", timeout=self.timeout)
-        access = access_from_connection(self.kubernetes_conn_id)
-        with LoopThread() as loop, failures_skipped(self):
-            try:
-                event = loop.run(trigger.wait(access), timeout=self.timeout)
-            except TimeoutError as error:
-                raise AirflowSensorTimeout(self._late()) from error
-            return self._conclude(event)
+            self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
+        with skip_failures(self):
+            return wait.run()
 
     def execute_complete(
         self,
-        context: "Context",  # noqa: ARG002 - Airflow's signature
+        context: Context,  # noqa: ARG002 - Airflow's signature
         event: Mapping[str, Any] | None = None,
     ) -> str:
-        """End once the trigger has fired. What is raised here `resume_execution` turns into a skip."""
-        from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+        """Return the name of the ready cluster. `resume_execution` turns an exception into a skip."""
+        return self._runtime().resume(event or {})
 
-        return self._conclude(ApplicationEvent.from_payload(event or {}))
-
-    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
-        """Resume after the deferral, and say why it is over."""
-        with reasons_kept(self._late()):
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
+        """Resume after the deferral, and add the reason to a failure."""
+        with keep_reasons(self._runtime().timeout_message):
             return super().resume_execution(next_method, next_kwargs, context)
 
-    def _late(self) -> str:
-        return f"SparkCluster {self.name} is not ready after {self.timeout:.0f} s"
+    def _runtime(self) -> "ClusterWait":
+        from airflow_provider_spark_operator.sensors.spark_cluster_runtime import ClusterWait
 
-    def _trigger(self) -> "SparkClusterTrigger":
-        from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
-
-        return SparkClusterTrigger(
+        return ClusterWait(
             name=self.name,
             namespace=self.namespace,
             kubernetes_conn_id=self.kubernetes_conn_id,
             poke_interval=self.poke_interval,
+            timeout=self.timeout,
         )
-
-    def _conclude(self, event: "ApplicationEvent") -> str:
-        from airflow_provider_spark_operator.triggers.event import EventKind
-
-        if event.kind is EventKind.REACHED:
-            self.log.info("%s", event.sentence)
-            return event.name
-        if event.kind is EventKind.DELETED:
-            raise SparkClusterDeleted(event.sentence)
-        if event.kind is EventKind.ENDED:
-            raise SparkSchedulingFailed(event.sentence)
-        raise SparkApplicationError(event.sentence)

@@ -1,0 +1,143 @@
+"""What a SparkApplicationSensor does when its task runs: wait, report the result, delete the application.
+
+DAG files do not import this module: it loads the Kubernetes client.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from airflow.sdk.exceptions import AirflowSensorTimeout
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
+
+from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, failure
+from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
+from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+logger = logging.getLogger(__name__)
+
+_CANCEL_SECONDS = 20.0
+_NO_ANSWER = f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
+
+
+@dataclass(frozen=True)
+class ApplicationWait:
+    """The wait of one task for an application.
+
+    Attributes:
+        name: Name of the application.
+        namespace: Namespace of the application; None for that of the connection.
+        expects: State words; the wait ends when the application has one of them.
+        kubernetes_conn_id: The connection; None for the default cluster.
+        api_version: The apiVersion of the application.
+        poke_interval: Seconds between two reads while the application does not exist.
+        timeout: Seconds to wait.
+        delete_on_kill: Whether the trigger deletes the application if the task is killed.
+        task_instance: The task instance that waits.
+    """
+
+    name: str
+    namespace: str | None
+    expects: Sequence[str]
+    kubernetes_conn_id: str | None
+    api_version: str
+    poke_interval: float
+    timeout: float
+    delete_on_kill: bool
+    task_instance: RuntimeTaskInstanceProtocol
+
+    @cached_property
+    def trigger(self) -> SparkApplicationStateTrigger:
+        """The trigger that waits, in the triggerer or here."""
+        return SparkApplicationStateTrigger(
+            name=self.name,
+            expects=self.expects,
+            namespace=self.namespace,
+            kubernetes_conn_id=self.kubernetes_conn_id,
+            api_version=self.api_version,
+            poke_interval=self.poke_interval,
+            stamp=asdict(stamp_of(self.task_instance)),
+            delete_on_kill=self.delete_on_kill,
+        )
+
+    @property
+    def timeout_message(self) -> str:
+        """The message of a wait that timed out."""
+        states = " or ".join(self.expects)
+        return f"SparkApplication {self.name} has not reached {states} within {self.timeout:.0f} s"
+
+    def run(self) -> str:
+        """Wait on the worker and return the state.
+
+        Raises:
+            AirflowException: The application can no longer reach an expected state, or the wait timed out.
+        """
+        access = access_from_connection(self.kubernetes_conn_id)
+        with LoopThread() as loop:
+            try:
+                event = loop.run(self.trigger.wait(access), timeout=self.timeout)
+            except TimeoutError as error:
+                if self.delete_on_kill:
+                    self.delete()
+                raise AirflowSensorTimeout(self.timeout_message) from error
+        return self.conclude(event)
+
+    def resume(self, payload: Mapping[str, Any]) -> str:
+        """Return the state that the trigger's event reports.
+
+        Args:
+            payload: The payload of the event.
+
+        Raises:
+            SparkApplicationError: The application can no longer reach an expected state.
+        """
+        return self.conclude(ApplicationEvent.from_payload(payload))
+
+    def conclude(self, event: ApplicationEvent) -> str:
+        """Return the state that `event` reports.
+
+        Raises:
+            SparkApplicationError: The application can no longer reach an expected state.
+        """
+        if event.kind is EventKind.REACHED:
+            logger.info("%s", event.sentence)
+            return event.state or ""
+        if event.kind is EventKind.DELETED:
+            raise SparkApplicationDeleted(event.sentence)
+        if event.kind is EventKind.ENDED and event.outcome == "Failed":
+            raise failure(
+                event.failure_kind,
+                event.sentence,
+                state=event.state,
+                reason=event.reason,
+                retry_worthy=event.retry_worthy,
+                out_of_memory=event.out_of_memory,
+            )
+        if event.kind is EventKind.ENDED:
+            expected = " or ".join(self.expects)
+            raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it will never reach {expected}")
+        raise SparkApplicationError(event.sentence)
+
+    def delete(self) -> None:
+        """Delete the application if a task of the same DAG run has submitted it. Log a problem instead of raising."""
+        try:
+            access = access_from_connection(self.kubernetes_conn_id)
+            with LoopThread() as loop:
+                loop.run(self.trigger.delete(access), timeout=_CANCEL_SECONDS)
+        except Exception as error:
+            # The task fails because of the timeout; the log tells that the application may still run.
+            logger.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)
+
+    def delete_if_killed(self) -> None:
+        """Delete the application as `delete` does, if a person has killed the task."""
+        try:
+            with LoopThread() as loop:
+                loop.run(self.trigger.delete_if_killed(), timeout=_CANCEL_SECONDS)
+        except Exception as error:
+            # Airflow discards exceptions of a signal handler, and with them the reason why the application still runs.
+            logger.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)

@@ -1,0 +1,94 @@
+"""What a SparkClusterSensor does when its task runs. DAG files do not import it: it loads the Kubernetes client."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow.sdk.exceptions import AirflowSensorTimeout
+
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationError,
+    SparkClusterDeleted,
+    SparkSchedulingFailed,
+)
+from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ClusterWait:
+    """The wait of one task for a cluster.
+
+    Attributes:
+        name: Name of the cluster.
+        namespace: Namespace of the cluster; None for that of the connection.
+        kubernetes_conn_id: The connection; None for the default cluster.
+        poke_interval: Seconds between two reads while the cluster does not exist.
+        timeout: Seconds to wait.
+    """
+
+    name: str
+    namespace: str | None
+    kubernetes_conn_id: str | None
+    poke_interval: float
+    timeout: float
+
+    @property
+    def trigger(self) -> SparkClusterTrigger:
+        """The trigger that waits, in the triggerer or here."""
+        return SparkClusterTrigger(
+            name=self.name,
+            namespace=self.namespace,
+            kubernetes_conn_id=self.kubernetes_conn_id,
+            poke_interval=self.poke_interval,
+        )
+
+    @property
+    def timeout_message(self) -> str:
+        """The message of a wait that timed out."""
+        return f"SparkCluster {self.name} is not ready after {self.timeout:.0f} s"
+
+    def run(self) -> str:
+        """Wait on the worker and return the name of the cluster.
+
+        Raises:
+            AirflowException: The cluster failed or was deleted, or the wait timed out.
+        """
+        access = access_from_connection(self.kubernetes_conn_id)
+        with LoopThread() as loop:
+            try:
+                event = loop.run(self.trigger.wait(access), timeout=self.timeout)
+            except TimeoutError as error:
+                raise AirflowSensorTimeout(self.timeout_message) from error
+        return self.conclude(event)
+
+    def resume(self, payload: Mapping[str, Any]) -> str:
+        """Return the name of the cluster that the trigger's event reports as ready.
+
+        Args:
+            payload: The payload of the event.
+
+        Raises:
+            SparkApplicationError: The cluster failed or was deleted.
+        """
+        return self.conclude(ApplicationEvent.from_payload(payload))
+
+    def conclude(self, event: ApplicationEvent) -> str:
+        """Return the name of the cluster that `event` reports as ready.
+
+        Raises:
+            SparkApplicationError: The cluster failed or was deleted.
+        """
+        if event.kind is EventKind.REACHED:
+            logger.info("%s", event.sentence)
+            return event.name
+        if event.kind is EventKind.DELETED:
+            raise SparkClusterDeleted(event.sentence)
+        if event.kind is EventKind.ENDED:
+            raise SparkSchedulingFailed(event.sentence)
+        raise SparkApplicationError(event.sentence)
