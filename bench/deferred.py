@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,9 @@ def serve(pipe: Connection, number: int) -> None:
     async def wait_for_a_driver(application: Application) -> None:
         application.enter("Submitted", "DriverRequested")
 
+    def end(application: Application) -> None:
+        application.enter("Succeeded", "ResourceReleased", message=repr(time.time()))
+
     cluster = ScriptedCluster()
     cluster.script = wait_for_a_driver
     with cluster.running():
@@ -104,7 +108,7 @@ def serve(pipe: Connection, number: int) -> None:
         pipe.send((cluster.kubeconfig, NAMESPACE, names))
         for document in found[: pipe.recv()]:
             application = Application(cluster, document)
-            cluster.do(lambda one=application: one.enter("Succeeded", "ResourceReleased", message=repr(time.time())))
+            cluster.do(partial(end, application))
             time.sleep(ENDING_SECONDS / ENDING)
         pipe.recv()
 
@@ -120,7 +124,7 @@ class Requests:
             self.count += 1
             return await original(session, *arguments, **options)
 
-        aiohttp.ClientSession._request = counted  # type: ignore[method-assign]
+        aiohttp.ClientSession._request = counted  # type: ignore[assignment,method-assign]
 
 
 async def measured(pipe: Connection, number: int, requests: Requests) -> Cost:

@@ -40,7 +40,7 @@ def _register() -> list[str]:
     from airflow.utils.db import initdb
 
     initdb()
-    manager = DagBundlesManager()
+    manager = DagBundlesManager()  # type: ignore[no-untyped-call]  # Airflow's own
     manager.sync_bundles_to_db()
     for bundle in manager.get_all_dag_bundles():
         bundle.initialize()

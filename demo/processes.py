@@ -67,7 +67,7 @@ class Components:
         with theirs, log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", guard.__file__, *command),
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.PIPE if pipe_output else output,
                 stderr=output,
                 env=self._environment,

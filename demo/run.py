@@ -132,8 +132,9 @@ async def _until_ended(
     exits = {asyncio.create_task(part.process.wait()): part for part in parts}
     try:
         done, _ = await asyncio.wait({ending, narration, *exits}, return_when=asyncio.FIRST_COMPLETED)
-        for task in done & exits.keys():
-            raise exits[task].failure()
+        for exited, part in exits.items():
+            if exited in done:
+                raise part.failure()
         if narration in done:
             await narration
         return await ending
