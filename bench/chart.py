@@ -1,24 +1,24 @@
-"""A chart of how many applications have come how far when, as SVG."""
+"""A chart of how many applications reached each point of their life over time, drawn by matplotlib as SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from io import StringIO
 
-_WIDTH, _HEIGHT = 760, 380
-_LEFT, _TOP, _RIGHT, _BOTTOM = 60, 40, 180, 50
-_POINTS = 200
-_TICKS = 5
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+_SIZE_IN_INCHES = (8, 4)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """When each application came to a certain point.
+    """When each application reached a point of its life.
 
     Attributes:
-        title: what that point is.
-        moments: seconds from the beginning, sorted.
-        color: as SVG has it.
-        dashed: drawn with gaps.
+        title: The name of the point, shown in the legend.
+        moments: Seconds from the start of the run, sorted, one for each application.
+        color: Any color that matplotlib accepts.
+        dashed: Whether the line is dashed.
     """
 
     title: str
@@ -28,51 +28,34 @@ class Curve:
 
 
 def draw(title: str, curves: Sequence[Curve]) -> str:
-    """The chart: seconds to the right, applications upwards."""
-    longest = max(curve.moments[-1] for curve in curves)
-    most = max(len(curve.moments) for curve in curves)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" '
-        'font-size="12">',
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        f'<text x="{_LEFT}" y="20" font-size="14">{escape(title)}</text>',
-        *_axes(longest, most),
-    ]
-    for row, curve in enumerate(curves):
-        parts += _line(curve, longest, most, _TOP + 20 * row)
-    return "\n".join([*parts, "</svg>\n"])
+    """Return the chart as an SVG document: seconds on the x axis, the number of applications on the y axis."""
+    document = StringIO()
+    # Text stays text, and the same figures give the same file.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "airflow-provider-spark-operator"}):
+        plot(title, curves).savefig(document, format="svg", metadata={"Date": None})
+    # matplotlib ends some lines with a space.
+    return "\n".join(line.rstrip() for line in document.getvalue().splitlines()) + "\n"
 
 
-def _axes(longest: float, most: int) -> list[str]:
-    parts = []
-    for tick in range(_TICKS + 1):
-        share = tick / _TICKS
-        x, y = _x(share), _y(share)
-        parts += [
-            f'<line x1="{_x(0)}" y1="{y}" x2="{_x(1)}" y2="{y}" stroke="#ddd"/>',
-            f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{most * share:.0f}</text>',
-            f'<text x="{x}" y="{_y(0) + 18}" text-anchor="middle">{longest * share:.0f} s</text>',
-        ]
-    return parts
-
-
-def _line(curve: Curve, longest: float, most: int, row: int) -> list[str]:
-    step = max(1, len(curve.moments) // _POINTS)
-    counted = list(enumerate(curve.moments, start=1))
-    chosen = [(0, 0.0), *counted[::step], counted[-1]]
-    points = " ".join(f"{_x(moment / longest):.1f},{_y(number / most):.1f}" for number, moment in chosen)
-    style = f'stroke="{curve.color}" stroke-width="2" fill="none"' + (' stroke-dasharray="6 4"' if curve.dashed else "")
-    x = _WIDTH - _RIGHT + 15
-    return [
-        f'<polyline points="{points}" {style}/>',
-        f'<line x1="{x}" y1="{row}" x2="{x + 24}" y2="{row}" {style}/>',
-        f'<text x="{x + 30}" y="{row + 4}">{escape(curve.title)}</text>',
-    ]
-
-
-def _x(share: float) -> float:
-    return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
-
-
-def _y(share: float) -> float:
-    return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 1)
+def plot(title: str, curves: Sequence[Curve]) -> Figure:
+    """Return the figure; each curve rises by one at each of its moments."""
+    figure = Figure(figsize=_SIZE_IN_INCHES, layout="constrained")
+    axes = figure.add_subplot()
+    for curve in curves:
+        axes.plot(
+            [0.0, *curve.moments],
+            range(len(curve.moments) + 1),
+            color=curve.color,
+            linestyle="--" if curve.dashed else "-",
+            drawstyle="steps-post",
+            label=curve.title,
+        )
+    axes.set_title(title)
+    axes.set_xlabel("seconds")
+    axes.set_ylabel("applications")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.grid(color="#dddddd")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False)
+    return figure

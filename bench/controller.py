@@ -224,14 +224,14 @@ async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig
 
 
 def picture(lives: Mapping[str, Lives]) -> str:
-    """The chart of the lives under each program."""
+    """Return the chart of the lives under each program."""
     curves = [
         Curve(f"{title}, {name}", one.since_beginning(moments), color, dashed=name == BARE_LOOP)
         for name, one in lives.items()
-        for title, moments, color in (("driver", one.requested, "#2c7bb6"), ("end", one.ended, "#d7191c"))
+        for title, moments, color in (("driver", one.requested, "#2c7bb6"), ("completed", one.ended, "#d7191c"))
     ]
     number = max(len(one.created) for one in lives.values())
-    return draw(f"{number:,} applications: drivers requested, and applications over", curves)
+    return draw(f"{number:,} applications: drivers requested and applications completed", curves)
 
 
 def main() -> None:

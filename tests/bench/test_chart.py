@@ -1,25 +1,26 @@
 from xml.etree import ElementTree
 
-from bench.chart import Curve, draw
+import numpy as np
+
+from bench.chart import Curve, draw, plot
 
 SVG = "{http://www.w3.org/2000/svg}"
+FEW = Curve("few", [1.0, 2.0], "red")
+MANY = Curve("many", [float(second) for second in range(1, 1001)], "blue", dashed=True)
 
 
-def points(curve: ElementTree.Element) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for x, y in (pair.split(",") for pair in curve.attrib["points"].split())]
-
-
-def test_each_curve_climbs_from_nothing_to_its_number() -> None:
-    few, many = Curve("few", [1.0, 2.0], "red"), Curve("many", [float(second) for second in range(1, 1001)], "blue")
-    chart = ElementTree.fromstring(draw("Applications", [few, many]))
-    short, long = (points(curve) for curve in chart.iter(f"{SVG}polyline"))
-    assert len(short) == 4
-    assert short[0] == long[0]
-    assert long == sorted(long, key=lambda point: (point[0], -point[1]))
-    assert min(y for _, y in long) < min(y for _, y in short)
-    assert len(long) < 250
+def test_each_curve_rises_from_zero_to_its_number() -> None:
+    (axes,) = plot("Applications", [FEW, MANY]).axes
+    few, many = axes.lines
+    assert np.asarray(few.get_xydata()).tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert np.asarray(many.get_xydata())[-1].tolist() == [1000, 1000]
+    assert [line.get_linestyle() for line in (few, many)] == ["-", "--"]
 
 
 def test_titles_are_text() -> None:
     chart = ElementTree.fromstring(draw("a < b", [Curve("c & d", [1.0], "red")]))
     assert {"a < b", "c & d"} <= {text.text for text in chart.iter(f"{SVG}text")}
+
+
+def test_the_same_figures_give_the_same_file() -> None:
+    assert draw("Applications", [FEW, MANY]) == draw("Applications", [FEW, MANY])
