@@ -1,9 +1,7 @@
 """Applications that do as a script says, and scripts for the common cases."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
 from airflow_provider_spark_operator.core.dialects.kubeflow import driver_pod_name
@@ -16,50 +14,11 @@ from airflow_provider_spark_operator.core.names import (
     application_id,
 )
 from airflow_provider_spark_operator.testing.lives import JsonObject, StateChange, life_in
+from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import container_ended, container_running
-
-if TYPE_CHECKING:
-    from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.testing.target import ScriptTarget
 
 _EXECUTOR_CONTAINER = "spark-kubernetes-executor"
-
-
-class Log:
-    """The log of one container. It is written and read on the cluster's loop.
-
-    Args:
-        owner: The uid of the application, if its driver writes the log.
-    """
-
-    def __init__(self, owner: str = "") -> None:
-        self.owner = owner
-        self.lines: list[str] = []
-        self.ended = False
-        self.grown = asyncio.Event()
-
-    def write(self, line: str) -> None:
-        """Add a line, with the time that it is."""
-        stamp = datetime.now(UTC).isoformat().removesuffix("+00:00")
-        self.lines.append(f"{stamp}Z {line}")
-        self.grown.set()
-
-    def end(self) -> None:
-        """Nothing more will be written."""
-        self.ended = True
-        self.grown.set()
-
-    async def read(self, *, follow: bool, timestamps: bool) -> AsyncIterator[bytes]:
-        """The lines as a kubelet gives them; with `follow` until the end."""
-        position = 0
-        while True:
-            while position < len(self.lines):
-                line = self.lines[position]
-                position += 1
-                yield (line if timestamps else line.partition(" ")[2]).encode() + b"\n"
-            if self.ended or not follow:
-                return
-            self.grown.clear()
-            await self.grown.wait()
 
 
 class Application:
@@ -72,7 +31,7 @@ class Application:
         log: Its driver's.
     """
 
-    def __init__(self, cluster: "ScriptedCluster", document: JsonObject) -> None:
+    def __init__(self, cluster: ScriptTarget, document: JsonObject) -> None:
         self._cluster = cluster
         self._dialect = dialect_of(document["apiVersion"])
         self._life = life_in(self._dialect)

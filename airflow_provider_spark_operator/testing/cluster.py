@@ -11,9 +11,10 @@ from typing import Any, Self
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, Dialect
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.testing.applications import Application, Log, Script, succeed
+from airflow_provider_spark_operator.testing.applications import Application, Script, succeed
 from airflow_provider_spark_operator.testing.definitions import kubeflow_definition
 from airflow_provider_spark_operator.testing.lives import JsonObject, state_of
+from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import IMAGE, pod_ended, pod_running
 from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster, SparkClusterScript, come_up
 from airflow_provider_spark_operator.triggers.loop import LoopThread
@@ -48,7 +49,7 @@ class ScriptedCluster:
         self.cluster_script: SparkClusterScript = come_up
         self.dialect = dialect
         self.store = Store()
-        self.logs: dict[tuple[str, str], Log] = {}
+        self.logs = dict[tuple[str, str], Log]()
         self._definitions = definitions or (
             [kubeflow_definition()] if dialect is KUBEFLOW else custom_resource_definitions()
         )

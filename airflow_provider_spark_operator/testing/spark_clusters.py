@@ -2,14 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from airflow_provider_spark_operator.testing.lives import JsonObject
 from airflow_provider_spark_operator.testing.pods import container_running
-
-if TYPE_CHECKING:
-    from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.testing.target import ScriptTarget
 
 
 class SparkCluster:
@@ -20,7 +18,7 @@ class SparkCluster:
         document: The SparkCluster when it was created.
     """
 
-    def __init__(self, cluster: "ScriptedCluster", document: JsonObject) -> None:
+    def __init__(self, cluster: ScriptTarget, document: JsonObject) -> None:
         self._cluster = cluster
         self.document = document
         self.name: str = document["metadata"]["name"]

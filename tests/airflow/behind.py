@@ -25,7 +25,8 @@ from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
-from airflow_provider_spark_operator.testing.applications import Application, Log
+from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import container_running
 from local_kubernetes.api.kinds import PODS
 from local_kubernetes.api.status import ApiStatusError
