@@ -34,7 +34,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces --ignore tests/reliability tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces --ignore tests/reliability tests packages/local-kubernetes/tests
 
 coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
@@ -55,11 +55,11 @@ faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
 
 charts: $(stamp) ## Try the chart with Helm (HELM): on a real API server (KUBEBUILDER_ASSETS), and on a real node (as e2e, E2E_CONTROLLER_IMAGE)
-	@if [ -x "$${HELM:-}" ]; then exec $(bin)/python -m pytest tests/charts tests/contract/test_clients.py tests/e2e/test_chart.py; \
+	@if [ -x "$${HELM:-}" ]; then exec $(bin)/python -m pytest tests/charts packages/local-kubernetes/tests/contract/test_clients.py tests/e2e/test_chart.py; \
 	else echo "make charts: set HELM to the program helm"; [ "$${CI:-}" != true ]; fi
 
 contract: $(stamp) ## Hold the local API server and the chart to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
-	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest tests/contract tests/charts; \
+	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest packages/local-kubernetes/tests/contract tests/contract tests/charts; \
 	else echo "make contract: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
 
 traces: $(stamp) ## Play the recorded scenarios of the Apache operator to the controller (TRACES, a folder; KUBEBUILDER_ASSETS or TRACES_KUBECONFIG)
@@ -81,7 +81,7 @@ bench: $(stamp) ## Measure: a driver beside spark-submit, deferred tasks, the lo
 	@$(bin)/python -m bench.driver
 	@$(bin)/python -m bench.deferred
 	@$(bin)/python -m bench.controller $(CONTROLLER_LOADS)
-	@exec $(bin)/python -m bench.local_api
+	@PYTHONPATH=packages/local-kubernetes/tests exec $(bin)/python -m bench.local_api
 
 check: $(stamp) ## Lint, types, import directions
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.contract.documents import pod
-from tests.contract.servers import local_server
-from tests.control_plane import Server, started_server
+from contract.documents import pod
+from contract.servers import local_server
+from control_plane import Server, started_server
 
 PODS = 1000
 CLIENTS = 20

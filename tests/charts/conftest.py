@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from tests.charts.helm import Json
-from tests.control_plane import Server, kubeconfig_of, started_server
+
+from control_plane import Server, kubeconfig_of, started_server
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 _PLURALS = {"NetworkPolicy": "networkpolicies"}

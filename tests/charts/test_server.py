@@ -30,9 +30,10 @@ from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, collection
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, Json, helm, needs_helm, of_kind, rendered
 from tests.charts.test_chart import rules_of
-from tests.control_plane import kubeconfig_of
 from tests.reconcile.stage import Stage, application, controlling, playing, state_of
 from tests.reconcile.test_clusters import cluster as spark_cluster
+
+from control_plane import kubeconfig_of
 
 pytestmark = [needs_helm, pytest.mark.timeout(600)]
 

@@ -11,8 +11,9 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import ended, line_of, running
-from tests.local.kubelet.waiting import eventually, is_alive
 from tests.reconcile.stage import application
+
+from kubelet.waiting import eventually, is_alive
 
 DRIVER = "spark-kubernetes-driver"
 

@@ -9,9 +9,10 @@ import yaml
 
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.crds.schema import at
-from tests.contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, eventually
-from tests.contract.documents import DEFINITIONS
-from tests.control_plane import Server
+
+from contract.conversation import DEADLINE, MERGE_PATCH, TABLE, Conversation, Reply, eventually
+from contract.documents import DEFINITIONS
+from control_plane import Server
 
 GROUP = "spark.apache.org"
 VERSIONS = ("v1", "v1beta1", "v1alpha1")

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from tests.e2e.node import IMAGE, KUBECONFIG, NEEDED
-from tests.local.kubelet.log_answers import RECORDED as LOG_ANSWERS
-from tests.local.kubelet.log_answers import log_answers
-from tests.local.kubelet.record import lives_on, recorded
-from tests.local.kubelet.scenarios import SCENARIOS
-from tests.local.workloads.life import RECORDED, life
+
+from kubelet.log_answers import RECORDED as LOG_ANSWERS
+from kubelet.log_answers import log_answers
+from kubelet.record import lives_on, recorded
+from kubelet.scenarios import SCENARIOS
+from workloads.life import RECORDED, life
 
 pytestmark = NEEDED
 

@@ -27,9 +27,10 @@ from airflow_provider_spark_operator.testing.applications import (
 )
 from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
-from tests.local.kubelet.waiting import eventually
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, defer, fire, run, stored
+
+from kubelet.waiting import eventually
 
 SOON = timedelta(milliseconds=500)
 DOCUMENT = {

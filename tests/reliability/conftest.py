@@ -10,8 +10,9 @@ import pytest
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SPARK_APPLICATIONS
-from tests.control_plane import ControlPlane, kubeconfig_of, running_control_plane
 from tests.reliability.scene import Scene, scene_on
+
+from control_plane import ControlPlane, kubeconfig_of, running_control_plane
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 

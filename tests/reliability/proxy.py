@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
-from tests.control_plane import Server, free_port
+from control_plane import Server, free_port
 
 _PASSED_ON = ("Accept", "Authorization", "Content-Type", "User-Agent")
 _WRITING = ("POST", "PUT", "PATCH", "DELETE")

@@ -14,11 +14,12 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
-from tests.control_plane import ControlPlane, Server, kubeconfig_of
 from tests.controller import ControllerProcess
 from tests.reliability.lives import Lived, endings_of
 from tests.reliability.node import ScriptedNode
 from tests.reliability.proxy import Proxy
+
+from control_plane import ControlPlane, Server, kubeconfig_of
 
 DEADLINE = 600
 _QUICK = {

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 from aiohttp import web
 
-from tests.control_plane import ControlPlane
 from tests.reliability.lives import each_life
 from tests.reliability.proxy import Asked, Fault, refusing, resetting, silent
 from tests.reliability.scene import Scene, scene_on
+
+from control_plane import ControlPlane
 
 FAULTS: Mapping[str, Callable[[web.Request], Awaitable[web.StreamResponse]]] = {
     "conflict": refusing(409, "Conflict"),

@@ -6,9 +6,10 @@ import aiohttp
 import pytest
 
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.control_plane import ControlPlane
 from tests.reconcile.stage import state_of
 from tests.reliability.scene import DEADLINE, Scene
+
+from control_plane import ControlPlane
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -10,10 +10,11 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, SERVICE_ACCOUNTS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
-from tests.control_plane import ControlPlane
 from tests.reconcile.stage import state_of
 from tests.reliability.lives import Lived
 from tests.reliability.scene import DEADLINE, Scene, controller_in, scene_on
+
+from control_plane import ControlPlane
 
 pytestmark = pytest.mark.timeout(900)
 

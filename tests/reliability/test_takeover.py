@@ -14,11 +14,12 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from tests.cli.process import ended, running
-from tests.control_plane import kubeconfig_of
 from tests.reconcile.stage import Stage, application, history_of, playing
 from tests.reconcile.test_arbitration import APACHE, driving, events
 from tests.reconcile.test_controller import UP_TO_RUNNING
 from tests.reliability.scene import Scene, controller_in
+
+from control_plane import kubeconfig_of
 
 pytestmark = pytest.mark.timeout(300)
 

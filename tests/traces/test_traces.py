@@ -25,9 +25,10 @@ from airflow_provider_spark_operator.kube.resources import (
     HTTP_ROUTES,
     ResourceType,
 )
-from tests.control_plane import kubeconfig_of, running_control_plane
 from tests.differences import Explanation, explanations
 from tests.traces.harness import RECORDED, TRACES, Difference, differences, play, rounds, scenarios
+
+from control_plane import kubeconfig_of, running_control_plane
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 KUBECONFIG = os.environ.get("TRACES_KUBECONFIG")

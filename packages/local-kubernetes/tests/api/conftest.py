@@ -1,0 +1,68 @@
+"""A server with the namespace `default`, and a client of it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import pytest
+
+from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import create
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.store import Store
+
+from api.builders import DEFINITIONS, Api, definition
+
+TOKEN = "s3cret"
+
+
+@dataclass
+class RecordedLogs:
+    """Logs of pods that say what was asked of them."""
+
+    pieces: list[bytes] = field(default_factory=lambda: [b"one\n", b"two\n"])
+    asked: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
+
+    async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
+        self.asked.append((namespace, pod, container, options))
+
+        async def read_pieces() -> AsyncIterator[bytes]:
+            for piece in self.pieces:
+                yield piece
+
+        return read_pieces()
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(history=50, queue=50)
+
+
+@pytest.fixture
+def logs() -> RecordedLogs:
+    return RecordedLogs()
+
+
+@pytest.fixture
+async def api(store: Store, logs: RecordedLogs) -> AsyncIterator[Api]:
+    kinds = KindRegistry(store)
+    served = kinds.find("", "v1", NAMESPACES.plural)
+    create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
+    server = ApiServer(store, kinds, token=TOKEN, tls=None, logs=logs)
+    port = await server.start()
+    headers = {"Authorization": f"Bearer {TOKEN}", "User-Agent": "tests/1"}
+    try:
+        async with aiohttp.ClientSession(headers=headers) as session:
+            yield Api(session, f"http://127.0.0.1:{port}")
+    finally:
+        await server.stop()
+
+
+@pytest.fixture
+async def things(api: Api) -> Api:
+    """The client of a server that serves `things.example.com`."""
+    await api.created(DEFINITIONS, definition())
+    return api

@@ -1,0 +1,126 @@
+from typing import Any
+
+import pytest
+
+from api.builders import APPLY_PATCH, CONFIG_MAPS, PODS, THINGS, Api, Document, Reply, pod, thing
+
+
+def configuration(**data: str) -> Document:
+    body: Document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    return body | ({"data": data} if data else {})
+
+
+async def apply(api: Api, manager: str, body: Document, path: str = f"{CONFIG_MAPS}/a", force: bool = False) -> Reply:
+    query = f"?fieldManager={manager}" + ("&force=true" if force else "")
+    return await api.patch(path + query, body, APPLY_PATCH)
+
+
+def managers(document: Document) -> dict[tuple[str, str], Any]:
+    entries = document["metadata"].get("managedFields", [])
+    return {(entry["manager"], entry["operation"]): entry["fieldsV1"] for entry in entries}
+
+
+async def test_applying_creates_what_is_not_there(api: Api) -> None:
+    reply = await apply(api, "one", configuration(x="1"))
+    assert reply.status == 201
+    assert managers(reply.body) == {("one", "Apply"): {"f:data": {"f:x": {}}}}
+
+
+async def test_applying_the_same_again_changes_nothing(api: Api) -> None:
+    first = await apply(api, "one", configuration(x="1"))
+    second = await apply(api, "one", configuration(x="1"))
+    assert (second.status, second.body) == (200, first.body)
+
+
+async def test_what_a_manager_leaves_out_goes(api: Api) -> None:
+    await apply(api, "one", configuration(x="1", y="2"))
+    assert (await apply(api, "one", configuration(x="1"))).body["data"] == {"x": "1"}
+
+
+async def test_what_another_manager_owns_too_stays(api: Api) -> None:
+    await apply(api, "one", configuration(x="1", y="2"))
+    await apply(api, "two", configuration(x="1"))
+    reply = await apply(api, "one", configuration())
+    assert reply.body["data"] == {"x": "1"}
+    assert managers(reply.body) == {("two", "Apply"): {"f:data": {"f:x": {}}}}
+
+
+async def test_a_field_of_another_manager_is_a_conflict(api: Api) -> None:
+    await apply(api, "one", configuration(x="1"))
+    reply = await apply(api, "two", configuration(x="2"))
+    assert reply.refusal == (409, "Conflict")
+    assert reply.body["details"]["causes"][0]["field"] == ".data.x"
+    assert 'conflict with "one"' in reply.body["message"]
+
+
+async def test_force_takes_a_field_over(api: Api) -> None:
+    await apply(api, "one", configuration(x="1"))
+    reply = await apply(api, "two", configuration(x="2"), force=True)
+    assert reply.body["data"] == {"x": "2"}
+    assert managers(reply.body) == {("two", "Apply"): {"f:data": {"f:x": {}}}}
+
+
+async def test_an_update_takes_over_what_it_changes(api: Api) -> None:
+    await apply(api, "one", configuration(x="1", y="2"))
+    reply = await api.patch(f"{CONFIG_MAPS}/a?fieldManager=editor", {"data": {"x": "3"}})
+    assert managers(reply.body) == {
+        ("one", "Apply"): {"f:data": {"f:y": {}}},
+        ("editor", "Update"): {"f:data": {"f:x": {}}},
+    }
+
+
+async def test_items_of_keyed_lists_are_owned_one_by_one(api: Api) -> None:
+    await api.created(f"{PODS}?fieldManager=creator", pod("p"))
+    spec = {"containers": [{"name": "main", "image": "i:2"}]}
+    body: Document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    conflict = await apply(api, "one", body, f"{PODS}/p")
+    assert conflict.body["details"]["causes"][0]["field"] == '.spec.containers[name="main"].image'
+    forced = await apply(api, "one", body, f"{PODS}/p", force=True)
+    containers = forced.body["spec"]["containers"]
+    assert [(item["name"], item["image"], item["imagePullPolicy"]) for item in containers] == [
+        ("main", "i:2", "IfNotPresent")
+    ]
+
+
+async def test_lists_of_custom_resources_are_keyed_by_their_schema(things: Api) -> None:
+    path = f"{THINGS}/a"
+    await apply(things, "one", thing("a", entries=[{"k": "1", "v": "x"}]), path)
+    both = await apply(things, "two", thing("a", entries=[{"k": "2", "v": "y"}]), path)
+    assert [item["k"] for item in both.body["spec"]["entries"]] == ["1", "2"]
+    left = await apply(things, "one", thing("a", entries=[{"k": "3", "v": "z"}]), path)
+    assert [item["k"] for item in left.body["spec"]["entries"]] == ["2", "3"]
+
+
+async def test_a_status_is_applied_by_its_subresource(things: Api) -> None:
+    await things.created(THINGS, thing("a"))
+    reply = await apply(things, "one", thing("a", {"phase": "go"}), f"{THINGS}/a/status")
+    assert reply.body["status"] == {"phase": "go"}
+    missing = await apply(things, "one", thing("b", {"phase": "go"}), f"{THINGS}/b/status")
+    assert missing.refusal == (404, "NotFound")
+
+
+async def test_yaml_can_be_applied(api: Api) -> None:
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: '1'\n"
+    reply = await api.send("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", body, APPLY_PATCH)
+    assert (reply.status, reply.body["data"]) == (201, {"x": "1"})
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "expected"),
+    [
+        ("", configuration(), (422, "Invalid")),
+        ("?fieldManager=m", configuration() | {"kind": "Secret"}, (400, "BadRequest")),
+        ("?fieldManager=m", configuration() | {"metadata": {"name": "b"}}, (400, "BadRequest")),
+        (
+            "?fieldManager=m",
+            configuration() | {"metadata": {"name": "a", "managedFields": [{"manager": "x"}]}},
+            (400, "BadRequest"),
+        ),
+    ],
+)
+async def test_a_configuration_that_cannot_be_applied_is_refused(
+    api: Api, query: str, body: Document, expected: tuple[int, str]
+) -> None:
+    reply = await api.patch(f"{CONFIG_MAPS}/a{query}", body, APPLY_PATCH)
+    assert reply.refusal == expected
+    assert await api.names(CONFIG_MAPS) == []

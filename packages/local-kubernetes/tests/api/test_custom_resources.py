@@ -1,0 +1,134 @@
+import pytest
+
+from api.builders import (
+    DEFINITIONS,
+    THINGS,
+    Api,
+    Document,
+    definition,
+    thing,
+)
+
+
+async def test_a_definition_is_served_at_once_in_all_its_versions(api: Api) -> None:
+    created = await api.created(DEFINITIONS, definition())
+    assert {item["type"]: item["status"] for item in created["status"]["conditions"]} == {
+        "NamesAccepted": "True",
+        "Established": "True",
+    }
+    await api.created(THINGS, thing("a"))
+    other = (await api.get(f"{THINGS.replace('/v1/', '/v1alpha1/')}/a")).body
+    assert other["apiVersion"] == "example.com/v1alpha1"
+    assert (await api.get(THINGS.replace("/v1/", "/v2/"))).status == 404
+
+
+async def test_what_a_definition_says_is_filled_in_and_pruned(things: Api) -> None:
+    reply = await things.post(THINGS, thing("a", {"phase": "x"}, foo=1, free={"any": 1}))
+    assert reply.status == 201
+    assert reply.body["spec"] == {"name": "abc", "free": {"any": 1}, "replicas": 1, "mode": "a"}
+    assert "status" not in reply.body
+    assert reply.headers["Warning"] == '299 - "unknown field \\"spec.foo\\""'
+
+
+async def test_unknown_fields_are_refused_where_the_client_asks_for_it(things: Api) -> None:
+    reply = await things.post(f"{THINGS}?fieldValidation=Strict", thing("a", foo=1))
+    assert reply.refusal == (400, "BadRequest")
+    assert 'strict decoding error: unknown field "spec.foo"' in reply.body["message"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "told"),
+    [
+        ({"name": "a"}, "spec.name", "at least 2 chars"),
+        ({"name": "abcdef"}, "spec.name", "not be more than 5 bytes"),
+        ({"name": "AB"}, "spec.name", "should match"),
+        ({"name": 1}, "spec.name", "must be of type string"),
+        ({"name": None}, "spec.name", "Required value"),
+        ({"replicas": -1}, "spec.replicas", "greater than or equal to 0"),
+        ({"replicas": 1.5}, "spec.replicas", "must be of type integer"),
+        ({"replicas": True}, "spec.replicas", "must be of type integer"),
+        ({"mode": "z"}, "spec.mode", 'supported values: "a", "b"'),
+        ({"port": True}, "spec.port", "must be of type"),
+        ({"texts": [1]}, "spec.texts[0]", "must be of type string"),
+        ({"texts": ["a", "b", "c"]}, "spec.texts", "at most 2 items"),
+        ({"labels": {"a": 1}}, "spec.labels.a", "must be of type string"),
+        ({"entries": [{"v": "1"}]}, "spec.entries[0].k", "Required value"),
+    ],
+)
+async def test_a_custom_resource_that_breaks_its_rules_is_refused(
+    things: Api, spec: Document, field: str, told: str
+) -> None:
+    reply = await things.post(THINGS, thing("a", **spec))
+    assert reply.refusal == (422, "Invalid")
+    causes = {cause["field"]: cause["message"] for cause in reply.body["details"]["causes"]}
+    assert told in causes[field]
+
+
+@pytest.mark.parametrize("port", [80, "http"])
+async def test_a_port_is_a_number_or_a_name(things: Api, port: object) -> None:
+    assert (await things.post(THINGS, thing("a", port=port))).status == 201
+
+
+async def test_a_custom_resource_without_spec_is_refused(things: Api) -> None:
+    document = {key: value for key, value in thing("a").items() if key != "spec"}
+    assert (await things.post(THINGS, document)).body["details"]["causes"][0]["field"] == "spec"
+
+
+async def test_the_generation_counts_what_the_user_asks_for(things: Api) -> None:
+    await things.created(THINGS, thing("a"))
+    generations = []
+    for path, patch in (
+        (f"{THINGS}/a", {"metadata": {"labels": {"a": "b"}}}),
+        (f"{THINGS}/a/status", {"status": {"phase": "x"}}),
+        (f"{THINGS}/a", {"spec": {"mode": "b"}}),
+        (f"{THINGS}/a", {"status": {"phase": "y"}}),
+    ):
+        generations.append((await things.patch(path, patch)).body["metadata"]["generation"])
+    assert generations == [1, 1, 2, 2]
+
+
+async def test_a_status_request_writes_nothing_but_the_status(things: Api) -> None:
+    await things.created(THINGS, thing("a"))
+    reply = await things.patch(
+        f"{THINGS}/a/status",
+        {"status": {"phase": "go"}, "spec": {"name": "other"}, "metadata": {"labels": {"a": "b"}}},
+    )
+    assert reply.body["status"] == {"phase": "go"}
+    assert reply.body["spec"]["name"] == "abc"
+    assert "labels" not in reply.body["metadata"]
+
+
+async def test_a_replacement_of_a_custom_resource_names_its_version(things: Api) -> None:
+    created = await things.created(THINGS, thing("a"))
+    assert (await things.put(f"{THINGS}/a", thing("a"))).refusal == (422, "Invalid")
+    assert (await things.put(f"{THINGS}/a", created)).status == 200
+
+
+async def test_the_scale_is_read_and_written_where_the_kind_keeps_it(things: Api) -> None:
+    await things.created(THINGS, thing("a"))
+    scale = (await things.patch(f"{THINGS}/a/scale", {"spec": {"replicas": 4}})).body
+    assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 4})
+    assert (await things.get(f"{THINGS}/a")).body["spec"]["replicas"] == 4
+    assert (await things.patch(f"{THINGS}/a/scale", {"spec": {"replicas": -1}})).status == 422
+    scale["metadata"]["resourceVersion"] = "1"
+    assert (await things.put(f"{THINGS}/a/scale", scale)).refusal == (409, "Conflict")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"group": "other.com"}, "metadata.name"),
+        ({"scope": "Everywhere"}, "spec.scope"),
+        ({"versions": []}, "spec.versions"),
+        ({"versions": [{"name": "v1", "served": True, "storage": True}]}, "spec.versions[0].schema.openAPIV3Schema"),
+        ({"names": {}}, "spec.names"),
+        ({"names": {"plural": "things"}}, "spec.names.kind"),
+        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.strategy"),
+    ],
+)
+async def test_a_definition_that_defines_nothing_sensible_is_refused(api: Api, change: Document, field: str) -> None:
+    document = definition()
+    document["spec"] |= change
+    reply = await api.post(DEFINITIONS, document)
+    assert reply.refusal == (422, "Invalid")
+    assert field in [cause["field"] for cause in reply.body["details"]["causes"]]

@@ -1,0 +1,223 @@
+import pytest
+
+from api.builders import (
+    CONFIG_MAPS,
+    DEFINITIONS,
+    NAMESPACES,
+    PODS,
+    THINGS,
+    Api,
+    Document,
+    config_map,
+    definition,
+    owner,
+    pod,
+    thing,
+)
+
+
+async def bound_pod(api: Api, name: str, **metadata: object) -> Document:
+    """A pod on a node, which ends in its own time."""
+    await api.created(PODS, pod(name, **metadata))
+    await api.post(f"{PODS}/{name}/binding", {"target": {"name": "local"}})
+    document: Document = (await api.get(f"{PODS}/{name}")).body
+    return document
+
+
+async def test_a_pod_may_have_all_the_time_there_is_to_end(api: Api) -> None:
+    document = pod("p")
+    document["spec"]["terminationGracePeriodSeconds"] = 2**62
+    await api.created(PODS, document)
+    await api.post(f"{PODS}/p/binding", {"target": {"name": "local"}})
+    reply = await api.delete(f"{PODS}/p")
+    assert (reply.status, reply.body["metadata"]["deletionTimestamp"]) == (200, "9999-12-31T23:59:59Z")
+    assert (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 2**70})).status == 400
+    assert (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 0})).status == 200
+    assert (await api.get(f"{PODS}/p")).status == 404
+
+
+async def test_a_deleted_object_is_gone(api: Api) -> None:
+    created = await api.created(CONFIG_MAPS, config_map("a"))
+    reply = await api.delete(f"{CONFIG_MAPS}/a")
+    assert (reply.status, reply.body["status"]) == (200, "Success")
+    assert reply.body["details"] == {"name": "a", "kind": "configmaps", "uid": created["metadata"]["uid"]}
+    assert (await api.get(f"{CONFIG_MAPS}/a")).refusal == (404, "NotFound")
+    assert (await api.delete(f"{CONFIG_MAPS}/a")).refusal == (404, "NotFound")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"preconditions": {"uid": "other"}}, 409),
+        ({"preconditions": {"resourceVersion": "1"}}, 409),
+        ({"preconditions": "x"}, 400),
+        ({"propagationPolicy": "Bogus"}, 422),
+        ({"gracePeriodSeconds": "soon"}, 400),
+        ({"kind": "Pod"}, 400),
+        ({"dryRun": ["Some"]}, 422),
+    ],
+)
+async def test_a_deletion_that_does_not_fit_is_refused(api: Api, options: Document, code: int) -> None:
+    await api.created(CONFIG_MAPS, config_map("a"))
+    assert (await api.delete(f"{CONFIG_MAPS}/a", options)).status == code
+    assert await api.names(CONFIG_MAPS) == ["a"]
+
+
+async def test_a_deletion_with_the_right_preconditions_is_done(api: Api) -> None:
+    metadata = (await api.created(CONFIG_MAPS, config_map("a")))["metadata"]
+    preconditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    assert (await api.delete(f"{CONFIG_MAPS}/a", {"preconditions": preconditions})).status == 200
+
+
+async def test_a_finalizer_holds_an_object_until_it_is_removed(api: Api) -> None:
+    await api.created(CONFIG_MAPS, config_map("a", finalizers=["example.com/f"]))
+    held = (await api.delete(f"{CONFIG_MAPS}/a")).body
+    assert held["kind"] == "ConfigMap"
+    assert held["metadata"]["deletionTimestamp"]
+    assert (await api.patch(f"{CONFIG_MAPS}/a", {"metadata": {"finalizers": None}})).status == 200
+    assert await api.names(CONFIG_MAPS) == []
+
+
+async def test_no_finalizer_is_added_to_what_is_being_deleted(api: Api) -> None:
+    await api.created(CONFIG_MAPS, config_map("a", finalizers=["example.com/f"]))
+    await api.delete(f"{CONFIG_MAPS}/a")
+    added = {"metadata": {"finalizers": ["example.com/f", "example.com/g"]}}
+    assert (await api.patch(f"{CONFIG_MAPS}/a", added)).refusal == (422, "Invalid")
+
+
+async def test_a_running_pod_gets_time_to_end(api: Api) -> None:
+    await bound_pod(api, "p")
+    marked = (await api.delete(f"{PODS}/p")).body["metadata"]
+    assert marked["deletionGracePeriodSeconds"] == 30
+    again = (await api.delete(f"{PODS}/p?gracePeriodSeconds=5")).body["metadata"]
+    assert again["deletionGracePeriodSeconds"] == 5
+    longer = (await api.delete(f"{PODS}/p?gracePeriodSeconds=60")).body["metadata"]
+    assert longer["deletionGracePeriodSeconds"] == 5
+    assert (await api.delete(f"{PODS}/p", {"gracePeriodSeconds": 0})).status == 200
+    assert await api.names(PODS) == []
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+async def test_an_ended_pod_goes_at_once(api: Api, phase: str) -> None:
+    await bound_pod(api, "p")
+    await api.patch(f"{PODS}/p/status", {"status": {"phase": phase}})
+    await api.delete(f"{PODS}/p")
+    assert await api.names(PODS) == []
+
+
+async def test_a_pod_without_node_goes_at_once(api: Api) -> None:
+    await api.created(PODS, pod("p"))
+    deleted = (await api.delete(f"{PODS}/p")).body
+    assert (deleted["kind"], deleted["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
+    assert await api.names(PODS) == []
+
+
+async def test_an_evicted_pod_is_deleted(api: Api) -> None:
+    await api.created(PODS, pod("p"))
+    assert (await api.post(f"{PODS}/p/eviction", {"metadata": {"name": "p"}})).status == 201
+    assert await api.names(PODS) == []
+
+
+async def test_dependents_go_with_their_last_owner(api: Api) -> None:
+    owners = [await api.created(PODS, pod(name)) for name in ("p", "q")]
+    await api.created(CONFIG_MAPS, config_map("a", ownerReferences=[owner(item) for item in owners]))
+    await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(owners[0])]))
+    await api.delete(f"{PODS}/p")
+    assert await api.names(CONFIG_MAPS) == ["a"]
+    references = (await api.get(f"{CONFIG_MAPS}/a")).body["metadata"]["ownerReferences"]
+    assert [item["name"] for item in references] == ["q"]
+    await api.delete(f"{PODS}/q")
+    assert await api.names(CONFIG_MAPS) == []
+
+
+async def test_dependents_go_through_all_generations(api: Api) -> None:
+    first = await api.created(CONFIG_MAPS, config_map("a"))
+    second = await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(first)]))
+    await api.created(CONFIG_MAPS, config_map("c", ownerReferences=[owner(second)]))
+    await api.delete(f"{CONFIG_MAPS}/a")
+    assert await api.names(CONFIG_MAPS) == []
+
+
+async def test_a_dependent_of_nobody_goes_as_soon_as_it_comes(api: Api) -> None:
+    gone = await api.created(CONFIG_MAPS, config_map("a"))
+    await api.delete(f"{CONFIG_MAPS}/a")
+    await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(gone)]))
+    assert await api.names(CONFIG_MAPS) == []
+
+
+@pytest.mark.parametrize("query", ["propagationPolicy=Orphan", "orphanDependents=true"])
+async def test_orphans_stay(api: Api, query: str) -> None:
+    first = await api.created(CONFIG_MAPS, config_map("a"))
+    await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(first)]))
+    await api.delete(f"{CONFIG_MAPS}/a?{query}")
+    left = (await api.get(f"{CONFIG_MAPS}/b")).body
+    assert "ownerReferences" not in left["metadata"]
+
+
+async def test_in_the_foreground_the_owner_goes_last(api: Api) -> None:
+    first = await api.created(CONFIG_MAPS, config_map("a"))
+    await bound_pod(api, "p", ownerReferences=[owner(first, blockOwnerDeletion=True)])
+    held = (await api.delete(f"{CONFIG_MAPS}/a", {"propagationPolicy": "Foreground"})).body
+    assert held["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert (await api.get(f"{PODS}/p")).body["metadata"]["deletionTimestamp"]
+    await api.delete(f"{PODS}/p?gracePeriodSeconds=0")
+    assert await api.names(CONFIG_MAPS) == []
+
+
+async def test_in_the_foreground_the_owner_waits_for_nobody_who_does_not_block(api: Api) -> None:
+    first = await api.created(CONFIG_MAPS, config_map("a"))
+    await bound_pod(api, "p", ownerReferences=[owner(first)])
+    await api.delete(f"{CONFIG_MAPS}/a", {"propagationPolicy": "Foreground"})
+    assert await api.names(CONFIG_MAPS) == []
+    assert (await api.get(f"{PODS}/p")).body["metadata"]["deletionTimestamp"]
+
+
+async def test_a_collection_is_deleted_by_selector(api: Api) -> None:
+    for name, labels in (("a", {"x": "1"}), ("b", {"x": "2"}), ("c", {"x": "1"})):
+        await api.created(CONFIG_MAPS, config_map(name, labels=labels))
+    deleted = (await api.delete(f"{CONFIG_MAPS}?labelSelector=x%3D1")).body
+    assert [item["metadata"]["name"] for item in deleted["items"]] == ["a", "c"]
+    assert await api.names(CONFIG_MAPS) == ["b"]
+
+
+async def test_a_collection_of_owners_and_dependents_is_deleted(api: Api) -> None:
+    first = await api.created(CONFIG_MAPS, config_map("a"))
+    await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(first)]))
+    assert (await api.delete(CONFIG_MAPS)).status == 200
+    assert await api.names(CONFIG_MAPS) == []
+
+
+async def test_a_namespace_takes_everything_with_it(api: Api) -> None:
+    await api.created(NAMESPACES, {"metadata": {"name": "team"}})
+    await api.created(f"{NAMESPACES}/team/configmaps", config_map("a"))
+    deleted = (await api.delete(f"{NAMESPACES}/team")).body
+    assert deleted["status"]["phase"] == "Terminating"
+    assert await api.names("/api/v1/configmaps") == []
+    assert await api.names(NAMESPACES) == ["default"]
+
+
+async def test_a_namespace_waits_for_what_is_held_in_it(api: Api) -> None:
+    await api.created(NAMESPACES, {"metadata": {"name": "team"}})
+    place = f"{NAMESPACES}/team/configmaps"
+    await api.created(place, config_map("a", finalizers=["example.com/f"]))
+    await api.delete(f"{NAMESPACES}/team")
+    refused = await api.post(place, config_map("b"))
+    assert refused.refusal == (403, "Forbidden")
+    assert "being terminated" in refused.body["message"]
+    await api.patch(f"{place}/a", {"metadata": {"finalizers": []}})
+    assert (await api.get(f"{NAMESPACES}/team")).status == 404
+
+
+async def test_the_default_namespace_stays(api: Api) -> None:
+    assert (await api.delete(f"{NAMESPACES}/default")).refusal == (403, "Forbidden")
+
+
+async def test_a_definition_takes_its_instances_with_it(things: Api) -> None:
+    await things.created(THINGS, thing("a", None, {"finalizers": ["example.com/f"]}))
+    await things.created(THINGS, thing("b"))
+    await things.delete(f"{DEFINITIONS}/things.example.com")
+    assert await things.names(THINGS) == ["a"]
+    await things.patch(f"{THINGS}/a", {"metadata": {"finalizers": []}})
+    assert (await things.get(THINGS)).status == 404
+    await things.created(DEFINITIONS, definition())
+    assert await things.names(THINGS) == []

@@ -1,0 +1,177 @@
+import asyncio
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from local_kubernetes.api import journal as journal_module
+from local_kubernetes.api.journal import Journal, latest
+from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from local_kubernetes.api.preconditions import MAX_OBJECT_BYTES
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import create
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+
+from api.builders import config_map, definition, thing
+
+KEY = ("", "configmaps")
+
+
+def entry(name: str, version: int = 1, text: str = "x") -> Entry:
+    return Entry(KEY, ("default", name), version, {"metadata": {"name": name}, "data": {"k": text}})
+
+
+def gone(name: str, version: int = 2) -> Entry:
+    return Entry(KEY, ("default", name), version, None)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+def read(path: Path) -> list[Entry]:
+    journal = Journal(path)
+    try:
+        return journal.read()
+    finally:
+        journal.close()
+
+
+def written(path: Path, *entries: Entry) -> None:
+    journal = Journal(path)
+    journal.read()
+    for item in entries:
+        journal.append(item)
+    journal.close()
+
+
+def store_on(path: Path) -> Store:
+    """A store with the namespace `default`, on a journal."""
+    store = Store(journal=Journal(path))
+    if not store.exists(NAMESPACES, None, "default"):
+        served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
+        create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
+    return store
+
+
+def test_what_was_appended_is_read(path: Path) -> None:
+    written(path, entry("a"), gone("a"), entry("b", 3, "ü\n"))
+    assert read(path) == [entry("a"), gone("a"), entry("b", 3, "ü\n")]
+
+
+def test_only_its_owner_can_read_it(path: Path) -> None:
+    written(path, entry("a"))
+    assert path.stat().st_mode & 0o777 == 0o600
+    journal = Journal(path)
+    journal.compact([entry("a")])
+    journal.close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_last_state_of_each_object_counts() -> None:
+    entries = [entry("a"), entry("b"), entry("a", 2, "y"), gone("b"), entry("c", 4)]
+    assert list(latest(entries)) == [entry("a", 2, "y"), entry("c", 4)]
+
+
+def test_a_compact_journal_has_nothing_but_objects(path: Path) -> None:
+    journal = Journal(path)
+    for number in range(100):
+        journal.append(entry("a", number))
+    journal.compact([entry("a", 99)])
+    journal.append(entry("b"))
+    journal.close()
+    assert read(path) == [entry("a", 99), entry("b")]
+
+
+def test_an_overgrown_journal_is_written_anew(path: Path) -> None:
+    store = Store(journal=Journal(path, compact_bytes=1000))
+    served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
+    create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
+    store.create(CONFIG_MAPS, "default", config_map("a", {"k": "0"}))
+    for number in range(200):
+        store.update(CONFIG_MAPS, "default", "a", lambda found, n=number: found | {"data": {"k": str(n)}})
+    assert path.stat().st_size < 5000
+    assert store_on(path).get(CONFIG_MAPS, "default", "a")["data"] == {"k": "199"}
+
+
+def test_a_write_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_on(path)
+    store.create(CONFIG_MAPS, "default", config_map("a", {"k": "v"}))
+    real, size = os.write, path.stat().st_size
+
+    def full(descriptor: int, data: bytes) -> int:
+        real(descriptor, bytes(data)[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_module.os, "write", full)
+        with pytest.raises(ApiStatusError, match="No space left on device") as refused:
+            store.update(CONFIG_MAPS, "default", "a", lambda found: found | {"data": {"k": "w"}})
+        with pytest.raises(ApiStatusError):
+            store.create(CONFIG_MAPS, "default", config_map("b"))
+    assert refused.value.code == 500
+    assert path.stat().st_size == size
+    assert store.get(CONFIG_MAPS, "default", "a")["data"] == {"k": "v"}
+    assert not store.exists(CONFIG_MAPS, "default", "b")
+    store.create(CONFIG_MAPS, "default", config_map("b"))
+    assert store_on(path).exists(CONFIG_MAPS, "default", "b")
+
+
+def test_a_store_finds_what_another_has_written(path: Path) -> None:
+    first = store_on(path)
+    served = KindRegistry(first).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
+    create(first, served, None, definition(), WriteOptions())
+    things = KindRegistry(first).find("example.com", "v1", "things")
+    owner = create(first, things, "default", thing("a"), WriteOptions())
+    reference = {"apiVersion": "example.com/v1", "kind": "Thing", "name": "a", "uid": owner["metadata"]["uid"]}
+    first.create(CONFIG_MAPS, "default", config_map("a", {"k": "v"}, ownerReferences=[reference]))
+    first.create(CONFIG_MAPS, "default", config_map("b"))
+    first.delete(CONFIG_MAPS, "default", "b")
+
+    second = store_on(path)
+    found = KindRegistry(second).find("example.com", "v1", "things")
+    assert second.get(found.kind, "default", "a") == first.get(things.kind, "default", "a")
+    assert second.get(CONFIG_MAPS, "default", "a") == first.get(CONFIG_MAPS, "default", "a")
+    assert not second.exists(CONFIG_MAPS, "default", "b")
+    second.delete(found.kind, "default", "a")
+    assert not second.exists(CONFIG_MAPS, "default", "a"), "dependents are known again"
+
+
+def test_versions_go_on_and_older_ones_have_expired(path: Path) -> None:
+    first = store_on(path)
+    version = first.create(CONFIG_MAPS, "default", config_map("a"))["metadata"]["resourceVersion"]
+    second = Store(journal=Journal(path), first_version=1)
+    assert second.resource_version >= int(version)
+    with pytest.raises(ApiStatusError, match="too old resource version"):
+        second.subscribe(CONFIG_MAPS, None, int(version) - 1)
+    later = second.create(CONFIG_MAPS, "default", config_map("b"))["metadata"]["resourceVersion"]
+    assert int(later) > int(version)
+
+
+def test_an_object_that_is_too_large_is_refused() -> None:
+    store = Store()
+    served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
+    create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
+    with pytest.raises(ApiStatusError, match="request is too large"):
+        store.create(CONFIG_MAPS, "default", config_map("a", {"k": "x" * MAX_OBJECT_BYTES}))
+    assert not store.exists(CONFIG_MAPS, "default", "a")
+
+
+async def test_those_who_wait_for_the_disk_share_the_effort(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(path)
+    calls, real = [], os.fsync
+    monkeypatch.setattr(journal_module.os, "fsync", lambda descriptor: (calls.append(descriptor), real(descriptor)))
+
+    async def write(name: str) -> None:
+        journal.append(entry(name))
+        await journal.sync()
+
+    await asyncio.gather(*(write(str(number)) for number in range(50)))
+    assert len(calls) <= 3
+    journal.close()
+    assert len(read(path)) == 50

@@ -1,0 +1,124 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from api.builders import PODS, Api, Document, pod
+from api.conftest import RecordedLogs
+
+RUNNING: Document = {"state": {"running": {}}}
+
+
+async def started(api: Api, state: Document | None = None, containers: tuple[str, ...] = ("main",)) -> None:
+    """Make the pod `p`, on a node, with the same status of all its containers."""
+    document = pod("p")
+    document["spec"]["containers"] = [{"name": name, "image": "i"} for name in containers]
+    await api.created(PODS, document)
+    await api.post(f"{PODS}/p/binding", {"target": {"name": "local"}})
+    statuses = [{"name": name, **(RUNNING if state is None else state)} for name in containers]
+    await api.patch(f"{PODS}/p/status", {"status": {"containerStatuses": statuses}})
+
+
+async def test_a_log_is_passed_on(api: Api, logs: RecordedLogs) -> None:
+    await started(api)
+    reply = await api.get(f"{PODS}/p/log")
+    assert (reply.status, reply.body) == (200, "one\ntwo\n")
+    assert reply.headers["Content-Type"].startswith("text/plain")
+    assert logs.asked[0][:3] == ("default", "p", "main")
+
+
+async def test_all_options_are_passed_on(api: Api, logs: RecordedLogs) -> None:
+    await started(api, containers=("main", "side"))
+    query = "container=side&follow=true&tailLines=5&sinceTime=2026-01-01T00:00:00Z&timestamps=true&limitBytes=9"
+    await api.get(f"{PODS}/p/log?{query}")
+    assert logs.asked[0][2] == "side"
+    assert logs.asked[0][3] == {
+        "follow": True,
+        "tail_lines": 5,
+        "since_time": datetime(2026, 1, 1, tzinfo=UTC),
+        "since_seconds": None,
+        "timestamps": True,
+        "limit_bytes": 9,
+        "previous": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("tailLines=-1", 422),
+        ("limitBytes=0", 422),
+        ("sinceSeconds=0", 422),
+        ("sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", 422),
+        ("stream=Stdout", 422),
+        ("tailLines=x", 400),
+        ("tailLines=", 400),
+        ("tailLines=1_0", 400),
+        ("limitBytes=100000000000000000000", 400),
+        ("sinceTime=yesterday", 400),
+        ("sinceTime=2026-01-01", 400),
+        ("sinceTime=2026-01-01T00:00:00", 400),
+        ("sinceTime=2026-13-01T00:00:00Z", 400),
+        ("container=other", 400),
+        ("container=..%2Fx", 400),
+        ("previous=true", 400),
+    ],
+)
+async def test_options_that_make_no_sense_are_refused(api: Api, logs: RecordedLogs, query: str, code: int) -> None:
+    await started(api)
+    assert (await api.get(f"{PODS}/p/log?{query}")).status == code
+    assert logs.asked == []
+
+
+async def test_a_time_is_taken_to_the_second(api: Api, logs: RecordedLogs) -> None:
+    await started(api)
+    await api.get(f"{PODS}/p/log?sinceTime=2026-01-01T00:00:00.999Z")
+    assert logs.asked[0][3]["since_time"] == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("time", "year"), [("0001-01-01T00:00:00%2B23:00", 1), ("9999-12-31T23:59:59-23:00", 9999)])
+async def test_a_time_out_of_the_calendar_is_its_first_or_last(
+    api: Api, logs: RecordedLogs, time: str, year: int
+) -> None:
+    await started(api)
+    assert (await api.get(f"{PODS}/p/log?sinceTime={time}")).status == 200
+    assert logs.asked[0][3]["since_time"].year == year
+
+
+async def test_of_several_containers_one_has_to_be_named(api: Api) -> None:
+    await started(api, containers=("a", "b"))
+    reply = await api.get(f"{PODS}/p/log")
+    assert reply.refusal == (400, "BadRequest")
+    assert "choose one of: [a b]" in reply.body["message"]
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ({"state": {"waiting": {"reason": "ContainerCreating"}}}, "is waiting to start: ContainerCreating"),
+        ({"state": {"waiting": {"reason": "ErrImagePull"}}}, "is waiting to start: image can't be pulled"),
+        (
+            {"state": {"waiting": {"reason": "ImagePullBackOff"}}},
+            "is waiting to start: trying and failing to pull image",
+        ),
+        ({"state": {"waiting": {"reason": "InvalidImageName"}}}, "is waiting to start: InvalidImageName"),
+    ],
+)
+async def test_a_container_that_has_not_started_has_no_log(api: Api, state: dict[str, Any], told: str) -> None:
+    await started(api, state)
+    reply = await api.get(f"{PODS}/p/log")
+    assert reply.refusal == (400, "BadRequest")
+    assert told in reply.body["message"]
+
+
+async def test_the_log_before_a_restart_can_be_read(api: Api, logs: RecordedLogs) -> None:
+    await started(api, {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {}}})
+    assert (await api.get(f"{PODS}/p/log?previous=true")).status == 200
+    assert logs.asked[0][3]["previous"] is True
+
+
+async def test_a_pod_without_node_has_nothing_to_say(api: Api) -> None:
+    await api.created(PODS, pod("p"))
+    assert (await api.get(f"{PODS}/p/log")).status == 204
+    assert (await api.get(f"{PODS}/nope/log")).refusal == (404, "NotFound")
+    assert (await api.post(f"{PODS}/p/log", {"a": 1})).refusal == (405, "MethodNotAllowed")

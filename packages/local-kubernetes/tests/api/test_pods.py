@@ -1,0 +1,91 @@
+import pytest
+
+from api.builders import (
+    PODS,
+    Api,
+    Document,
+    pod,
+)
+
+
+def with_host_path(source: Document) -> Document:
+    volumes = [{"name": "v", "hostPath": source}]
+    return {"spec": {"containers": [{"name": "a", "image": "x"}], "volumes": volumes}}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"spec": {}}, "spec.containers"),
+        ({"spec": {"containers": [{"name": "C_", "image": "x"}]}}, "spec.containers[0].name"),
+        ({"spec": {"containers": [{"name": "a"}]}}, "spec.containers[0].image"),
+        ({"spec": {"containers": [{"name": "a", "image": "x"}] * 2}}, "spec.containers[1].name"),
+        ({"spec": {"containers": [{"name": "a", "image": "x"}], "restartPolicy": "X"}}, "spec.restartPolicy"),
+        (
+            {"spec": {"containers": [{"name": "a", "image": "x", "volumeMounts": [{"name": "v"}]}]}},
+            "spec.containers[0].volumeMounts[0].name",
+        ),
+        ({}, "spec.containers"),
+        ({"spec": {"containers": [{"name": "a", "image": " x"}]}}, "spec.containers[0].image"),
+        (with_host_path({}), "spec.volumes[0].hostPath.path"),
+        (with_host_path({"path": "/a/../b"}), "spec.volumes[0].hostPath.path"),
+        (with_host_path({"path": "/a", "type": "Link"}), "spec.volumes[0].hostPath.type"),
+    ],
+)
+async def test_a_pod_that_cannot_run_is_refused(api: Api, body: Document, field: str) -> None:
+    reply = await api.post(PODS, {"metadata": {"name": "p"}} | body)
+    assert reply.refusal == (422, "Invalid")
+    assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
+
+
+async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:
+    spec = (await api.created(PODS, pod("p")))["spec"]
+    assert (spec["restartPolicy"], spec["serviceAccountName"], spec["terminationGracePeriodSeconds"]) == (
+        "Always",
+        "default",
+        30,
+    )
+    assert spec["containers"][0]["imagePullPolicy"] == "IfNotPresent"
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({}, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
+    ],
+)
+async def test_a_pod_begins_pending_in_its_class_of_service(api: Api, resources: Document, expected: str) -> None:
+    document = pod("p") | {"status": {"phase": "Running"}}
+    document["spec"]["containers"][0]["resources"] = resources
+    assert (await api.created(PODS, document))["status"] == {"phase": "Pending", "qosClass": expected}
+
+
+async def test_a_pod_whose_service_account_is_missing_is_refused(api: Api) -> None:
+    document = pod("p")
+    document["spec"]["serviceAccountName"] = "nobody"
+    reply = await api.post(PODS, document)
+    assert reply.refusal == (403, "Forbidden")
+    assert 'serviceaccount "nobody" not found' in reply.body["message"]
+
+
+async def test_of_a_pod_only_the_image_can_be_changed(api: Api) -> None:
+    await api.created(PODS, pod("p"))
+    changed = await api.patch(
+        f"{PODS}/p",
+        [{"op": "replace", "path": "/spec/containers/0/image", "value": "i:2"}],
+        "application/json-patch+json",
+    )
+    assert changed.body["spec"]["containers"][0]["image"] == "i:2"
+    refused = await api.patch(f"{PODS}/p", {"spec": {"restartPolicy": "Never"}})
+    assert refused.refusal == (422, "Invalid")
+    assert "pod updates may not change fields" in refused.body["message"]
+
+
+async def test_a_pod_is_bound_to_a_node_once(api: Api) -> None:
+    await api.created(PODS, pod("p"))
+    binding = {"target": {"kind": "Node", "name": "local"}}
+    assert (await api.post(f"{PODS}/p/binding", binding)).status == 201
+    assert (await api.get(f"{PODS}/p")).body["spec"]["nodeName"] == "local"
+    assert (await api.post(f"{PODS}/p/binding", binding)).refusal == (409, "Conflict")

@@ -1,0 +1,79 @@
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from local_kubernetes.api.journal import Journal
+from local_kubernetes.api.kinds import CONFIG_MAPS, NAMESPACES
+from local_kubernetes.api.preconditions import Room
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+
+from api.builders import Document, config_map
+
+LIMIT = 20_000
+
+
+def store_with(room: Room, journal: Journal | None = None) -> Store:
+    store = Store(room=room, journal=journal)
+    if not store.exists(NAMESPACES, None, "default"):
+        store.create(NAMESPACES, None, {"metadata": {"name": "default"}})
+    return store
+
+
+def filled(store: Store) -> int:
+    """Create config maps until no more is taken: how many there are."""
+    taken = [number for number in range(100) if is_taken(store, large(f"c{number}"))]
+    assert taken == list(range(len(taken)))
+    return len(taken)
+
+
+def is_taken(store: Store, document: Document) -> bool:
+    try:
+        store.create(CONFIG_MAPS, "default", document)
+    except ApiStatusError:
+        return False
+    return True
+
+
+def without_finalizers(document: Document) -> Document:
+    return document | {"metadata": document["metadata"] | {"finalizers": []}}
+
+
+def large(name: str) -> Document:
+    return config_map(name, {"k": "x" * 1000}, finalizers=["example.com/f"] if name == "c0" else [])
+
+
+def test_all_objects_together_are_bounded() -> None:
+    room = Room(LIMIT)
+    store = store_with(room)
+    count = filled(store)
+    assert 10 < count < 20
+    assert room.used <= LIMIT
+    with pytest.raises(ApiStatusError, match=r"space exceeded .*delete some"):
+        store.update(CONFIG_MAPS, "default", "c1", lambda found: found | {"data": {"k": "x" * 5000}})
+    store.update(CONFIG_MAPS, "default", "c1", lambda found: found | {"data": {}})
+    store.create(CONFIG_MAPS, "default", config_map("small"))
+
+
+def test_what_there_is_can_be_deleted_where_there_is_no_room() -> None:
+    room = Room(LIMIT)
+    store = store_with(room)
+    empty = room.used
+    count = filled(store)
+    assert "deletionTimestamp" in store.delete(CONFIG_MAPS, "default", "c0")["metadata"]
+    store.update(CONFIG_MAPS, "default", "c0", without_finalizers)
+    for number in range(1, count):
+        store.delete(CONFIG_MAPS, "default", f"c{number}")
+    assert room.used == empty
+
+
+def test_what_was_kept_takes_room(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    room = Room(LIMIT)
+    filled(store_with(room, journal))
+    journal.close()
+    again = Room(LIMIT)
+    with closing(Journal(tmp_path / "journal")) as journal:
+        store_with(again, journal)
+    assert again.used == room.used

@@ -1,0 +1,141 @@
+from pathlib import Path
+
+import pytest
+
+from local_kubernetes.api import absent
+
+from api.builders import CONFIG_MAPS, PODS, Api, config_map
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/version"])
+async def test_health_and_version_are_open_to_everybody(api: Api, path: str) -> None:
+    reply = await api.get(path, Authorization="")
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize("header", ["", "Bearer wrong", "Basic czNjcmV0", "Bearer", "s3cret"])
+async def test_everything_else_needs_the_token(api: Api, header: str) -> None:
+    reply = await api.get(PODS, Authorization=header)
+    assert reply.refusal == (401, "Unauthorized")
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/apis/nope.com", "/apis/nope.com/v1", "/apis/nope.com/v1/things"])
+async def test_outside_of_kubernetes_groups_nothing_is_found_in_plain_text(api: Api, path: str) -> None:
+    reply = await api.get(path)
+    assert (reply.status, reply.body) == (404, "404 page not found\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/api/v1/watch/namespaces/default/pods", 501),
+        ("/api/v2/pods", 404),
+        ("/api/v1/nothings", 404),
+        ("/api/v1/pods/x", 404),
+        ("/api/v1/namespaces/default/namespaces", 404),
+        ("/api/v1/namespaces/default/pods//log", 404),
+        ("/api/v1/namespaces/default/pods/..%2F..%2Fx", 404),
+        ("/metrics", 501),
+    ],
+)
+async def test_what_is_not_there_is_refused_with_a_status(api: Api, path: str, code: int) -> None:
+    reply = await api.get(path)
+    assert (reply.status, reply.body["kind"], reply.body["code"]) == (code, "Status", code)
+    assert reply.body["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", PODS),
+        ("POST", PODS + "/x"),
+        ("POST", "/api/v1/pods"),
+        ("DELETE", "/api/v1/pods"),
+        ("DELETE", "/api/v1/namespaces"),
+        ("POST", "/api"),
+        ("POST", "/version"),
+        ("OPTIONS", PODS),
+    ],
+)
+async def test_a_verb_that_a_resource_has_not_is_refused(api: Api, method: str, path: str) -> None:
+    reply = await api.send(method, path, config_map("a") if method != "OPTIONS" else None)
+    assert reply.refusal == (405, "MethodNotAllowed")
+
+
+def _places() -> dict[str, str]:
+    """What answers 501, by its path, and how it is named in the documentation."""
+    found = {path: f"`{path}`" for path in (*absent.PATHS, "/api/v1/watch/namespaces/default/pods")}
+    found["/api/v1/watch/namespaces/default/pods"] = "`/watch`"
+    for group, plurals in absent.RESOURCES.items():
+        for plural in plurals:
+            found[f"/apis/{group}/v1/{plural}" if group else f"/api/v1/{plural}"] = f"`{plural}`"
+    for plural, names in absent.SUBRESOURCES.items():
+        root = f"/api/v1/{plural}" if plural in ("namespaces", "nodes") else f"/api/v1/namespaces/default/{plural}"
+        found |= {f"{root}/a/{name}": f"`{plural}/{name}`" for name in names}
+    return found
+
+
+@pytest.mark.parametrize(("path", "documented"), _places().items())
+async def test_what_only_a_real_cluster_has_says_so_as_documented(api: Api, path: str, documented: str) -> None:
+    reply = await api.get(path)
+    assert reply.refusal == (501, "NotImplemented")
+    assert "is not part of the local cluster" in reply.body["message"].replace("are not", "is not")
+    page = (Path(__file__).parents[4] / "docs" / "local.md").read_text(encoding="utf-8")
+    section = page.partition("### What is not there")[2].partition("###")[0]
+    assert documented in section
+
+
+async def test_the_root_says_where_something_is(api: Api) -> None:
+    paths = (await api.get("/")).body["paths"]
+    assert {"/api/v1", "/apis/apps/v1", "/openapi/v3", "/version"} <= set(paths)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "code"),
+    [
+        (b"{bad", "application/json", 400),
+        (b"[1]", "application/json", 400),
+        (b"", "application/json", 400),
+        (b'{"metadata": {"name": "a"}, "x": NaN}', "application/json", 400),
+        (b'{"metadata": {"name": "a"}, "x": 1e999}', "application/json", 400),
+        (b"[" * 100_000, "application/json", 400),
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "application/json", 400),
+        (b"\xff\xfe{", "application/json", 400),
+        (b"a: [", "application/yaml", 400),
+        (b"a: &x [1]\nb: *x", "application/yaml", 400),
+        (b"!!python/object/apply:os.getcwd []", "application/yaml", 400),
+        (b"- 1", "application/yaml", 400),
+        (b"{}", "text/plain", 415),
+        (b'{"metadata": {"name": "a"}, "data": {"x": "' + b"a" * 3 * 1024 * 1024 + b'"}}', "application/json", 413),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+async def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, content_type: str, code: int) -> None:
+    reply = await api.send("POST", CONFIG_MAPS, body, content_type)
+    assert (reply.status, reply.body["kind"]) == (code, "Status")
+    assert await api.names(CONFIG_MAPS) == []
+
+
+async def test_yaml_is_read_as_json_would_be(api: Api) -> None:
+    body = b"metadata:\n  name: a\ndata:\n  day: 2020-01-01\n  quoted: 'yes'\n"
+    reply = await api.send("POST", CONFIG_MAPS, body, "application/yaml")
+    assert reply.status == 201
+    assert reply.body["data"] == {"day": "2020-01-01", "quoted": "yes"}
+
+
+async def test_an_answer_comes_as_yaml_where_that_is_asked_for(api: Api) -> None:
+    await api.created(CONFIG_MAPS, config_map("a", {"x": "y"}))
+    reply = await api.get(f"{CONFIG_MAPS}/a", Accept="application/yaml")
+    assert reply.headers["Content-Type"].startswith("application/yaml")
+    assert "kind: ConfigMap" in reply.body
+
+
+async def test_an_answer_that_cannot_be_given_is_refused(api: Api) -> None:
+    reply = await api.get(PODS, Accept="text/html")
+    assert reply.refusal == (406, "NotAcceptable")
+
+
+async def test_the_server_lives_on_after_bad_requests(api: Api) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        await api.send(method, PODS + "/%00%ff", b"\x00\x01", "application/json")
+    assert (await api.get(PODS)).status == 200

@@ -1,0 +1,218 @@
+"""Requests that nobody should send: bodies, types, tokens, paths."""
+
+from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.conversation import Conversation
+from contract.documents import EXAMPLE, config_map, pod, thing
+
+
+@behaviours_of(
+    [
+        ("empty", ""),
+        ("null", "null"),
+        ("a list", "[]"),
+        ("a text", '"x"'),
+        ("a number", "7"),
+        ("cut off", '{"metadata":'),
+        ("two documents", '{"metadata":{"name":"a"}}{}'),
+        ("single quotes", "{'a': 1}"),
+        ("not a number", '{"metadata":{"name":"a"},"data":{"a":NaN}}'),
+        ("bytes", b"\xff\xfe\x00"),
+        ("a null byte", '{"metadata":{"name":"a\\u0000"}}'),
+        ("a key twice", '{"metadata":{"name":"a"},"metadata":{"name":"b"}}'),
+        ("deeply nested", "[" * 20_000),
+    ]
+)
+@in_own_words
+async def a_body_that_is(api: Conversation, body: str | bytes) -> None:
+    await api.post(api.path("configmaps"), body)
+
+
+@behaviours_of(
+    [
+        ("empty", ""),
+        ("null", "null"),
+        ("a list", "[]"),
+        ("cut off", '{"metadata":'),
+        ("a text", '"x"'),
+        ("deeply nested", '{"apiVersion":"example.com/v1","kind":"Thing","spec":' + '{"a":' * 11_000),
+    ]
+)
+@in_own_words
+async def a_custom_body_that_is(api: Conversation, body: str) -> None:
+    await api.post(api.path("things", EXAMPLE), body)
+
+
+@behaviours_of(
+    [
+        ("plain text", "text/plain"),
+        ("form", "application/x-www-form-urlencoded"),
+        ("a patch", "application/merge-patch+json"),
+        ("nothing", None),
+        ("xml", "application/xml"),
+        ("with a charset", "application/json; charset=utf-8"),
+        ("upper case", "Application/JSON"),
+        ("nonsense", "nonsense"),
+    ]
+)
+@in_own_words
+async def a_body_of_type(api: Conversation, content_type: str | None) -> None:
+    await api.post(api.path("configmaps"), config_map("a"), content_type=content_type)
+
+
+@behaviour
+async def a_body_in_yaml(api: Conversation) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: 'yes'\n"
+    await api.post(api.path("configmaps"), text, content_type="application/yaml")
+
+
+@behaviours_of(
+    [
+        ("tabs", "a:\n\t- b"),
+        ("unclosed", "a: [1"),
+        ("text", "x"),
+        ("tag", "!!python/object/apply:os.system ['x']"),
+        ("flag for text", "metadata:\n  name: a\ndata:\n  k: yes\n"),
+    ]
+)
+@in_own_words
+async def a_body_in_bad_yaml(api: Conversation, text: str) -> None:
+    await api.post(api.path("configmaps"), text, content_type="application/yaml")
+
+
+@behaviour
+async def a_body_over_3_megabytes(api: Conversation) -> None:
+    body = config_map("a", {"k": "x" * (3 * 1024 * 1024)})
+    await api.post(api.path("configmaps"), body)
+    await api.get("/readyz")
+
+
+@behaviour
+async def a_patch_over_3_megabytes(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    await api.patch(api.path("configmaps/a"), {"data": {"k": "x" * (3 * 1024 * 1024)}})
+
+
+@behaviour
+async def a_config_map_over_1_megabyte(api: Conversation) -> None:
+    await api.post(api.path("configmaps"), config_map("a", {"k": "x" * (1024 * 1024 + 1)}))
+
+
+@behaviour
+async def a_custom_resource_over_1_megabyte(api: Conversation) -> None:
+    document = thing("a", {"free": {"k": "x" * (1600 * 1024)}})
+    await api.post(api.path("things", EXAMPLE), document)
+
+
+@behaviours_of(
+    [
+        ("none", ""),
+        ("wrong", "Bearer wrong"),
+        ("empty", "Bearer "),
+        ("of another scheme", "Basic dXNlcjpwYXNzd29yZA=="),
+        ("with nonsense", "nonsense"),
+    ]
+)
+async def a_token_that_is(api: Conversation, authorization: str) -> None:
+    await api.get(api.path("configmaps"), headers={"Authorization": authorization})
+
+
+@behaviours_of(
+    [
+        ("dots", "configmaps/%2e%2e"),
+        ("a dot", "configmaps/%2e"),
+        ("an encoded slash", "configmaps/a%2Fb"),
+        ("an encoded traversal", "configmaps/..%2F..%2Fsecrets"),
+        ("a null byte", "configmaps/a%00b"),
+        ("a newline", "configmaps/a%0Ab"),
+        ("a percent sign", "configmaps/a%25b"),
+        ("a long name", "configmaps/" + "a" * 3000),
+        ("a trailing slash", "configmaps/"),
+        ("unicode", "configmaps/%C3%A4"),
+        ("broken unicode", "configmaps/%FF"),
+        ("a bad escape", "configmaps/%zz"),
+    ]
+)
+@in_own_words
+async def a_name_in_the_path_with(api: Conversation, rest: str) -> None:
+    await api.get(api.path(rest))
+
+
+@behaviours_of([("log", "pods/%2e%2e/log"), ("encoded", "pods/..%2F..%2Fx/log")])
+async def a_log_of_a_name_that_leads_out(api: Conversation, rest: str) -> None:
+    await api.get(api.path(rest))
+
+
+@behaviours_of(
+    [
+        ("a name", "/api/v1/namespaces//secrets?labelSelector=nothing"),
+        ("a group", "/apis//v1/things"),
+        ("anything", "//"),
+    ]
+)
+async def a_path_without(api: Conversation, path: str) -> None:
+    await api.get(path)
+
+
+@behaviour
+async def a_query_with_nonsense(api: Conversation) -> None:
+    await api.get(api.path("secrets?nonsense=1&&=&%zz"))
+
+
+@behaviour
+async def a_namespace_where_there_is_none(api: Conversation) -> None:
+    await api.get(api.path("nodes"))
+    await api.get(api.path("namespaces"))
+    await api.get("/api/v1/configmaps/a")
+
+
+@behaviours_of(
+    [
+        ("a second document", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: Secret\n"),
+        ("a marker first", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+        ("a marker alone", "---\n"),
+        ("a date", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: 2026-01-01}\n"),
+    ]
+)
+@in_own_words
+async def a_body_in_yaml_with(api: Conversation, text: str) -> None:
+    await api.post(api.path("configmaps"), text, content_type="application/yaml")
+
+
+@behaviours_of(
+    [
+        ("another kind", {"kind": "Pod"}),
+        ("another version", {"apiVersion": "v1", "kind": "Eviction", "metadata": {"name": "a"}}),
+        ("no name", {}),
+        ("another name", {"metadata": {"name": "b"}}),
+        ("another namespace", {"metadata": {"name": "a", "namespace": "default"}}),
+        ("a text", "x"),
+    ]
+)
+@in_own_words
+async def an_eviction_with(api: Conversation, eviction: object) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    await api.post(api.path("pods/a/eviction"), eviction)
+
+
+@behaviours_of([(method, method) for method in ("OPTIONS", "TRACE", "COPY", "LOCK")])
+async def the_method(api: Conversation, method: str) -> None:
+    await api.say(method, api.path("configmaps"))
+    await api.say(method, api.path("configmaps/a"))
+
+
+@behaviour
+async def the_version_takes_no_document(api: Conversation) -> None:
+    await api.post("/version", {})
+
+
+@behaviours_of(
+    [
+        ("a long value", "labelSelector=a%3D" + "b" * 64),
+        ("a long value among others", "labelSelector=a+in+(b," + "c" * 64 + ")"),
+        ("a trailing escape", "fieldSelector=metadata.name%3Da%5C"),
+        ("an unknown escape", "fieldSelector=metadata.name%3Da%5Cb"),
+        ("an escape", "fieldSelector=metadata.name%3Da%5C%2Cb"),
+    ]
+)
+async def a_selector_with(api: Conversation, query: str) -> None:
+    await api.get(api.path(f"secrets?{query}"))

@@ -1,0 +1,353 @@
+"""Creating objects: what the server writes into them, and what it refuses."""
+
+import base64
+from typing import Any
+
+from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.conversation import Conversation
+from contract.documents import (
+    EXAMPLE,
+    config_map,
+    lease,
+    pod,
+    secret,
+    service,
+    stateful_set,
+    thing,
+)
+
+
+@behaviour
+async def an_object_gets_its_identity(api: Conversation) -> None:
+    await api.post(api.path("configmaps"), config_map("a", {"k": "v"}, labels={"l": "1"}))
+    await api.get(api.path("configmaps/a"))
+
+
+@behaviour
+async def kind_and_version_of_a_built_in_object_may_be_left_out(api: Conversation) -> None:
+    await api.post(api.path("configmaps"), {"metadata": {"name": "a"}})
+
+
+@behaviour
+async def a_name_is_generated(api: Conversation) -> None:
+    document = config_map("ignored")
+    document["metadata"] = {"generateName": "prefix-"}
+    await api.post(api.path("configmaps"), document)
+    document["metadata"] = {"generateName": "x" * 80}
+    reply = await api.post(api.path("configmaps"), document)
+    api.note("length of a name from a long prefix", len(reply.body["metadata"]["name"]))
+
+
+@behaviour
+async def a_given_name_wins_over_a_prefix(api: Conversation) -> None:
+    document = config_map("mine")
+    document["metadata"]["generateName"] = "prefix-"
+    reply = await api.post(api.path("configmaps"), document, show=lambda _: None)
+    api.note("name", reply.body["metadata"]["name"])
+
+
+@behaviour
+async def a_name_that_is_taken(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    await api.post(api.path("configmaps"), config_map("a"))
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.post(api.path("things", EXAMPLE), thing("a"))
+
+
+@behaviour
+async def a_namespace_that_is_not_there(api: Conversation) -> None:
+    await api.post("/api/v1/namespaces/missing-namespace/configmaps", config_map("a"))
+    await api.post("/apis/example.com/v1/namespaces/missing-namespace/things", thing("a"))
+
+
+@behaviour
+async def another_namespace_than_the_path_names(api: Conversation) -> None:
+    await api.post(api.path("configmaps"), config_map("a", namespace="other"))
+
+
+@behaviour
+async def a_creation_outside_of_a_namespace(api: Conversation) -> None:
+    await api.post("/api/v1/configmaps", config_map("a"))
+
+
+@behaviour
+async def a_creation_with_a_resource_version(api: Conversation) -> None:
+    await api.post(api.path("configmaps"), config_map("a", resourceVersion="7"))
+
+
+@behaviour
+async def what_the_server_decides_is_ignored(api: Conversation) -> None:
+    mine: dict[str, Any] = {
+        "uid": "00000000-0000-4000-8000-000000000001",
+        "creationTimestamp": "2001-01-01T00:00:00Z",
+        "generation": 7,
+        "deletionTimestamp": "2001-01-01T00:00:00Z",
+        "selfLink": "/x",
+    }
+    await api.post(api.path("things", EXAMPLE), thing("a", metadata=mine))
+    await api.post(api.path("configmaps"), config_map("a", **mine))
+
+
+@behaviours_of(
+    [
+        ("upper case", "Name"),
+        ("underscore", "a_b"),
+        ("leading dash", "-a"),
+        ("trailing dot", "a."),
+        ("too long", "a" * 254),
+        ("slash", "a/b"),
+        ("empty", ""),
+        ("unicode", "ä"),
+    ]
+)
+async def a_name_that_is_not_valid(api: Conversation, name: str) -> None:
+    await api.post(api.path("configmaps"), config_map(name))
+
+
+@behaviours_of(
+    [
+        ("dot", "a.b"),
+        ("digit first", "1a"),
+        ("too long", "a" * 64),
+        ("upper case", "Svc"),
+    ]
+)
+async def the_name_of_a_service_is_a_label(api: Conversation, name: str) -> None:
+    await api.post(api.path("services"), service(name))
+
+
+@behaviour
+async def the_name_of_a_namespace_is_a_label(api: Conversation) -> None:
+    await api.post("/api/v1/namespaces", {"metadata": {"name": "a.b"}})
+
+
+@behaviour
+async def the_name_of_a_role_is_a_path_segment(api: Conversation) -> None:
+    group = "rbac.authorization.k8s.io/v1"
+    await api.post(api.path("roles", group), {"metadata": {"name": "a:B_c"}, "rules": []})
+    await api.post(api.path("roles", group), {"metadata": {"name": "a%b"}, "rules": []})
+
+
+@behaviours_of(
+    [
+        ("value with space", {"labels": {"a": "b c"}}),
+        ("value too long", {"labels": {"a": "b" * 64}}),
+        ("key with two slashes", {"labels": {"a/b/c": "d"}}),
+        ("key empty", {"labels": {"": "d"}}),
+        ("key with space", {"labels": {"a b": "d"}}),
+        ("prefix in upper case", {"labels": {"Example.com/a": "d"}}),
+        ("annotation key", {"annotations": {"a b": "d"}}),
+        ("number as value", {"labels": {"a": 1}}),
+        ("annotations that are too large", {"annotations": {"a": "x" * 300_000}}),
+        ("finalizer without a slash", {"finalizers": ["nonsense"]}),
+        ("finalizer with a space", {"finalizers": ["example.com/a b"]}),
+        ("owner without uid", {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]}),
+        (
+            "owner without name",
+            {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "uid": "1", "name": ""}]},
+        ),
+        (
+            "two controllers",
+            {
+                "ownerReferences": [
+                    {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1", "controller": True},
+                    {"apiVersion": "v1", "kind": "Pod", "name": "q", "uid": "2", "controller": True},
+                ]
+            },
+        ),
+    ]
+)
+@in_own_words
+async def metadata_that_is_not_valid(api: Conversation, metadata: dict[str, Any]) -> None:
+    await api.post(api.path("configmaps"), config_map("a", **metadata))
+
+
+@behaviours_of(
+    [
+        ("lease", "leases", "coordination.k8s.io/v1", {}),
+        ("disruption budget", "poddisruptionbudgets", "policy/v1", {"spec": {}}),
+        ("custom resource", "things", EXAMPLE, {"apiVersion": EXAMPLE, "kind": "Thing", "spec": {"name": "abc"}}),
+        ("secret", "secrets", "v1", {}),
+    ]
+)
+@in_own_words
+async def a_finalizer_of_one_word(api: Conversation, resource: str, group: str, document: dict[str, Any]) -> None:
+    metadata = {"name": "a", "finalizers": ["nonsense"]}
+    await api.post(
+        api.path(resource, group) + "?dryRun=All",
+        document | {"metadata": metadata},
+        show=lambda body: body["metadata"]["finalizers"],
+    )
+
+
+@behaviours_of([("as much as fits", 1024 * 1024), ("too much", 1024 * 1024 + 1)])
+async def what_data_is_measured_by(api: Conversation, size: int) -> None:
+    encoded = base64.b64encode(bytes(size)).decode()
+    for resource, document in (("secrets", {"data": {"a": encoded}}), ("configmaps", {"binaryData": {"a": encoded}})):
+        named = document | {"metadata": {"name": "a"}}
+        await api.post(api.path(resource) + "?dryRun=All", named, show=lambda body: body["kind"])
+
+
+@behaviours_of(
+    [
+        ("number for data", {"data": {"a": 1}}),
+        ("list for data", {"data": []}),
+        ("text for metadata", {"metadata": "a"}),
+        ("binary that is no base64", {"binaryData": {"a": "%"}}),
+        ("key that is no file name", {"data": {"a/b": "c"}}),
+        ("key in both", {"data": {"a": "b"}, "binaryData": {"a": "YQ=="}}),
+        ("other kind", {"kind": "Secret"}),
+        ("other version", {"apiVersion": "v2"}),
+        ("other group", {"apiVersion": "apps/v1"}),
+    ]
+)
+@in_own_words
+async def a_config_map_that_is_not_valid(api: Conversation, more: dict[str, Any]) -> None:
+    await api.post(api.path("configmaps"), {**config_map("a"), **more})
+
+
+@behaviour
+async def a_secret_takes_plain_text(api: Conversation) -> None:
+    await api.post(api.path("secrets"), secret("a", stringData={"k": "v"}, data={"l": "dg=="}))
+
+
+@behaviour
+@in_own_words
+async def a_secret_that_is_no_base64(api: Conversation) -> None:
+    await api.post(api.path("secrets"), secret("a", data={"l": "%%"}))
+
+
+@behaviour
+async def a_service_gets_an_address(api: Conversation) -> None:
+    await api.post(api.path("services"), service("a"))
+
+
+@behaviours_of(
+    [
+        ("headless", {"clusterIP": "None"}),
+        ("headless without ports", {"clusterIP": "None", "ports": []}),
+        ("external name", {"type": "ExternalName", "externalName": "example.com", "ports": [], "selector": None}),
+        ("named ports", {"ports": [{"name": "a", "port": 80, "targetPort": "http"}, {"name": "b", "port": 81}]}),
+        ("without ports", {"ports": []}),
+        ("a port out of range", {"ports": [{"port": 70000}]}),
+        ("two ports without names", {"ports": [{"port": 80}, {"port": 81}]}),
+        ("unknown type", {"type": "Nonsense"}),
+        ("unknown protocol", {"ports": [{"port": 80, "protocol": "X"}]}),
+        ("external name without one", {"type": "ExternalName", "ports": []}),
+    ]
+)
+async def a_service(api: Conversation, spec: dict[str, Any]) -> None:
+    await api.post(api.path("services"), service("a", **spec))
+
+
+@behaviour
+async def a_namespace_is_active(api: Conversation) -> None:
+    name = f"{api.namespace}-more"
+    await api.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    await api.get(f"/api/v1/namespaces/{name}")
+    await api.ask("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@behaviour
+async def a_lease(api: Conversation) -> None:
+    path = api.path("leases", "coordination.k8s.io/v1")
+    await api.post(path, lease("a", "me"))
+    wrong = lease("b", "me")
+    wrong["spec"]["leaseDurationSeconds"] = 0
+    await api.post(path, wrong)
+
+
+@behaviour
+async def a_lease_keeps_microseconds(api: Conversation) -> None:
+    path = api.path("leases", "coordination.k8s.io/v1")
+    document = lease("a", "me")
+    document["spec"] |= {"acquireTime": "2026-01-02T03:04:05.678901Z", "renewTime": "2026-01-02T03:04:05.000000Z"}
+    reply = await api.ask("POST", path, document)
+    api.note("times", [reply.body["spec"][key].replace("2026", "year") for key in ("acquireTime", "renewTime")])
+
+
+@behaviour
+@in_own_words
+async def a_lease_wants_microseconds(api: Conversation) -> None:
+    document = lease("a", "me")
+    document["spec"]["renewTime"] = "2026-01-02T03:04:05Z"
+    await api.post(api.path("leases", "coordination.k8s.io/v1"), document)
+
+
+@behaviour
+async def a_stateful_set(api: Conversation) -> None:
+    document = stateful_set("a")
+    await api.post(api.path("statefulsets", "apps/v1"), document)
+
+
+@behaviours_of(
+    [
+        ("selector", lambda spec: spec.pop("selector")),
+        ("selector that fits", lambda spec: spec.update(selector={"matchLabels": {"x": "y"}})),
+        ("template", lambda spec: spec.pop("template")),
+        ("whole number of replicas", lambda spec: spec.update(replicas=-1)),
+    ]
+)
+async def a_stateful_set_without(api: Conversation, change: Any) -> None:
+    document = stateful_set("a")
+    change(document["spec"])
+    await api.post(api.path("statefulsets", "apps/v1"), document)
+
+
+@behaviour
+async def a_pod_gets_its_defaults(api: Conversation) -> None:
+    await api.post(api.path("pods"), pod("a"))
+
+
+@behaviour
+async def a_network_policy_gets_its_defaults(api: Conversation) -> None:
+    document = {"metadata": {"name": "a"}, "spec": {"podSelector": {}, "egress": [{}]}}
+    await api.post(api.path("networkpolicies", "networking.k8s.io/v1"), document)
+
+
+@behaviour
+async def a_claim_gets_its_defaults(api: Conversation) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await api.post(api.path("persistentvolumeclaims"), {"metadata": {"name": "a"}, "spec": spec})
+
+
+@behaviour
+async def a_disruption_budget(api: Conversation) -> None:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
+    await api.post(api.path("poddisruptionbudgets", "policy/v1"), {"metadata": {"name": "a"}, "spec": spec})
+
+
+@behaviour
+async def a_service_account(api: Conversation) -> None:
+    await api.post(api.path("serviceaccounts"), {"metadata": {"name": "a"}})
+
+
+@behaviour
+async def a_role_binding(api: Conversation) -> None:
+    document = {
+        "metadata": {"name": "a"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": api.namespace}],
+    }
+    await api.post(api.path("rolebindings", "rbac.authorization.k8s.io/v1"), document)
+
+
+@behaviour
+async def a_priority_class(api: Conversation) -> None:
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    await api.post(path, {"metadata": {"name": f"{api.namespace}-high"}, "value": 7})
+    await api.delete(f"{path}/{api.namespace}-high")
+
+
+@behaviour
+async def fields_that_nobody_knows_are_dropped_with_a_warning(api: Conversation) -> None:
+    await api.post(api.path("things", EXAMPLE), thing("a", {"nonsense": 1}))
+    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Ignore", thing("b", {"nonsense": 1}))
+    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Strict", thing("c", {"nonsense": 1}))
+    await api.post(api.path("things", EXAMPLE) + "?fieldValidation=Odd", thing("d"))
+
+
+@behaviour
+async def the_manager_of_fields_can_be_named(api: Conversation) -> None:
+    await api.post(api.path("configmaps") + "?fieldManager=me", config_map("a", {"k": "v"}))
+    await api.post(api.path("configmaps") + "?fieldManager=" + "x" * 129, config_map("b", {"k": "v"}))

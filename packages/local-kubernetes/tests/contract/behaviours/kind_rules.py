@@ -1,0 +1,197 @@
+"""What documents of kinds other than pods must not say, and what is filled into them."""
+
+from typing import Any
+
+from contract.behaviour import behaviours_of, in_own_words
+from contract.conversation import Conversation, Document
+from contract.documents import stateful_set
+
+Documents = dict[str, Document]
+
+
+def _without_metadata(body: Any) -> Any:
+    """What is shown: no metadata, and no addresses, which are free to choose."""
+    spec = {key: item for key, item in (body.get("spec") or {}).items() if not key.startswith("clusterIP")}
+    return {key: spec if key == "spec" else item for key, item in body.items() if key != "metadata"}
+
+
+def specified(specs: Documents) -> Documents:
+    return {name: {"spec": spec} for name, spec in specs.items()}
+
+
+def service(**spec: Any) -> Document:
+    return {"selector": {"a": "b"}, "ports": [{"port": 80}], **spec}
+
+
+def claimed(**template_spec: Any) -> Document:
+    """What makes a stateful set's pods claim the volume `v`."""
+    template = stateful_set("a")["spec"]["template"]
+    claims = [{"metadata": {"name": "v"}, "spec": CLAIM}]
+    return {"volumeClaimTemplates": claims, "template": template | {"spec": template["spec"] | template_spec}}
+
+
+def sets(specs: Documents, template_specs: Documents) -> Documents:
+    """Stateful sets that differ from a good one in their specification, or in that of their pods."""
+    found = {}
+    for name, spec in specs.items():
+        found[name] = stateful_set("a")
+        found[name]["spec"] |= spec
+    for name, spec in template_specs.items():
+        found[name] = stateful_set("a")
+        found[name]["spec"]["template"]["spec"] |= spec
+    return found
+
+
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+TARGET = {"kind": "StatefulSet", "name": "a", "apiVersion": "apps/v1"}
+ACCOUNT = {"kind": "ServiceAccount", "name": "a"}
+ROLE = {"kind": "Role", "name": "x"}
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+KINDS: list[tuple[str, str, Documents]] = [
+    (
+        "services",
+        "v1",
+        specified(
+            {
+                "no number": service(ports=[{}]),
+                "a number out of range": service(ports=[{"port": 70000}]),
+                "a target by name": service(ports=[{"port": 80, "targetPort": "http"}]),
+                "a target by a bad name": service(ports=[{"port": 80, "targetPort": "A_B"}]),
+                "a target out of range": service(ports=[{"port": 80, "targetPort": 70000}]),
+                "a bad name": service(ports=[{"port": 80, "name": "A_B"}]),
+                "a name twice": service(ports=[{"port": 80, "name": "a"}, {"port": 81, "name": "a"}]),
+                "no names": service(ports=[{"port": 80}, {"port": 81}]),
+                "a port of nodes": service(ports=[{"port": 80, "nodePort": 30000}]),
+                "an unknown type": service(type="Wat"),
+                "no address": service(clusterIP="x"),
+                "a bad label": service(selector={"a b": "c"}),
+                "a bad value": service(selector={"a": "b c"}),
+                "an unknown affinity": service(sessionAffinity="Wat"),
+                "a bad name elsewhere": service(type="ExternalName", externalName="A B"),
+                "no name elsewhere": service(type="ExternalName"),
+                "no address outside": service(externalIPs=["x"]),
+                "no ports": service(ports=[]),
+                "headless": service(clusterIP="None", ports=[], publishNotReadyAddresses=True),
+                "empty texts": service(type="", sessionAffinity="", ports=[{"port": 80, "protocol": ""}]),
+                "a whole name elsewhere": service(type="ExternalName", externalName="a.example.com."),
+            }
+        ),
+    ),
+    (
+        "statefulsets",
+        "apps/v1",
+        sets(
+            {
+                "an unknown policy": {"podManagementPolicy": "Wat"},
+                "an unknown strategy": {"updateStrategy": {"type": "Wat"}},
+                "a negative partition": {"updateStrategy": {"rollingUpdate": {"partition": -1}}},
+                "replaced on deletion": {"updateStrategy": {"type": "OnDelete"}},
+                "an empty strategy": {"updateStrategy": {}},
+                "a negative wait": {"minReadySeconds": -1},
+                "a negative start": {"ordinals": {"start": -1}},
+                "a negative number": {"replicas": -1},
+                "a bad service": {"serviceName": "A B"},
+                "an unknown retention": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Wat"}},
+                "no template": {"template": None},
+                "no selector": {"selector": None},
+                "claims": {"volumeClaimTemplates": [{"metadata": {"name": "v"}, "spec": CLAIM}]},
+                "claims instead of volumes": claimed(volumes=[{"name": "v", "emptyDir": {}}]),
+            },
+            {
+                "pods that end": {"restartPolicy": "Never"},
+                "pods with a deadline": {"activeDeadlineSeconds": 5},
+                "a bad pod": {"containers": [{"name": "A", "image": "i"}]},
+            },
+        ),
+    ),
+    (
+        "secrets",
+        "v1",
+        {
+            "a bad key": {"data": {"a b": "YQ=="}},
+            "a key that leads out": {"data": {"..": "YQ==", "../x": "YQ=="}},
+            "no base64": {"data": {"a": "!"}},
+            "other letters": {"data": {"a": "ä"}},
+            "lines": {"data": {"a": "YWFh\nYWFh\r\nYQ==\n"}},
+            "needless bits": {"data": {"a": "YR=="}},
+            "null": {"data": {"a": None}},
+            "a certificate": {"type": "kubernetes.io/tls"},
+            "a registry": {"type": "kubernetes.io/dockerconfigjson"},
+            "an account": {"type": "kubernetes.io/service-account-token"},
+            "a password": {"type": "kubernetes.io/basic-auth"},
+            "a key": {"type": "kubernetes.io/ssh-auth"},
+        },
+    ),
+    (
+        "persistentvolumeclaims",
+        "v1",
+        specified(
+            {
+                "nothing": {},
+                "an unknown mode": CLAIM | {"accessModes": ["Wat"]},
+                "nothing asked": CLAIM | {"resources": {}},
+                "less than nothing": CLAIM | {"resources": {"requests": {"storage": "-1"}}},
+            }
+        ),
+    ),
+    (
+        "poddisruptionbudgets",
+        "policy/v1",
+        specified(
+            {
+                "both": {"minAvailable": 1, "maxUnavailable": 1},
+                "no percentage": {"minAvailable": "x"},
+                "a percentage": {"maxUnavailable": "50%"},
+                "less than none": {"minAvailable": -1},
+            }
+        ),
+    ),
+    (
+        "horizontalpodautoscalers",
+        "autoscaling/v2",
+        specified(
+            {
+                "nothing": {},
+                "no more than none": {"maxReplicas": 0, "scaleTargetRef": TARGET},
+                "fewer than none": {"maxReplicas": -1, "scaleTargetRef": TARGET},
+                "more than the most": {"minReplicas": 5, "maxReplicas": 3, "scaleTargetRef": TARGET},
+                "no group": {"maxReplicas": 3, "scaleTargetRef": {"kind": "X", "name": "a"}},
+                "no metrics": {"maxReplicas": 3, "scaleTargetRef": TARGET},
+            }
+        ),
+    ),
+    (
+        "roles",
+        RBAC,
+        {
+            "no verbs": {"rules": [{"apiGroups": [""], "resources": ["pods"]}]},
+            "no resources": {"rules": [{"apiGroups": [""], "verbs": ["get"]}]},
+            "no groups": {"rules": [{"resources": ["pods"], "verbs": ["get"]}]},
+        },
+    ),
+    (
+        "rolebindings",
+        RBAC,
+        {
+            "nothing": {},
+            "a group": {
+                "roleRef": ROLE,
+                "subjects": [ACCOUNT | {"namespace": "b"}, {"kind": "Group", "name": "g"}],
+            },
+            "an unknown subject": {"roleRef": ROLE, "subjects": [{"kind": "Wat", "name": "a"}]},
+            "a subject without a name": {"roleRef": ROLE, "subjects": [{"kind": "User"}]},
+            "an account of nowhere": {"roleRef": ROLE, "subjects": [ACCOUNT]},
+            "an unknown role": {"roleRef": {"kind": "Wat", "name": "x"}},
+        },
+    ),
+]
+
+
+@behaviours_of([(resource, resource, group, documents) for resource, group, documents in KINDS])
+@in_own_words
+async def odd(api: Conversation, resource: str, group: str, documents: Documents) -> None:
+    for name, document in documents.items():
+        named = document | {"metadata": {"name": name.replace(" ", "-")}}
+        await api.post(api.path(resource, group) + "?dryRun=All", named, show=_without_metadata)

@@ -1,0 +1,283 @@
+"""Patches: merge, JSON, strategic merge."""
+
+from typing import Any
+
+from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.conversation import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Conversation
+from contract.documents import EXAMPLE, bound_pod, config_map, pod, secret, service, stateful_set, thing
+
+
+def _data(body: Any) -> Any:
+    return {"data": body.get("data"), "labels": body["metadata"].get("labels")}
+
+
+def _spec(body: Any) -> Any:
+    return body["spec"]
+
+
+@behaviours_of(
+    [
+        ("sets", {"data": {"x": "1"}}),
+        ("replaces", {"data": {"k": "1"}}),
+        ("removes", {"data": {"k": None}}),
+        ("removes what is not there", {"data": {"nothing": None}}),
+        ("removes an object", {"data": None}),
+        ("sets labels", {"metadata": {"labels": {"a": "b"}}}),
+        ("nothing", {}),
+    ]
+)
+async def a_merge_patch(api: Conversation, patch: Any) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v", "l": "v"}))
+    await api.patch(api.path("configmaps/a"), patch, show=_data)
+
+
+@behaviours_of(
+    [
+        ("of an object by a text", {"data": "x"}),
+        ("to a number", {"data": {"k": 1}}),
+        ("of a name", {"metadata": {"name": "b"}}),
+        ("of a namespace", {"metadata": {"namespace": "b"}}),
+        ("of an old version", {"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}}),
+        ("of another uid", {"metadata": {"uid": "00000000-0000-4000-8000-000000000001"}}),
+        ("of the kind", {"kind": "Secret"}),
+        ("of a label", {"metadata": {"labels": {"a": "b c"}}}),
+        ("of the creation", {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}),
+        ("that is a list", []),
+        ("that is a text", "x"),
+        ("that is null", "null"),
+        ("that is empty", ""),
+        ("that is no JSON", "{"),
+    ]
+)
+@in_own_words
+async def a_bad_merge_patch(api: Conversation, patch: Any) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    await api.patch(api.path("configmaps/a"), patch)
+
+
+@behaviour
+async def a_merge_patch_of_a_custom_resource_replaces_lists(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a", {"texts": ["a", "b"], "entries": [{"k": "1"}]}))
+    patch = {"spec": {"texts": ["c"], "entries": [{"k": "2"}]}}
+    await api.patch(api.path("things/a", EXAMPLE), patch)
+
+
+@behaviour
+async def a_merge_patch_of_a_custom_resource_is_judged(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": -1}})
+    await api.patch(api.path("things/a", EXAMPLE), {"spec": {"nonsense": 1}})
+    await api.patch(api.path("things/a", EXAMPLE), {"spec": {"mode": None}})
+    await api.patch(api.path("things/a", EXAMPLE), {"spec": {"name": None}})
+
+
+@behaviours_of(
+    [
+        ("add", [{"op": "add", "path": "/data/x", "value": "1"}]),
+        ("add over", [{"op": "add", "path": "/data/k", "value": "1"}]),
+        ("replace", [{"op": "replace", "path": "/data/k", "value": "1"}]),
+        ("remove", [{"op": "remove", "path": "/data/k"}]),
+        ("test and replace", [{"op": "test", "path": "/data/k", "value": "v"}, {"op": "remove", "path": "/data/k"}]),
+        ("copy", [{"op": "copy", "from": "/data/k", "path": "/data/m"}]),
+        ("move", [{"op": "move", "from": "/data/k", "path": "/data/m"}]),
+        ("escapes", [{"op": "add", "path": "/metadata/labels", "value": {"a.b/c": "d"}}]),
+        (
+            "escaped path",
+            [
+                {"op": "add", "path": "/metadata/labels", "value": {"a.b/c": "d"}},
+                {"op": "replace", "path": "/metadata/labels/a.b~1c", "value": "e"},
+            ],
+        ),
+        ("nothing", []),
+    ]
+)
+async def a_json_patch(api: Conversation, patch: Any) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v", "l": "v"}))
+    await api.patch(api.path("configmaps/a"), patch, JSON_PATCH, show=_data)
+
+
+@behaviours_of(
+    [
+        ("test that fails", [{"op": "test", "path": "/data/k", "value": "other"}]),
+        ("test of what is not there", [{"op": "test", "path": "/data/x", "value": "v"}]),
+        ("remove of what is not there", [{"op": "remove", "path": "/data/x"}]),
+        ("replace of what is not there", [{"op": "replace", "path": "/data/x", "value": "v"}]),
+        ("parent that is not there", [{"op": "add", "path": "/x/y/z", "value": "v"}]),
+        ("unknown operation", [{"op": "nonsense", "path": "/data/k"}]),
+        ("missing path", [{"op": "add", "value": "v"}]),
+        ("missing value", [{"op": "add", "path": "/data/x"}]),
+        ("relative path", [{"op": "add", "path": "data", "value": "v"}]),
+        ("object instead of a list", {"op": "add"}),
+        ("list of texts", ["x"]),
+        ("no JSON", "["),
+        ("index in an object", [{"op": "add", "path": "/metadata/finalizers/5", "value": "a.b/c"}]),
+        ("copy from nowhere", [{"op": "copy", "from": "/x", "path": "/data/m"}]),
+        ("removing the name", [{"op": "remove", "path": "/metadata/name"}]),
+        ("removing everything", [{"op": "remove", "path": ""}]),
+        ("replacing everything by a text", [{"op": "replace", "path": "", "value": "x"}]),
+    ]
+)
+@in_own_words
+async def a_bad_json_patch(api: Conversation, patch: Any) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
+
+
+@behaviour
+async def too_many_json_patch_operations(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    patch = [{"op": "test", "path": "/kind", "value": "ConfigMap"}] * 10_001
+    await api.patch(api.path("configmaps/a"), patch, JSON_PATCH)
+
+
+@behaviour
+@in_own_words
+async def a_json_patch_of_a_list(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a", {"texts": ["a"]}))
+    path = api.path("things/a", EXAMPLE)
+    for operation in (
+        {"op": "add", "path": "/spec/texts/-", "value": "b"},
+        {"op": "add", "path": "/spec/texts/9", "value": "b"},
+        {"op": "remove", "path": "/spec/texts/0"},
+        {"op": "replace", "path": "/spec/texts/0", "value": "z"},
+        {"op": "remove", "path": "/spec/texts/-1"},
+    ):
+        await api.patch(path, [operation], JSON_PATCH, show=lambda body: body["spec"].get("texts"))
+
+
+CONTAINERS = [{"name": "main", "image": "i:1", "env": [{"name": "A", "value": "1"}]}, {"name": "side", "image": "i:1"}]
+
+
+@behaviours_of(
+    [
+        ("image by name", {"spec": {"containers": [{"name": "side", "image": "i:2"}]}}),
+        ("tolerations are replaced", {"spec": {"tolerations": [{"key": "a", "operator": "Exists"}]}}),
+        ("finalizer is added", {"metadata": {"finalizers": ["example.com/b"]}}),
+        ("finalizer is removed", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a"]}}),
+        ("labels", {"metadata": {"labels": {"a": None, "b": "c"}}}),
+        ("labels replaced", {"metadata": {"labels": {"$patch": "replace", "b": "c"}}}),
+        ("labels deleted", {"metadata": {"labels": {"$patch": "delete"}}}),
+    ]
+)
+async def a_strategic_patch_of_a_pod(api: Conversation, patch: Any) -> None:
+    metadata = {"finalizers": ["example.com/a"], "labels": {"a": "b"}}
+    await api.created(api.path("pods"), pod("a", {"containers": CONTAINERS}, **metadata))
+    show = lambda body: {  # noqa: E731
+        "spec": body["spec"],
+        "finalizers": body["metadata"].get("finalizers"),
+        "labels": body["metadata"].get("labels"),
+    }
+    await api.patch(api.path("pods/a"), patch, STRATEGIC_PATCH, show=show)
+    await api.ask("PATCH", api.path("pods/a"), {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
+
+
+@behaviours_of(
+    [
+        ("adds", {"containers": [{"name": "new", "image": "i:1"}]}),
+        ("removes", {"containers": [{"name": "side", "$patch": "delete"}]}),
+        ("replaces", {"containers": [{"$patch": "replace"}, {"name": "only", "image": "i:1"}]}),
+        ("reorders", {"$setElementOrder/containers": [{"name": "side"}, {"name": "main"}], "containers": []}),
+        ("edits a variable", {"containers": [{"name": "main", "env": [{"name": "A", "value": "2"}]}]}),
+        ("adds a variable", {"containers": [{"name": "main", "env": [{"name": "B", "value": "2"}]}]}),
+        ("adds a volume", {"volumes": [{"name": "v", "emptyDir": {}}]}),
+        ("retains keys", {"securityContext": {"$retainKeys": ["runAsUser"], "runAsUser": 7}}),
+    ]
+)
+async def a_strategic_patch_of_a_template(api: Conversation, patch: Any) -> None:
+    document = stateful_set("a")
+    document["spec"]["template"]["spec"]["containers"] = CONTAINERS
+    await api.created(api.path("statefulsets", "apps/v1"), document)
+    body = {"spec": {"template": {"spec": patch}}}
+    show = lambda found: found["spec"]["template"]["spec"]  # noqa: E731
+    await api.patch(api.path("statefulsets/a", "apps/v1"), body, STRATEGIC_PATCH, show=show)
+
+
+@behaviours_of(
+    [
+        ("item without its key", {"spec": {"containers": [{"image": "i:2"}]}}),
+        ("list", []),
+        ("text for a list", {"spec": {"containers": "x"}}),
+        ("text for an object", {"spec": "x"}),
+        ("unknown directive", {"spec": {"$patch": "wat"}}),
+        ("unknown directive at the top", {"$patch": "wat"}),
+        ("number for a directive", {"$patch": 1}),
+        ("unknown directive in an item", {"spec": {"containers": [{"name": "main", "$patch": "wat"}]}}),
+        ("text for an item", {"spec": {"containers": ["x"]}}),
+        ("text for keys to retain", {"spec": {"$retainKeys": "x"}}),
+        ("text for an order", {"metadata": {"$setElementOrder/finalizers": "x"}}),
+        ("deletion of everything", {"$patch": "delete"}),
+        ("replacement by nothing", {"$patch": "replace"}),
+    ]
+)
+@in_own_words
+async def a_bad_strategic_patch(api: Conversation, patch: Any) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    await api.patch(api.path("pods/a"), patch, STRATEGIC_PATCH)
+
+
+@behaviour
+async def a_strategic_patch_of_ports(api: Conversation) -> None:
+    ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
+    await api.created(api.path("services"), service("a", ports=ports))
+    show = lambda body: body["spec"]["ports"]  # noqa: E731
+    await api.patch(
+        api.path("services/a"), {"spec": {"ports": [{"port": 81, "name": "c"}]}}, STRATEGIC_PATCH, show=show
+    )
+
+
+@behaviour
+async def a_strategic_patch_of_conditions(api: Conversation) -> None:
+    await api.created(api.path("pods"), bound_pod("a"))
+    for kind, status in (("Ready", "False"), ("Initialized", "True"), ("Ready", "True")):
+        patch = {"status": {"conditions": [{"type": kind, "status": status}]}}
+        await api.patch(api.path("pods/a/status"), patch, STRATEGIC_PATCH, show=lambda body: body["status"])
+
+
+@behaviour
+async def custom_resources_take_no_strategic_patch(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.patch(api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, STRATEGIC_PATCH)
+
+
+@behaviours_of(
+    [
+        ("JSON", JSON),
+        ("plain text", "text/plain"),
+        ("nothing", ""),
+        ("YAML", "application/yaml"),
+        ("with a parameter", MERGE_PATCH + "; charset=utf-8"),
+    ]
+)
+@in_own_words
+async def a_patch_of_type(api: Conversation, content_type: str) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    await api.patch(api.path("configmaps/a"), {"data": {"a": "b"}}, content_type, show=_data)
+
+
+@behaviours_of(
+    [
+        ("merge", MERGE_PATCH, {}),
+        ("json", JSON_PATCH, []),
+        ("strategic", STRATEGIC_PATCH, {}),
+    ]
+)
+async def what_is_not_there_is_not_patched(api: Conversation, content_type: str, patch: Any) -> None:
+    await api.patch(api.path("configmaps/missing"), patch, content_type)
+
+
+@behaviour
+async def an_apply_to_a_custom_resource_that_is_not_there(api: Conversation) -> None:
+    await api.patch(api.path("things/a?fieldManager=me", EXAMPLE), thing("a"), APPLY_PATCH)
+
+
+@behaviour
+async def a_patch_notes_its_manager(api: Conversation) -> None:
+    await api.created(api.path("secrets"), secret("a", stringData={"k": "v"}))
+    await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": "b"}}})
+    await api.patch(api.path("secrets/a?fieldManager=me"), {"metadata": {"labels": {"a": None}}})
+
+
+@behaviour
+async def force_is_for_apply_only(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    await api.patch(api.path("configmaps/a?force=true"), {"data": {"a": "b"}})

@@ -1,0 +1,181 @@
+"""Pods: defaults and refusals of their specification."""
+
+from typing import Any
+
+from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.conversation import Conversation
+from contract.documents import pod
+
+MAIN = {"name": "main", "image": "i:1"}
+
+
+def _spec(body: Any) -> Any:
+    return {"spec": body["spec"], "status": body["status"]}
+
+
+@behaviours_of(
+    [
+        ("latest image", {"containers": [{"name": "main", "image": "i"}]}),
+        ("image by digest", {"containers": [{"name": "main", "image": f"i@sha256:{'a' * 64}"}]}),
+        ("limits", {"containers": [MAIN | {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]}),
+        ("requests", {"containers": [MAIN | {"resources": {"requests": {"cpu": "500m"}}}]}),
+        ("ports", {"containers": [MAIN | {"ports": [{"containerPort": 80, "name": "http"}]}]}),
+        (
+            "variables",
+            {
+                "containers": [
+                    MAIN
+                    | {
+                        "env": [
+                            {"name": "A", "value": "1"},
+                            {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+                            {"name": "C", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+                            {"name": "D"},
+                        ]
+                    }
+                ]
+            },
+        ),
+        (
+            "volumes",
+            {
+                "containers": [MAIN | {"volumeMounts": [{"name": "a", "mountPath": "/a"}]}],
+                "volumes": [
+                    {"name": "a", "configMap": {"name": "c"}},
+                    {"name": "b", "secret": {"secretName": "s"}},
+                    {"name": "c", "emptyDir": {}},
+                    {"name": "d", "hostPath": {"path": "/tmp"}},
+                    {"name": "e", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}},
+                    {
+                        "name": "f",
+                        "downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]},
+                    },
+                    {"name": "g"},
+                ],
+            },
+        ),
+        (
+            "probes",
+            {
+                "containers": [
+                    MAIN
+                    | {
+                        "livenessProbe": {"httpGet": {"port": 80}},
+                        "readinessProbe": {"tcpSocket": {"port": 80}},
+                        "startupProbe": {"exec": {"command": ["x"]}},
+                    }
+                ]
+            },
+        ),
+        ("sidecar", {"initContainers": [MAIN | {"name": "side", "restartPolicy": "Always"}]}),
+        ("toleration", {"tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists"}]}),
+        ("toleration of all", {"tolerations": [{"operator": "Exists"}]}),
+        ("host network", {"hostNetwork": True, "containers": [MAIN | {"ports": [{"containerPort": 80}]}]}),
+        ("security context", {"securityContext": {"runAsUser": 185, "fsGroup": 185}}),
+        ("empty lists", {"volumes": [], "initContainers": [], "imagePullSecrets": []}),
+        ("lifecycle", {"containers": [MAIN | {"lifecycle": {"preStop": {"httpGet": {"port": 80}}}}]}),
+        ("scheduling gate", {"schedulingGates": [{"name": "example.com/g"}]}),
+    ]
+)
+async def a_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
+    await api.post(api.path("pods"), pod("a", spec), show=_spec)
+
+
+@behaviours_of(
+    [
+        ("no containers", {"containers": []}),
+        ("no image", {"containers": [{"name": "main"}]}),
+        ("no name", {"containers": [{"image": "i"}]}),
+        ("a bad name", {"containers": [{"name": "A_b", "image": "i"}]}),
+        ("a long name", {"containers": [{"name": "a" * 64, "image": "i"}]}),
+        ("one name twice", {"containers": [MAIN, MAIN]}),
+        ("one name in both lists", {"initContainers": [MAIN]}),
+        ("an unknown restart policy", {"restartPolicy": "Sometimes"}),
+        ("an unknown pull policy", {"containers": [MAIN | {"imagePullPolicy": "Odd"}]}),
+        ("a mount of nothing", {"containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}]}),
+        (
+            "two mounts at one place",
+            {
+                "containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v"}] * 2}],
+                "volumes": [{"name": "v", "emptyDir": {}}],
+            },
+        ),
+        (
+            "a mount without a place",
+            {"containers": [MAIN | {"volumeMounts": [{"name": "v"}]}], "volumes": [{"name": "v"}]},
+        ),
+        ("one volume twice", {"volumes": [{"name": "v"}, {"name": "v"}]}),
+        ("a volume of two kinds", {"volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]}),
+        ("a volume with a bad name", {"volumes": [{"name": "../v"}]}),
+        (
+            "a key that leads out",
+            {"volumes": [{"name": "v", "configMap": {"name": "c", "items": [{"key": "k", "path": "../x"}]}}]},
+        ),
+        (
+            "a sub path that leads out",
+            {
+                "containers": [MAIN | {"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "../x"}]}],
+                "volumes": [{"name": "v", "emptyDir": {}}],
+            },
+        ),
+        ("a port out of range", {"containers": [MAIN | {"ports": [{"containerPort": 70000}]}]}),
+        ("a bad quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": "lots"}}}]}),
+        (
+            "more asked than allowed",
+            {"containers": [MAIN | {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}]},
+        ),
+        ("a variable without a name", {"containers": [MAIN | {"env": [{"value": "1"}]}]}),
+        ("a variable with an equals sign", {"containers": [MAIN | {"env": [{"name": "A=B", "value": "1"}]}]}),
+        (
+            "a variable of two kinds",
+            {
+                "containers": [
+                    MAIN
+                    | {"env": [{"name": "A", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]}
+                ]
+            },
+        ),
+        (
+            "a field that is none",
+            {
+                "containers": [
+                    MAIN | {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.nonsense"}}}]}
+                ]
+            },
+        ),
+        ("a negative grace period", {"terminationGracePeriodSeconds": -1}),
+        ("no deadline", {"activeDeadlineSeconds": 0}),
+        ("text for a number", {"terminationGracePeriodSeconds": "x"}),
+        ("text for a list", {"containers": "x"}),
+        ("a number for a command", {"containers": [MAIN | {"command": [1]}]}),
+        ("an unknown account", {"serviceAccountName": "nobody"}),
+        ("an unknown priority class", {"priorityClassName": "nonsense"}),
+        ("an unknown policy of names", {"dnsPolicy": "Odd"}),
+    ]
+)
+@in_own_words
+async def a_bad_specification_with(api: Conversation, spec: dict[str, Any]) -> None:
+    await api.post(api.path("pods"), pod("a", spec))
+
+
+@behaviour
+async def no_specification(api: Conversation) -> None:
+    document = pod("a")
+    del document["spec"]
+    await api.post(api.path("pods"), document)
+
+
+@behaviour
+async def a_pod_cannot_be_created_with_a_status(api: Conversation) -> None:
+    await api.post(api.path("pods"), pod("a") | {"status": {"phase": "Running"}}, show=_spec)
+
+
+@behaviour
+async def a_priority_class_gives_a_priority(api: Conversation) -> None:
+    name = f"{api.namespace}-high"
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    await api.created(path, {"metadata": {"name": name}, "value": 70})
+    document = pod("a", {"priorityClassName": name})
+    show = lambda body: [body["spec"]["priority"], body["spec"]["preemptionPolicy"]]  # noqa: E731
+    await api.post(api.path("pods"), document, show=show)
+    await api.ask("DELETE", f"{path}/{name}")

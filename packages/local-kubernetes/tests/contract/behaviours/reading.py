@@ -1,0 +1,250 @@
+"""Getting and listing: objects, selectors, pages, versions, forms."""
+
+import yaml
+
+from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.conversation import METADATA, METADATA_LIST, TABLE, Conversation
+from contract.documents import EXAMPLE, bound_pod, config_map, event, pod, secret, service, thing
+
+
+@behaviour
+async def an_object_that_is_not_there(api: Conversation) -> None:
+    await api.get(api.path("pods/missing"))
+    await api.get(api.path("things/missing", EXAMPLE))
+    await api.get("/api/v1/namespaces/missing-namespace/pods/missing")
+    await api.get("/api/v1/namespaces/missing-namespace")
+    await api.get("/api/v1/nodes/missing")
+
+
+@behaviour
+async def an_empty_list(api: Conversation) -> None:
+    await api.get(api.path("pods"))
+    await api.get(api.path("things", EXAMPLE))
+    await api.get("/api/v1/namespaces/missing-namespace/pods")
+
+
+@behaviour
+async def a_list_is_sorted_by_name(api: Conversation) -> None:
+    for name in ("b", "c", "a"):
+        await api.created(api.path("secrets"), secret(name))
+    await api.get(api.path("secrets"))
+
+
+@behaviour
+async def items_of_a_custom_list_carry_their_type(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.get(api.path("things", EXAMPLE))
+
+
+@behaviour
+async def a_list_over_all_namespaces(api: Conversation) -> None:
+    await api.created(api.path("secrets"), secret("a", metadata={"name": "a", "labels": {"of": api.namespace}}))
+    await api.get(f"/api/v1/secrets?labelSelector=of%3D{api.namespace}")
+
+
+LABELS = {"one": {"app": "x", "tier": "1"}, "two": {"app": "y", "tier": "2"}, "three": {"app": "x"}, "four": {}}
+
+
+@behaviours_of(
+    [
+        ("equals", "app%3Dx"),
+        ("double equals", "app%3D%3Dx"),
+        ("not equals", "app!%3Dx"),
+        ("in", "app%20in%20(x,y)"),
+        ("in without spaces", "app%20in%20(x,%20y),tier"),
+        ("not in", "app%20notin%20(x)"),
+        ("exists", "tier"),
+        ("absent", "!tier"),
+        ("both", "app%3Dx,tier%3D1"),
+        ("greater", "tier%3E1"),
+        ("less", "tier%3C2"),
+        ("empty", ""),
+        ("empty value", "app%3D"),
+        ("missing operand", "app%20in"),
+        ("missing parenthesis", "app%20in%20(x"),
+        ("nonsense", "%3D%3D%3D"),
+        ("trailing comma", "app%3Dx,"),
+        ("bad value", "app%3Dx%20y"),
+        ("bad key", "a%2Fb%2Fc%3Dd"),
+        ("greater than text", "tier%3Eabc"),
+    ]
+)
+@in_own_words
+async def a_label_selector(api: Conversation, selector: str) -> None:
+    for name, labels in LABELS.items():
+        await api.created(api.path("secrets"), {"metadata": {"name": name, "labels": labels}})
+    show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
+    await api.get(api.path(f"secrets?labelSelector={selector}"), show=show)
+
+
+@behaviours_of(
+    [
+        ("name", "metadata.name%3Da"),
+        ("not name", "metadata.name!%3Da"),
+        ("phase", "status.phase%3DPending"),
+        ("other phase", "status.phase%3DRunning"),
+        ("node", "spec.nodeName%3Dnowhere"),
+        ("no node", "spec.nodeName%3D"),
+        ("restart policy", "spec.restartPolicy%3DNever"),
+        ("two", "spec.nodeName%3Dnowhere,metadata.name%3Db"),
+        ("namespace", "metadata.namespace%3Ddefault"),
+        ("account", "spec.serviceAccountName%3Ddefault"),
+        ("unknown field", "spec.nonsense%3D1"),
+        ("nonsense", "nonsense"),
+        ("in", "metadata.name%20in%20(a)"),
+    ]
+)
+@in_own_words
+async def a_field_selector_of_pods(api: Conversation, selector: str) -> None:
+    await api.created(api.path("pods"), pod("a", {"restartPolicy": "Never"}))
+    await api.created(api.path("pods"), bound_pod("b"))
+    show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
+    await api.get(api.path(f"pods?fieldSelector={selector}"), show=show)
+
+
+@behaviours_of(
+    [
+        ("name", "configmaps", "metadata.name%3Da"),
+        ("label", "configmaps", "metadata.labels.a%3Db"),
+        ("type of secret", "secrets", "type%3DOpaque"),
+        ("reason of event", "events", "reason%3DStarted"),
+        ("object of event", "events", "involvedObject.name%3Dp,involvedObject.kind%3DPod"),
+        ("address of service", "services", "spec.clusterIP%3DNone"),
+    ]
+)
+async def a_field_selector(api: Conversation, resource: str, selector: str) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    await api.created(api.path("secrets"), secret("a"))
+    await api.created(api.path("events"), event("a", api.namespace))
+    await api.created(api.path("services"), service("a", clusterIP="None"))
+    show = lambda body: [item["metadata"]["name"] for item in body["items"]]  # noqa: E731
+    await api.get(api.path(f"{resource}?fieldSelector={selector}"), show=show)
+
+
+@behaviour
+async def a_field_selector_of_custom_resources(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.get(api.path("things?fieldSelector=metadata.name%3Da", EXAMPLE))
+    await api.get(api.path("things?fieldSelector=spec.name%3Dabc", EXAMPLE))
+
+
+@behaviour
+async def a_list_in_pages(api: Conversation) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        await api.created(api.path("secrets"), secret(name))
+    first = await api.get(api.path("secrets?limit=2"))
+    second = await api.say("GET", api.path(f"secrets?limit=2&continue={first.body['metadata']['continue']}"))
+    versions = [page.body["metadata"]["resourceVersion"] for page in (first, second)]
+    api.note("all pages are of one version", versions[0] == versions[1])
+    await api.say("GET", api.path(f"secrets?limit=2&continue={second.body['metadata']['continue']}"))
+
+
+@behaviour
+async def a_page_with_a_selector_counts_no_rest(api: Conversation) -> None:
+    for name in ("a", "b", "c"):
+        await api.created(api.path("secrets"), {"metadata": {"name": name, "labels": {"l": "1"}}})
+    await api.get(api.path("secrets?limit=2&labelSelector=l"))
+
+
+@behaviour
+async def a_limit_that_is_not_reached(api: Conversation) -> None:
+    await api.created(api.path("secrets"), secret("a"))
+    await api.get(api.path("secrets?limit=1"))
+    await api.get(api.path("secrets?limit=0"))
+
+
+@behaviours_of(
+    [
+        ("a token of nobody", "continue=nonsense"),
+        ("a token and a version", "resourceVersion=1&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ"),
+        ("a limit that is no number", "limit=many"),
+        ("a version that is no number", "resourceVersion=abc"),
+        ("a timeout that is no number", "timeoutSeconds=x"),
+        ("a match without version", "resourceVersionMatch=Exact"),
+        ("an unknown match", "resourceVersion=1&resourceVersionMatch=Odd"),
+        ("exactly version 0", "resourceVersion=0&resourceVersionMatch=Exact"),
+        ("initial events without watch", "sendInitialEvents=true"),
+    ]
+)
+@in_own_words
+async def a_list_with(api: Conversation, query: str) -> None:
+    await api.get(api.path(f"secrets?{query}"))
+
+
+@behaviour
+@in_own_words
+async def a_version_from_the_future(api: Conversation) -> None:
+    await api.get(
+        api.path("secrets?resourceVersion=999999999999999999"),
+        show=lambda body: body,
+    )
+
+
+@behaviour
+async def a_list_not_older_than(api: Conversation) -> None:
+    created = await api.created(api.path("secrets"), secret("a"))
+    version = created["metadata"]["resourceVersion"]
+    query = f"resourceVersion={version}&resourceVersionMatch=NotOlderThan"
+    reply = await api.ask("GET", api.path(f"secrets?{query}"))
+    api.note("names", [item["metadata"]["name"] for item in reply.body["items"]])
+
+
+@behaviour
+async def only_metadata(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}, labels={"l": "1"}))
+    await api.get(api.path("configmaps/a"), accept=METADATA)
+    await api.get(api.path("configmaps?labelSelector=l"), accept=METADATA_LIST)
+
+
+@behaviours_of(
+    [
+        ("plain text", "text/plain"),
+        ("html or anything", "text/html,*/*;q=0.1"),
+        ("any application", "application/*"),
+        ("unknown first", "application/nonsense, application/json"),
+        ("an unknown form", "application/json;as=Nonsense;v=v1;g=meta.k8s.io"),
+        ("a form or else", "application/json;as=Nonsense;v=v1;g=meta.k8s.io,application/json"),
+        ("nothing", ""),
+    ]
+)
+@in_own_words
+async def an_answer_as(api: Conversation, accept: str) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    await api.get(api.path("configmaps/a"), accept=accept)
+
+
+@behaviour
+async def an_answer_as_yaml(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "true"}))
+    reply = await api.ask("GET", api.path("configmaps/a"), accept="application/yaml")
+    document = yaml.safe_load(reply.body)
+    api.note("kind and data", [document["kind"], document["data"]])
+
+
+@behaviour
+async def a_head_request(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a"))
+    reply = await api.ask("HEAD", api.path("configmaps/a"))
+    api.note("status of HEAD", reply.status)
+
+
+@behaviour
+async def a_table_of_config_maps(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}, labels={"l": "1"}))
+    show = _without_descriptions
+    await api.get(api.path("configmaps?labelSelector=l"), accept=TABLE, show=show)
+    await api.get(api.path("configmaps/a?includeObject=None"), accept=TABLE, show=show)
+    await api.get(api.path("configmaps/a?includeObject=Object"), accept=TABLE, show=show)
+    await api.get(api.path("configmaps/a?includeObject=Nonsense"), accept=TABLE, show=show)
+
+
+@behaviour
+async def a_table_of_things(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.get(api.path("things", EXAMPLE), accept=TABLE, show=_without_descriptions)
+
+
+def _without_descriptions(table: dict[str, object]) -> dict[str, object]:
+    for column in table["columnDefinitions"]:  # type: ignore[attr-defined]
+        column.pop("description")
+    return table

@@ -1,0 +1,383 @@
+"""Status, scale, binding, logs; reviews of access; events in both groups."""
+
+from typing import Any
+
+from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, TABLE, Conversation
+from contract.documents import EXAMPLE, bound_pod, event, pod, secret, service, stateful_set, thing
+
+
+@behaviour
+async def a_status_is_written_alone(api: Conversation) -> None:
+    document = await api.created(api.path("things", EXAMPLE), thing("a"))
+    document["status"] = {"phase": "x"}
+    document["spec"]["replicas"] = 9
+    document["metadata"]["labels"] = {"l": "1"}
+    document["metadata"]["annotations"] = {"l": "1"}
+    await api.put(api.path("things/a/status", EXAMPLE), document)
+    await api.get(api.path("things/a/status", EXAMPLE))
+
+
+@behaviour
+async def a_status_is_patched_alone(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    patch = {"spec": {"replicas": 9}, "status": {"phase": "x", "nonsense": 1}, "metadata": {"labels": {"a": "b"}}}
+    await api.patch(api.path("things/a/status", EXAMPLE), patch)
+    await api.patch(api.path("things/a/status", EXAMPLE), [{"op": "remove", "path": "/status/phase"}], JSON_PATCH)
+
+
+@behaviour
+async def a_status_of_a_pod_with_labels_is_patched(api: Conversation) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    patch = {"status": {"message": "x"}, "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}}
+    await api.patch(api.path("pods/a/status"), patch)
+
+
+@behaviour
+async def a_status_with_labels_is_applied(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    status = {"apiVersion": EXAMPLE, "kind": "Thing", "metadata": {"name": "a", "labels": {"a": "b"}}}
+    path = api.path("things/a/status?fieldManager=m", EXAMPLE)
+    await api.patch(path, status | {"status": {"phase": "x"}}, APPLY_PATCH)
+    await api.patch(path, status | {"status": {"phase": "y"}}, APPLY_PATCH)
+
+
+@behaviour
+@in_own_words
+async def a_status_is_judged_by_the_schema(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.patch(api.path("things/a/status", EXAMPLE), {"status": {"phase": 7}})
+
+
+@behaviour
+async def a_status_of_an_old_version(api: Conversation) -> None:
+    document = await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.ask("PATCH", api.path("things/a", EXAMPLE), {"spec": {"replicas": 2}}, content_type=MERGE_PATCH)
+    document["status"] = {"phase": "x"}
+    await api.put(api.path("things/a/status", EXAMPLE), document)
+
+
+@behaviour
+async def a_status_takes_no_other_verbs(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.delete(api.path("things/a/status", EXAMPLE))
+    await api.post(api.path("things/a/status", EXAMPLE), thing("a"))
+
+
+@behaviour
+async def the_status_of_a_pod(api: Conversation) -> None:
+    await api.created(api.path("pods"), bound_pod("a"))
+    patch = {"status": {"phase": "Running", "podIP": "10.1.2.3"}, "metadata": {"labels": {"a": "b"}}}
+    await api.patch(api.path("pods/a/status"), patch, STRATEGIC_PATCH)
+    await api.get(api.path("pods/a"))
+
+
+@behaviour
+async def a_pod_cannot_change_its_status_by_an_update(api: Conversation) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    show = lambda body: body["status"]  # noqa: E731
+    await api.patch(api.path("pods/a"), {"status": {"phase": "Running"}}, show=show)
+
+
+@behaviour
+async def the_scale_of_a_stateful_set(api: Conversation) -> None:
+    await api.created(api.path("statefulsets", "apps/v1"), stateful_set("a"))
+    path = api.path("statefulsets/a/scale", "apps/v1")
+    show = lambda body: {key: body[key] for key in ("kind", "apiVersion", "spec")}  # noqa: E731
+    scale = (await api.get(path, show=show)).body
+    scale["spec"] = {"replicas": 2}
+    del scale["metadata"]["resourceVersion"]
+    await api.put(path, scale, show=show)
+    await api.patch(path, {"spec": {"replicas": 0}}, show=show)
+    await api.patch(path, {"spec": {"replicas": -1}})
+
+
+@behaviour
+async def the_scale_of_a_custom_resource(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a", {"replicas": 3}))
+    path = api.path("things/a/scale", EXAMPLE)
+    scale = (await api.get(path)).body
+    scale["spec"] = {"replicas": 2}
+    await api.put(path, scale)
+    await api.put(path, scale)
+    await api.patch(path, {"spec": {"replicas": 5}})
+    await api.patch(path, {"spec": {"replicas": -1}})
+    await api.get(api.path("things/a", EXAMPLE))
+
+
+@behaviour
+async def the_scale_of_what_is_not_there(api: Conversation) -> None:
+    await api.get(api.path("things/missing/scale", EXAMPLE))
+    await api.get(api.path("statefulsets/missing/scale", "apps/v1"))
+    await api.get(api.path("configmaps/missing/scale"))
+
+
+@behaviour
+async def a_scale_takes_no_other_verbs(api: Conversation) -> None:
+    await api.created(api.path("things", EXAMPLE), thing("a"))
+    await api.delete(api.path("things/a/scale", EXAMPLE))
+
+
+@behaviour
+async def a_pod_is_bound_once(api: Conversation) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "a"},
+        "target": {"kind": "Node", "name": "nowhere"},
+    }
+    await api.post(api.path("pods/a/binding"), binding)
+    show = lambda body: [body["spec"]["nodeName"], body["status"]]  # noqa: E731
+    await api.get(api.path("pods/a"), show=show)
+    await api.post(api.path("pods/a/binding"), binding)
+
+
+@behaviours_of(
+    [
+        ("no target", {"metadata": {"name": "a"}}),
+        ("a target of another kind", {"metadata": {"name": "a"}, "target": {"kind": "Pod", "name": "x"}}),
+    ]
+)
+@in_own_words
+async def a_binding_with(api: Conversation, binding: Any) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    await api.post(api.path("pods/a/binding"), {"apiVersion": "v1", "kind": "Binding", **binding})
+
+
+@behaviours_of(
+    [
+        ("one", ""),
+        ("one by name", "?container=main"),
+        ("an unknown one", "?container=nobody"),
+        ("lines that are no number", "?tailLines=x"),
+        ("negative lines", "?tailLines=-1"),
+        ("no seconds", "?sinceSeconds=0"),
+        ("no bytes", "?limitBytes=0"),
+        ("both times", "?sinceSeconds=5&sinceTime=2026-01-01T00:00:00Z"),
+        ("a time that is none", "?sinceTime=yesterday"),
+        ("a flag that is none", "?follow=perhaps"),
+    ]
+)
+@in_own_words
+async def the_log_of_a_pod_that_nobody_placed(api: Conversation, query: str) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    await api.get(api.path(f"pods/a/log{query}"))
+
+
+@behaviour
+async def the_log_of_several_containers(api: Conversation) -> None:
+    containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
+    init = [{"name": "first", "image": "i:1"}]
+    await api.created(api.path("pods"), pod("a", {"containers": containers, "initContainers": init}))
+    await api.get(api.path("pods/a/log"))
+
+
+@behaviour
+async def the_log_of_a_default_container(api: Conversation) -> None:
+    containers = [{"name": "one", "image": "i:1"}, {"name": "two", "image": "i:1"}]
+    annotations = {"kubectl.kubernetes.io/default-container": "two"}
+    await api.created(api.path("pods"), pod("a", {"containers": containers}, annotations=annotations))
+    await api.get(api.path("pods/a/log"))
+
+
+@behaviour
+async def the_log_of_a_pod_that_is_not_there(api: Conversation) -> None:
+    await api.get(api.path("pods/missing/log"))
+    await api.post(api.path("pods/missing/log"), {})
+
+
+@behaviour
+async def access_is_allowed(api: Conversation) -> None:
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"namespace": api.namespace, "verb": "create", "resource": "pods"}},
+    }
+
+    def show(body: Any) -> Any:
+        return {"kind": body["kind"], "spec": body["spec"], "allowed": body["status"]["allowed"]}
+
+    await api.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, show=show)
+
+
+@behaviour
+async def a_review_of_nothing(api: Conversation) -> None:
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    await api.post(path, {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {}})
+    await api.get(path)
+    await api.delete(path)
+
+
+@behaviour
+async def the_rules_of_a_user(api: Conversation) -> None:
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": api.namespace},
+    }
+
+    def show(body: Any) -> Any:
+        return {
+            "kind": body["kind"],
+            "everything": {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]} in body["status"]["resourceRules"],
+        }
+
+    await api.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review, show=show)
+
+
+@behaviour
+async def who_a_user_is(api: Conversation) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    show = lambda body: [body["kind"], "system:masters" in body["status"]["userInfo"]["groups"]]  # noqa: E731
+    await api.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review, show=show)
+
+
+@behaviour
+async def an_event_is_there_in_both_groups(api: Conversation) -> None:
+    times = {"firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:01Z", "count": 2}
+    document = event("a", api.namespace, source={"component": "c"}, **times)
+    await api.post(api.path("events"), document)
+    await api.get(api.path("events/a", "events.k8s.io/v1"))
+
+
+@behaviour
+async def an_event_of_the_new_group_is_there_in_the_old_one(api: Conversation) -> None:
+    document = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "a"},
+        "regarding": {"kind": "Pod", "namespace": api.namespace, "name": "p"},
+        "reason": "Started",
+        "note": "it runs",
+        "type": "Normal",
+        "action": "Start",
+        "eventTime": "2026-01-01T00:00:00.000001Z",
+        "reportingController": "example.com/c",
+        "reportingInstance": "c-1",
+    }
+    await api.post(api.path("events", "events.k8s.io/v1"), document)
+    await api.get(api.path("events/a"))
+
+
+@behaviours_of(
+    [
+        ("another namespace", {"involvedObject": {"kind": "Pod", "namespace": "elsewhere", "name": "p"}}),
+        ("no object", {"involvedObject": {}}),
+        ("an unknown type", {"type": "Odd"}),
+    ]
+)
+async def an_event_of(api: Conversation, more: dict[str, Any]) -> None:
+    await api.post(api.path("events"), event("a", api.namespace) | more)
+
+
+@behaviour
+async def an_event_of_the_new_group_has_to_be_whole(api: Conversation) -> None:
+    document = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "a"},
+        "regarding": {"kind": "Pod", "namespace": api.namespace, "name": "p"},
+    }
+    await api.post(api.path("events", "events.k8s.io/v1"), document)
+
+
+def _rows(body: Any) -> Any:
+    titles = [[item["name"], item["type"], item["format"], item["priority"]] for item in body["columnDefinitions"]]
+    return {"columns": titles, "rows": [{"cells": row["cells"]} for row in body["rows"] or ()]}
+
+
+@behaviours_of(
+    [
+        ("pods", "pods", "v1"),
+        ("services", "services", "v1"),
+        ("secrets", "secrets", "v1"),
+        ("events", "events", "v1"),
+        ("service accounts", "serviceaccounts", "v1"),
+        ("stateful sets", "statefulsets", "apps/v1"),
+        ("leases", "leases", "coordination.k8s.io/v1"),
+        ("claims", "persistentvolumeclaims", "v1"),
+        ("budgets", "poddisruptionbudgets", "policy/v1"),
+        ("policies", "networkpolicies", "networking.k8s.io/v1"),
+        ("ingresses", "ingresses", "networking.k8s.io/v1"),
+        ("roles", "roles", "rbac.authorization.k8s.io/v1"),
+        ("bindings", "rolebindings", "rbac.authorization.k8s.io/v1"),
+        ("quotas", "resourcequotas", "v1"),
+        ("limits", "limitranges", "v1"),
+        ("autoscalers", "horizontalpodautoscalers", "autoscaling/v2"),
+        ("endpoints", "endpoints", "v1"),
+        ("things", "things", EXAMPLE),
+        ("new events", "events", "events.k8s.io/v1"),
+    ]
+)
+async def the_columns_of(api: Conversation, resource: str, group: str) -> None:
+    path = api.path(f"{resource}?labelSelector=nothing", group)
+    await api.get(path, accept=TABLE, show=lambda body: _rows(body)["columns"])
+
+
+@behaviours_of(
+    [
+        ("nodes", "/api/v1/nodes"),
+        ("namespaces", "/api/v1/namespaces"),
+        ("volumes", "/api/v1/persistentvolumes"),
+        ("priority classes", "/apis/scheduling.k8s.io/v1/priorityclasses"),
+        ("storage classes", "/apis/storage.k8s.io/v1/storageclasses"),
+        ("definitions", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+        ("cluster roles", "/apis/rbac.authorization.k8s.io/v1/clusterroles"),
+    ]
+)
+async def the_columns_of_cluster_wide(api: Conversation, path: str) -> None:
+    show = lambda body: _rows(body)["columns"]  # noqa: E731
+    await api.get(f"{path}?labelSelector=nothing", accept=TABLE, show=show)
+
+
+RUNNING = {"name": "main", "ready": True, "restartCount": 2, "state": {"running": {}}, "image": "i", "imageID": ""}
+ENDED = {
+    "name": "main",
+    "ready": False,
+    "restartCount": 0,
+    "image": "i",
+    "imageID": "",
+    "state": {"terminated": {"exitCode": 3, "reason": "Error"}},
+}
+WAITING = {
+    "name": "main",
+    "ready": False,
+    "restartCount": 0,
+    "image": "i",
+    "imageID": "",
+    "state": {"waiting": {"reason": "ImagePullBackOff"}},
+}
+
+
+@behaviours_of(
+    [
+        ("pending", {}),
+        ("running", {"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [RUNNING]}),
+        ("failed", {"phase": "Failed", "containerStatuses": [ENDED]}),
+        ("waiting", {"phase": "Pending", "containerStatuses": [WAITING]}),
+        ("evicted", {"phase": "Failed", "reason": "Evicted"}),
+        ("completed", {"phase": "Succeeded"}),
+    ]
+)
+async def the_row_of_a_pod(api: Conversation, status: Any) -> None:
+    await api.created(api.path("pods"), bound_pod("a"))
+    await api.ask("PATCH", api.path("pods/a/status"), {"status": status}, content_type=MERGE_PATCH)
+    await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _rows(body)["rows"])
+
+
+@behaviour
+async def the_row_of_a_pod_that_is_being_deleted(api: Conversation) -> None:
+    await api.created(api.path("pods"), bound_pod("a"))
+    await api.ask("DELETE", api.path("pods/a"))
+    await api.get(api.path("pods/a"), accept=TABLE, show=lambda body: _rows(body)["rows"])
+
+
+@behaviour
+async def rows_of_other_kinds(api: Conversation) -> None:
+    await api.created(api.path("services"), service("a", ports=[{"name": "x", "port": 80}, {"name": "y", "port": 81}]))
+    await api.created(api.path("services"), service("b", clusterIP="None"))
+    await api.created(api.path("secrets"), secret("a", stringData={"k": "v", "l": "v"}))
+    await api.created(api.path("things", EXAMPLE), thing("a", {"mode": "b"}))
+    for resource, group in (("services", "v1"), ("secrets", "v1"), ("things", EXAMPLE)):
+        await api.get(api.path(resource, group), accept=TABLE, show=lambda body: _rows(body)["rows"])

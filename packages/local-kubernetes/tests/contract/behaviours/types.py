@@ -1,0 +1,163 @@
+"""Fields of built-in kinds: which there are, and what they hold."""
+
+from typing import Any
+
+from contract.behaviour import behaviour, behaviours_of, in_own_words
+from contract.conversation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Conversation, Document
+from contract.documents import config_map, event, lease, pod, service, stateful_set
+
+MAIN = {"name": "main", "image": "i:1"}
+STATEFUL_SETS = "apps/v1"
+QUANTITIES = (
+    *("0.5", "500m", "1000m", "1.5Gi", "0.5Ki", "1000Ki", "1024Ki", "1.1Gi", "100u", "0.0000000001", "1000k", "-0"),
+    *(" 1", "12e-1", "1000000", "1n", "1e19", "100Ei", "0Gi", "1.0", "100e2", "1.5k", ".5", "1024Gi", "1e3"),
+    *(2, 0.5, 1000.0, 1.25),
+)
+
+
+def _without_metadata(body: Any) -> Any:
+    return {key: value for key, value in body.items() if key != "metadata"}
+
+
+def _spec(body: Any) -> Any:
+    return body["spec"]
+
+
+def _resources(body: Any) -> Any:
+    return body["spec"]["containers"][0]["resources"]
+
+
+def _odd_set() -> Document:
+    document = stateful_set("a")
+    document["spec"]["template"]["spec"]["wat"] = 1
+    document["spec"]["template"]["metadata"]["wat"] = 1
+    return document
+
+
+@behaviours_of(
+    [
+        ("at the top", "configmaps", "v1", config_map("a") | {"wat": 1}),
+        ("in metadata", "configmaps", "v1", config_map("a", wat=1)),
+        ("in the specification", "pods", "v1", pod("a", {"wat": 1})),
+        ("in a list", "pods", "v1", pod("a", {"containers": [MAIN | {"comand": ["x"]}]})),
+        ("in another case", "pods", "v1", pod("a", {"HostNetwork": True})),
+        ("that is null", "pods", "v1", pod("a", {"wat": None})),
+        ("that is an empty list", "pods", "v1", pod("a", {"contaners": []})),
+        ("in a template", "statefulsets", STATEFUL_SETS, _odd_set()),
+        ("in a port", "services", "v1", service("a", ports=[{"port": 80, "wat": 1}])),
+        ("in a lease", "leases", "coordination.k8s.io/v1", lease("a", "me") | {"wat": 1}),
+    ]
+)
+async def an_unknown_field(api: Conversation, resource: str, group: str, document: Document) -> None:
+    path = api.path(resource, group)
+    await api.post(f"{path}?fieldValidation=Strict", document)
+    await api.post(f"{path}?fieldValidation=Ignore&dryRun=All", document, show=_without_metadata)
+    await api.post(path, document, show=_without_metadata)
+
+
+@behaviour
+async def several_unknown_fields(api: Conversation) -> None:
+    document = pod("a", {"a": 1, "b": 2, "containers": [MAIN | {"c": 3, "env": [{"name": "A", "d": 4}]}]})
+    await api.post(api.path("pods?fieldValidation=Strict"), document)
+    await api.post(api.path("pods"), document, show=_spec)
+
+
+@behaviours_of(
+    [
+        ("merge", {"wat": 1, "data": {"k": "w"}}, MERGE_PATCH),
+        ("strategic", {"wat": 1, "data": {"k": "w"}}, STRATEGIC_PATCH),
+        ("json", [{"op": "add", "path": "/wat", "value": 1}], JSON_PATCH),
+        ("apply", config_map("a", {"k": "w"}) | {"wat": 1}, APPLY_PATCH),
+    ]
+)
+@in_own_words
+async def an_unknown_field_in_a_patch(api: Conversation, patch: Any, content_type: str) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    manager = "fieldManager=me"
+    await api.patch(api.path(f"configmaps/a?{manager}&fieldValidation=Strict"), patch, content_type)
+    await api.patch(api.path(f"configmaps/a?{manager}"), patch, content_type, show=_without_metadata)
+
+
+@behaviour
+async def an_unknown_field_in_an_update(api: Conversation) -> None:
+    await api.created(api.path("configmaps"), config_map("a", {"k": "v"}))
+    document = config_map("a", {"k": "w"}) | {"wat": 1}
+    await api.put(api.path("configmaps/a?fieldValidation=Strict"), document)
+    await api.put(api.path("configmaps/a"), document, show=_without_metadata)
+
+
+@behaviour
+@in_own_words
+async def an_unknown_field_in_a_status(api: Conversation) -> None:
+    await api.created(api.path("pods"), pod("a"))
+    patch = {"status": {"phase": "Running", "wat": 1}}
+    await api.patch(api.path("pods/a/status?fieldValidation=Strict"), patch)
+    await api.patch(api.path("pods/a/status"), patch, show=lambda body: body["status"]["phase"])
+
+
+@behaviours_of(
+    [
+        ("a text for a number", {"terminationGracePeriodSeconds": "1"}),
+        ("a fraction", {"terminationGracePeriodSeconds": 1.5}),
+        ("a whole number with a point", {"terminationGracePeriodSeconds": 1.0}),
+        ("a number of more than 64 bits", {"terminationGracePeriodSeconds": 2**63}),
+        ("a number of more than 32 bits", {"priority": 2**31}),
+        ("a flag for a number", {"terminationGracePeriodSeconds": True}),
+        ("a text for a flag", {"hostNetwork": "true"}),
+        ("a number for a flag", {"hostPID": 1}),
+        ("a number for a text", {"hostname": 1}),
+        ("a list for an object", {"securityContext": []}),
+        ("a text for an object", {"affinity": "x"}),
+        ("an object for a list", {"volumes": {}}),
+        ("a list for a map", {"nodeSelector": []}),
+        ("a number in a map", {"nodeSelector": {"a": 1}}),
+        ("a quantity that is none", {"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "lots"}}]}),
+        ("a flag for a quantity", {"containers": [MAIN | {"resources": {"limits": {"cpu": True}}}]}),
+        ("a port that is a flag", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": True}}}]}),
+        ("a port of more than 32 bits", {"containers": [MAIN | {"livenessProbe": {"tcpSocket": {"port": 2**31}}}]}),
+        ("null in a list of objects", {"volumes": [None]}),
+        ("null in a map", {"nodeSelector": {"a": None}}),
+        ("null for a list", {"volumes": None}),
+        ("null for an object", {"securityContext": None}),
+    ]
+)
+@in_own_words
+async def a_field_with(api: Conversation, spec: Document) -> None:
+    await api.post(api.path("pods"), pod("a", spec), show=_spec)
+
+
+@behaviours_of(
+    [
+        ("no time", "coordination.k8s.io/v1", "leases", {"acquireTime": "yesterday"}),
+        ("a time without microseconds", "coordination.k8s.io/v1", "leases", {"renewTime": "2026-01-01T00:00:00Z"}),
+        ("a number for a time", "coordination.k8s.io/v1", "leases", {"renewTime": 1}),
+    ]
+)
+@in_own_words
+async def a_specification_of(api: Conversation, group: str, resource: str, spec: Document) -> None:
+    document = lease("a", "me")
+    document["spec"] |= spec
+    await api.post(api.path(resource, group), document)
+
+
+@behaviours_of(
+    [
+        ("none", "yesterday"),
+        ("a date", "2026-01-01"),
+        ("a number", 1),
+        ("another zone", "2026-01-01T02:00:00+02:00"),
+        ("fractions", "2026-01-01T00:00:00.75Z"),
+    ]
+)
+@in_own_words
+async def a_time_of_an_event_that_is(api: Conversation, time: Any) -> None:
+    document = event("a", api.namespace, firstTimestamp=time)
+    await api.post(api.path("events"), document, show=lambda body: body["firstTimestamp"][-9:])
+
+
+@behaviour
+async def quantities_are_shown_in_one_form(api: Conversation) -> None:
+    for quantity in QUANTITIES:
+        limits = {"example.com/none": "1", "memory": quantity}
+        document = pod("a", {"containers": [MAIN | {"resources": {"limits": limits}}]})
+        await api.post(api.path("pods?dryRun=All"), document, show=_resources)

@@ -1,0 +1,83 @@
+"""The servers, and the conversation that each behaviour has with one of them."""
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from contract.conversation import Conversation
+from contract.documents import DEFINITIONS, thing_definition
+from contract.servers import local_server, server_of
+from control_plane import Server, started_server
+
+KUBECONFIG = "CONTRACT_KUBECONFIG"
+ASSETS = "KUBEBUILDER_ASSETS"
+REAL_SERVER_IS_GIVEN = bool(os.environ.get(KUBECONFIG) or os.environ.get(ASSETS))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--record` writes down what the real server answers, for runs without one."""
+    parser.addoption("--record", action="store_true", help="record what the real API server answers")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of a server run on the real one first, where there is one, then on the local one."""
+    if "server" in metafunc.fixturenames:
+        servers = ["kubernetes", "local"] if REAL_SERVER_IS_GIVEN else ["local"]
+        metafunc.parametrize("server", servers, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def real_server() -> Iterator[Server]:
+    """The real API server that the environment names; started, where it names only programs."""
+    kubeconfig = os.environ.get(KUBECONFIG)
+    running = nullcontext(server_of(Path(kubeconfig))) if kubeconfig else started_server(Path(os.environ[ASSETS]))
+    with running as server:
+        yield server
+
+
+@pytest.fixture
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
+    """The server under test."""
+    if request.param == "kubernetes":
+        yield request.getfixturevalue("real_server")
+        return
+    async with local_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def conversation(server: Server, request: pytest.FixtureRequest) -> AsyncIterator[Conversation]:
+    """A conversation in a new namespace, which goes afterwards; `things.example.com` are served."""
+    behaviour = request.node.callspec.params.get("behaviour")
+    async with open_conversation(server, own_words=bool(behaviour and behaviour.own_words)) as conversation:
+        yield conversation
+
+
+@asynccontextmanager
+async def open_conversation(server: Server, *, own_words: bool = False) -> AsyncIterator[Conversation]:
+    """A conversation with a server, in a namespace that goes at the end."""
+    namespace = f"contract-{secrets.token_hex(4)}"
+    connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()
+    async with aiohttp.ClientSession(connector=connector) as session:
+        conversation = Conversation(session, server.url, server.token, namespace, own_words=own_words)
+        await _prepare(conversation)
+        try:
+            yield conversation
+        finally:
+            await conversation.ask("DELETE", f"/api/v1/namespaces/{namespace}")
+
+
+async def _prepare(conversation: Conversation) -> None:
+    namespace = {"metadata": {"name": conversation.namespace}}
+    await conversation.created("/api/v1/namespaces", namespace)
+    account = {"metadata": {"name": "default"}}
+    reply = await conversation.ask("POST", conversation.path("serviceaccounts"), account)
+    assert reply.status in (201, 409), reply.body
+    reply = await conversation.ask("POST", DEFINITIONS, thing_definition())
+    assert reply.status in (201, 409), reply.body
+    await conversation.until(conversation.path("things", "example.com/v1"), lambda reply: reply.status == 200)

@@ -1,0 +1,246 @@
+"""A client that keeps what was said: the requests of a behaviour and the normalised answers."""
+
+import asyncio
+import io
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from contract.normal import Normaliser
+
+DEADLINE = 20.0
+Document = dict[str, Any]
+JSON = "application/json"
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+_OPAQUE = re.compile(r"(continue|resourceVersion)=[\w%-]{3,}")
+_KEPT_HEADERS = ("Content-Type", "Warning", "Retry-After", "Allow", "WWW-Authenticate")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer as it came."""
+
+    status: int
+    body: Any
+
+
+@dataclass
+class Conversation:
+    """Requests to one server, in a namespace of one's own, and a record of what is compared.
+
+    Args:
+        session: the connection; it brings no token by itself.
+        url: the server.
+        token: what lets us in; None where the connection does.
+        namespace: the namespace.
+        own_words: whether the sentences of refusals are left out.
+    """
+
+    session: aiohttp.ClientSession
+    url: str
+    token: str | None
+    namespace: str
+    own_words: bool = False
+    record: list[Document] = field(default_factory=list)
+    _normal: Normaliser = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._normal = Normaliser(self.namespace, own_words=self.own_words)
+
+    def path(self, resource: str, group: str = "v1") -> str:
+        """The path of a resource in the namespace: `pods`, `pods/a/status`."""
+        root = f"/apis/{group}" if "/" in group else f"/api/{group}"
+        return f"{root}/namespaces/{self.namespace}/{resource}"
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: str | None = JSON,
+        accept: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Send a request; nothing of it is compared. A body of bytes or text is sent as it is."""
+        sent, data = self._prepared(body, content_type, accept, headers)
+        async with (
+            asyncio.timeout(DEADLINE),
+            self.session.request(
+                method, URL(self.url + path, encoded=True), data=data, headers=sent, allow_redirects=False
+            ) as response,
+        ):
+            return Reply(response.status, _parsed(await response.read(), response.content_type))
+
+    async def say(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: str | None = JSON,
+        accept: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        show: Callable[[Any], Any] | None = None,
+    ) -> Reply:
+        """Send a request whose answer is compared: status, headers that matter, and the body.
+
+        Args:
+            method: the verb.
+            path: the encoded path and query.
+            body: a document; bytes or text are sent as they are.
+            content_type: the type of the body; None sends none.
+            accept: the answer that is asked for.
+            headers: more headers.
+            show: which part of the body is compared, where not all of it is.
+        """
+        sent, data = self._prepared(body, content_type, accept, headers)
+        async with (
+            asyncio.timeout(DEADLINE),
+            self.session.request(
+                method, URL(self.url + path, encoded=True), data=data, headers=sent, allow_redirects=False
+            ) as response,
+        ):
+            reply = Reply(response.status, _parsed(await response.read(), response.content_type))
+            told = {
+                key: sorted(self._normal.text(item) for item in response.headers.getall(key))
+                for key in _KEPT_HEADERS
+                if key in response.headers
+            }
+        if told.get("Content-Type") == [JSON] or reply.body == "":
+            told.pop("Content-Type", None)
+        entry: Document = {"request": self._shown(method, path), "status": reply.status}
+        if told:
+            entry["headers"] = told
+        entry["body"] = self._normal.body(show(reply.body) if show and reply.status < 300 else reply.body)
+        self.record.append(entry)
+        return reply
+
+    async def get(self, path: str, **options: Any) -> Reply:
+        return await self.say("GET", path, **options)
+
+    async def post(self, path: str, body: object, **options: Any) -> Reply:
+        return await self.say("POST", path, body, **options)
+
+    async def put(self, path: str, body: object, **options: Any) -> Reply:
+        return await self.say("PUT", path, body, **options)
+
+    async def patch(self, path: str, body: object, content_type: str = MERGE_PATCH, **options: Any) -> Reply:
+        return await self.say("PATCH", path, body, content_type=content_type, **options)
+
+    async def delete(self, path: str, body: object = None, **options: Any) -> Reply:
+        return await self.say("DELETE", path, body, **options)
+
+    async def created(self, path: str, body: object) -> Document:
+        """Create an object that has to be accepted; not compared."""
+        reply = await self.ask("POST", path, body)
+        assert reply.status == 201, reply.body
+        document: Document = reply.body
+        return document
+
+    async def until(self, path: str, holds: Callable[[Reply], bool], seconds: float = DEADLINE) -> Reply:
+        """Ask until an answer holds: for what the real server leaves to controllers. Not compared."""
+
+        async def asked() -> Reply:
+            return await self.ask("GET", path)
+
+        return await eventually(asked, holds, seconds)
+
+    async def until_gone(self, path: str) -> None:
+        """Wait until there is nothing at a path."""
+        await self.until(path, lambda reply: reply.status == 404)
+
+    @asynccontextmanager
+    async def watch(self, path: str, accept: str | None = None) -> AsyncIterator["Events"]:
+        """An open watch. What is read from it is compared."""
+        sent, _ = self._prepared(None, None, accept, None)
+        async with self.session.get(URL(self.url + path, encoded=True), headers=sent) as response:
+            events = Events(response)
+            yield events
+        body = self._normal.body(events.read)
+        self.record.append({"request": self._shown("WATCH", path), "status": response.status, "body": body})
+
+    def note(self, what: str, value: Any) -> None:
+        """Compare something that follows from answers, rather than the answers."""
+        self.record.append({"note": what, "body": self._normal.body(value)})
+
+    def _shown(self, method: str, path: str) -> str:
+        return _OPAQUE.sub(r"\1=…", self._normal.text(f"{method} {path}"))
+
+    def _prepared(
+        self, body: object, content_type: str | None, accept: str | None, headers: Mapping[str, str] | None
+    ) -> tuple[dict[str, str], io.BytesIO | None]:
+        sent = {"User-Agent": "contract/1"}
+        if self.token is not None:
+            sent["Authorization"] = f"Bearer {self.token}"
+        if accept is not None:
+            sent["Accept"] = accept
+        data = None
+        if body is not None:
+            if content_type is not None:
+                sent["Content-Type"] = content_type
+            data = io.BytesIO(_encoded(body))
+        return sent | dict(headers or {}), data
+
+
+class Events:
+    """The events of a watch, as they are read."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.read: list[Any] = []
+
+    async def take(self, count: int) -> list[Any]:
+        """Read the next events; those of objects that no behaviour makes don't count."""
+        taken: list[Any] = []
+        async with asyncio.timeout(DEADLINE):
+            while len(taken) < count:
+                line = await self._response.content.readline()
+                if not line:
+                    break
+                event = json.loads(line)
+                if ((event.get("object") or {}).get("metadata") or {}).get("name") != "kube-root-ca.crt":
+                    taken.append(event)
+        self.read += taken
+        return taken
+
+    async def rest(self) -> list[Any]:
+        """Read all events until the server ends the watch."""
+        return await self.take(10_000)
+
+
+async def eventually(
+    ask: Callable[[], Awaitable[Reply]], holds: Callable[[Reply], bool], seconds: float = DEADLINE
+) -> Reply:
+    reply = None
+    try:
+        async with asyncio.timeout(seconds):
+            while not holds(reply := await ask()):  # noqa: ASYNC110 (it happens in another process)
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        raise AssertionError(f"it did not come to that: {reply}") from None
+    return reply
+
+
+def _encoded(body: object) -> bytes:
+    if isinstance(body, bytes):
+        return body
+    return (body if isinstance(body, str) else json.dumps(body)).encode()
+
+
+def _parsed(content: bytes, content_type: str) -> Any:
+    if content_type == JSON and content:
+        return json.loads(content)
+    return content.decode(errors="replace")

@@ -1,0 +1,45 @@
+"""What the real server answered: a file for each topic."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from contract.behaviour import Behaviour
+
+_FOLDER = Path(__file__).parent / "recorded"
+
+
+def recorded(behaviour: Behaviour) -> Any:
+    """The recorded answers; None where there are none."""
+    return _topic(behaviour.topic).get(behaviour.name)
+
+
+def keep(behaviour: Behaviour, record: list[Any]) -> None:
+    """Record answers, in place of earlier ones."""
+    answers = _topic(behaviour.topic)
+    answers[behaviour.name] = record
+    text = json.dumps(dict(sorted(answers.items())), indent=1, ensure_ascii=False)
+    _path(behaviour.topic).write_text(text + "\n", encoding="utf-8")
+
+
+def names(topic: str) -> set[str]:
+    """The behaviours that a topic has answers for."""
+    return set(_topic(topic))
+
+
+def forget(topic: str, gone: set[str]) -> None:
+    """Drop the answers to behaviours that are no more."""
+    answers = {name: record for name, record in _topic(topic).items() if name not in gone}
+    _path(topic).write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@cache
+def _topic(topic: str) -> dict[str, Any]:
+    path = _path(topic)
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def _path(topic: str) -> Path:
+    return _FOLDER / f"{topic}.json"

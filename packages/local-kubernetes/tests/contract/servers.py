@@ -1,0 +1,77 @@
+"""The two servers under comparison: the local one, in this process, and a real kube-apiserver."""
+
+import base64
+import secrets
+import ssl
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from local_kubernetes.api.kinds import NAMESPACES
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.requests import WriteOptions
+from local_kubernetes.api.resources import create
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.store import Store
+from local_kubernetes.api.tls import issue_identity
+
+from api.conftest import RecordedLogs
+from control_plane import Server, unverified
+
+
+@asynccontextmanager
+async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
+    """A local API server without a node; behind TLS, with its certificates in a folder, where one is given."""
+    store = Store()
+    kinds = KindRegistry(store)
+    served = kinds.find("", "v1", NAMESPACES.plural)
+    for name in ("default", "kube-system"):
+        create(store, served, None, {"metadata": {"name": name}}, WriteOptions())
+    token = secrets.token_urlsafe(16)
+    identity = issue_identity(folder) if folder else None
+    tls = identity.server_context() if identity else None
+    server = ApiServer(store, kinds, token=token, tls=tls, logs=RecordedLogs())
+    port = await server.start()
+    try:
+        scheme = "https" if tls else "http"
+        yield Server("local", f"{scheme}://127.0.0.1:{port}", token, unverified() if tls else None)
+    finally:
+        await server.stop()
+
+
+def server_of(kubeconfig: Path) -> Server:
+    """The server that the current context of a file leads to, reached by token or by certificate."""
+    document = yaml.safe_load(kubeconfig.read_text())
+    context = _named(document, "contexts", document["current-context"])["context"]
+    cluster = _named(document, "clusters", context["cluster"])["cluster"]
+    user = _named(document, "users", context["user"])["user"]
+    return Server("kubernetes", cluster["server"], user.get("token"), _tls(cluster, user, kubeconfig.parent))
+
+
+def _tls(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> ssl.SSLContext:
+    if cluster.get("insecure-skip-tls-verify"):
+        context = unverified()
+    else:
+        context = ssl.create_default_context(cadata=_content(cluster, "certificate-authority", folder))
+    certificate = _content(user, "client-certificate", folder)
+    if certificate:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(f"{certificate}\n{_content(user, 'client-key', folder)}")
+            file.flush()
+            context.load_cert_chain(file.name)
+    return context
+
+
+def _content(entry: dict[str, Any], key: str, folder: Path) -> str | None:
+    if f"{key}-data" in entry:
+        return base64.b64decode(entry[f"{key}-data"]).decode()
+    return (folder / entry[key]).read_text() if key in entry else None
+
+
+def _named(document: dict[str, Any], field: str, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(item for item in document[field] if item["name"] == name)
+    return found

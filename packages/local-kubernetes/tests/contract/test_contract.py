@@ -1,0 +1,50 @@
+"""Each behaviour, on the local API server and, where there is one, on a real one: the recorded answers."""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from contract import recording
+from contract.behaviour import Behaviour, all_behaviours
+from contract.conversation import Conversation
+from contract.differences import DIFFERENCES, difference
+
+BEHAVIOURS = all_behaviours()
+
+
+@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda item: item.id)
+async def test_answers_as_the_real_server_does(
+    behaviour: Behaviour, conversation: Conversation, request: pytest.FixtureRequest
+) -> None:
+    await behaviour.run(conversation)
+    real = request.node.callspec.params["server"] == "kubernetes"
+    if real and request.config.getoption("--record", default=False):
+        recording.keep(behaviour, conversation.record)
+    told = difference(behaviour)
+    if told is None or real:
+        assert conversation.record == recording.recorded(behaviour)
+    else:
+        assert conversation.record != recording.recorded(behaviour), f"it no longer differs: {told}"
+
+
+@pytest.mark.parametrize("pattern", DIFFERENCES)
+def test_what_differs_is_a_behaviour_and_documented(pattern: str) -> None:
+    assert any(fnmatchcase(item.id, pattern) for item in BEHAVIOURS)
+    page = " ".join((Path(__file__).parents[4] / "docs" / "local.md").read_text(encoding="utf-8").split())
+    assert DIFFERENCES[pattern] in page
+
+
+def test_there_are_at_least_150_behaviours() -> None:
+    assert len(BEHAVIOURS) >= 150
+
+
+def test_every_recorded_answer_is_of_a_behaviour(request: pytest.FixtureRequest) -> None:
+    topics = {path.stem for path in Path(recording.__file__).with_name("recorded").iterdir()}
+    known = {topic: {item.name for item in BEHAVIOURS if item.topic == topic} for topic in topics}
+    unknown = {topic: gone for topic in topics if (gone := recording.names(topic) - known[topic])}
+    if request.config.getoption("--record", default=False):
+        for topic, gone in unknown.items():
+            recording.forget(topic, gone)
+        return
+    assert unknown == {}

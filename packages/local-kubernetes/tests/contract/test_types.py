@@ -1,0 +1,64 @@
+"""The local API server has the types of the real one, and knows what it lacks."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from local_kubernetes.api import absent
+
+from contract.conftest import REAL_SERVER_IS_GIVEN
+from contract.servers import local_server
+from contract.types import store, stored, types_of
+from control_plane import Server
+
+pytestmark = pytest.mark.skipif(not REAL_SERVER_IS_GIVEN, reason="there is no real API server: see `make contract`")
+
+
+async def test_built_in_kinds_have_the_fields_that_the_real_server_has(
+    real_server: Server, request: pytest.FixtureRequest
+) -> None:
+    async with connected(real_server) as session:
+        types = types_of((await answer(session, "/openapi/v2"))["definitions"])
+    if request.config.getoption("--record", default=False):
+        store(types)
+    assert types == stored()
+
+
+async def test_every_resource_of_the_real_server_is_served_or_known_to_be_absent(real_server: Server) -> None:
+    async with local_server() as server, connected(server) as session:
+        served = await resources(session)
+    async with connected(real_server) as session:
+        real = await resources(session)
+    known = {(group, plural) for group, plurals in absent.RESOURCES.items() for plural in plurals}
+    assert known <= real
+    assert {(group, name) for group, name in real - served if (group, name.partition("/")[0]) not in known} <= {
+        ("", f"{plural}/{name}") for plural, names in absent.SUBRESOURCES.items() for name in names
+    }
+
+
+@asynccontextmanager
+async def connected(server: Server) -> AsyncIterator[aiohttp.ClientSession]:
+    """A session with a server."""
+    headers = {"Authorization": f"Bearer {server.token}"} if server.token else {}
+    connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()
+    async with aiohttp.ClientSession(server.url, connector=connector, headers=headers) as session:
+        yield session
+
+
+async def answer(session: aiohttp.ClientSession, path: str) -> Any:
+    async with session.get(path) as reply:
+        return await reply.json()
+
+
+async def resources(session: aiohttp.ClientSession) -> set[tuple[str, str]]:
+    """The group and name of each built-in resource and subresource, in the preferred version."""
+    versions = [group["preferredVersion"]["groupVersion"] for group in (await answer(session, "/apis"))["groups"]]
+    found = {("", item["name"]) for item in (await answer(session, "/api/v1"))["resources"]}
+    for version in versions:
+        group = version.partition("/")[0]
+        if group.endswith(".k8s.io") or "." not in group:
+            found |= {(group, item["name"]) for item in (await answer(session, f"/apis/{version}"))["resources"]}
+    return found

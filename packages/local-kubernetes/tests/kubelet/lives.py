@@ -1,0 +1,118 @@
+"""What a cluster made of the pods of the scenarios, without what differs from run to run."""
+
+import asyncio
+import re
+from contextlib import aclosing
+from typing import Any
+
+from airflow_provider_spark_operator.kube.client import KubeClient, WatchEvent
+from airflow_provider_spark_operator.kube.errors import AlreadyExists, Gone, Unreachable
+from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, EVENTS, PODS, SECRETS
+
+from kubelet.scenarios import IMAGE, Json, Scenario
+
+_KINDS = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+async def live(client: KubeClient, namespace: str, scenario: Scenario, image: str, seconds: float) -> Json:
+    """Let a scenario's pod live, and tell what became of it."""
+    for document in scenario.needs:
+        try:
+            await client.create(_KINDS[document["kind"]], document, namespace)
+        except AlreadyExists:
+            continue
+    metadata = {"name": scenario.name, "labels": {"color": "blue"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": _with_image(scenario.spec, image)}
+    created = await client.create(PODS, pod, namespace)
+    async with asyncio.timeout(seconds):
+        final = await _lived(client, namespace, scenario, created)
+    if scenario.until is not None:
+        await client.delete(PODS, scenario.name, namespace, grace_seconds=0)
+    return _essence(final, namespace)
+
+
+async def reasons_of_events(client: KubeClient, namespace: str, pod: str) -> set[str]:
+    """Why events were written about a pod."""
+    found = await client.list(EVENTS, namespace, field_selector=f"involvedObject.name={pod}")
+    return {str(item["reason"]) for item in found.items}
+
+
+async def _lived(client: KubeClient, namespace: str, scenario: Scenario, pod: Json) -> Json:
+    """Follow the pod until what is to be seen is there; the pod as it was then."""
+    deleted = False
+    while True:
+        if scenario.until is not None and scenario.until(pod):
+            return pod
+        if scenario.delete_when is not None and not deleted and scenario.delete_when(pod):
+            deleted = True
+            await client.delete(PODS, scenario.name, namespace)
+        event = await _next_change(client, namespace, pod)
+        if event.type == "DELETED":
+            return event.object
+        pod = event.object
+
+
+async def _next_change(client: KubeClient, namespace: str, pod: Json) -> WatchEvent:
+    name, version = pod["metadata"]["name"], pod["metadata"]["resourceVersion"]
+    while True:
+        changes = client.watch(PODS, namespace, resource_version=version, field_selector=f"metadata.name={name}")
+        try:
+            async with aclosing(changes):
+                async for event in changes:
+                    if event.type in ("MODIFIED", "DELETED"):
+                        return event
+        except (Gone, Unreachable):
+            continue
+
+
+def _with_image(part: Any, image: str) -> Any:
+    if isinstance(part, dict):
+        return {key: _with_image(value, image) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_with_image(item, image) for item in part]
+    return image if part == IMAGE else part
+
+
+def _essence(pod: Json, namespace: str) -> Json:
+    status = pod["status"]
+    essence: Json = {
+        key: _text(status[key], namespace) for key in ("phase", "reason", "message", "qosClass") if key in status
+    }
+    essence["conditions"] = {
+        item["type"]: _text(" ".join(filter(None, (item["status"], item.get("reason")))), namespace)
+        for item in sorted(status.get("conditions") or (), key=lambda item: str(item["type"]))
+    }
+    for field in ("initContainerStatuses", "containerStatuses"):
+        if status.get(field):
+            essence[field] = {item["name"]: _container(item, namespace) for item in status[field]}
+    return essence
+
+
+def _container(status: Json, namespace: str) -> Json:
+    essence = {
+        "state": _state(status["state"], namespace),
+        **{key: status[key] for key in ("ready", "started", "restartCount") if key in status},
+    }
+    if "terminated" not in status["state"]:  # a kubelet soon forgets the runs before the last one
+        essence["lastState"] = _state(status.get("lastState") or {}, namespace)
+    return essence
+
+
+def _state(state: Json, namespace: str) -> Json:
+    essence: Json = {}
+    for kind, details in state.items():
+        essence[kind] = {
+            key: _text(details[key], namespace)
+            for key in ("reason", "exitCode", "signal", "message")
+            if key in details and not (key == "message" and details.get("reason") in _RUNTIME_WORDED)
+        }
+    return essence
+
+
+# What went wrong is told by whatever pulls images and starts containers, in its own words.
+_RUNTIME_WORDED = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "StartError")
+
+
+def _text(value: Any, namespace: str) -> Any:
+    return _UID.sub("UID", value).replace(namespace, "NAMESPACE") if isinstance(value, str) else value

@@ -1,0 +1,128 @@
+"""What a cluster answers to questions for the logs of pods.
+
+Recorded from a real node, in the folder of the tests, by E2E_KUBECONFIG=… E2E_IMAGE=… python -m kubelet.log_answers.
+"""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from contract.conftest import open_conversation
+from contract.conversation import Conversation, Reply
+from contract.servers import server_of
+from kubelet.scenarios import Json, container, ended, once, ready, waiting
+
+RECORDED = Path(__file__).with_name("log_answers.json")
+DEADLINE_SECONDS = 180
+_MARK = {"name": "mark", "mountPath": "/mark"}
+_FIRST_FAILS = "if test -e /mark/x; then echo second run; sleep 600; else touch /mark/x; echo first run; exit 1; fi"
+_REMOVED = "unable to retrieve container logs for "
+_SLOWLY = "for word in one two three; do echo $word; sleep 1.2; done"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
+
+# The pods, and when each is asked.
+_PODS: Mapping[str, tuple[Json, Callable[[Json], bool]]] = {
+    "talks": (once(container("echo one; echo two; echo; echo three; printf end")), ended),
+    "errors": (once(container("echo out; sleep 1; echo error >&2; sleep 1; echo out again")), ended),
+    "slow": (once(container(_SLOWLY)), ended),
+    "silent": (once(container("true")), ended),
+    "long-lines": (once(container("head -c 40000 /dev/zero | tr '\\0' x; echo; echo short")), ended),
+    "no-text": (once(container("printf '\\377\\376 \\000 \\033[1m\\r\\n'")), ended),
+    "runs": (once(container("echo up; sleep 600")), ready),
+    "init": (once(container("echo main"), initContainers=[container("echo first", "first")]), ended),
+    "two": (once(container("echo a", "a"), container("echo b", "b")), ended),
+    "again": (
+        once(
+            container(_FIRST_FAILS, volumeMounts=[_MARK]),
+            restartPolicy="OnFailure",
+            volumes=[{"name": "mark", "emptyDir": {}}],
+        ),
+        ready,
+    ),
+    "crashes": (once(container("echo crashed; exit 1"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
+    "no-image": (once(container("true", image="registry.invalid/nothing:1")), waiting("ImagePullBackOff")),
+    "stuck": (
+        once(container("true"), initContainers=[container("echo waiting; sleep 600", "first")]),
+        lambda pod: "running" in ((pod["status"].get("initContainerStatuses") or [{"state": {}}])[0]["state"]),
+    ),
+}
+_QUESTIONS = [
+    *("talks", "talks?tailLines=2", "talks?tailLines=0", "talks?tailLines=100", "talks?limitBytes=5"),
+    *("talks?limitBytes=100000", "talks?tailLines=2&limitBytes=3", "talks?timestamps=true", "talks?follow=true"),
+    *("talks?follow=true&tailLines=1", "talks?previous=true", "talks?container=main", "talks?container=none"),
+    *("talks?timestamps=true&tailLines=1", "talks?sinceSeconds=3600", "talks?sinceTime=2020-01-01T00:00:00Z"),
+    *("talks?sinceTime=2999-01-01T00:00:00Z", "talks?follow=true&limitBytes=4", "talks?nonsense=1"),
+    *("errors", "errors?tailLines=2"),
+    *("silent", "silent?follow=true", "silent?tailLines=1", "no-text"),
+    *("long-lines?tailLines=1", "long-lines?tailLines=2", "long-lines?limitBytes=20000", "long-lines?timestamps=true"),
+    *("runs", "runs?previous=true", "runs?tailLines=1"),
+    *("init", "init?container=first", "init?container=first&previous=true", "two", "two?container=b"),
+    *("again", "again?previous=true", "again?previous=true&tailLines=1&timestamps=true"),
+    *("crashes", "crashes?previous=true", "no-image", "no-image?previous=true", "no-image?follow=true"),
+    *("stuck", "stuck?container=first", "stuck?container=main&follow=true"),
+]
+
+
+async def log_answers(kubeconfig: Path, image: str) -> Json:
+    """The answers of a cluster, by the questions."""
+    async with open_conversation(server_of(kubeconfig)) as api:
+        following = asyncio.create_task(_followed(api, image))
+        for name, (spec, _) in _PODS.items():
+            await api.created(api.path("pods"), _pod(name, spec, image))
+        for name, (_, holds) in _PODS.items():
+            path = api.path(f"pods/{name}")
+            await api.until(path, lambda reply, holds=holds: holds(reply.body), DEADLINE_SECONDS)
+        answers = {question: await _asked(api, question) for question in _QUESTIONS}
+        answers |= await _since_a_line(api)
+        return answers | {"from the start, as it is written": await following}
+
+
+async def _followed(api: Conversation, image: str) -> Json:
+    """The log of a container that writes while it is read."""
+    await api.created(api.path("pods"), _pod("followed", once(container(_SLOWLY)), image))
+    await api.until(api.path("pods/followed"), ready_or_ended, DEADLINE_SECONDS)
+    return await _asked(api, "followed?follow=true")
+
+
+def ready_or_ended(reply: Reply) -> bool:
+    return ready(reply.body) or ended(reply.body)
+
+
+async def _since_a_line(api: Conversation) -> Json:
+    """What there is since the time of the second of three lines, told to the nanosecond and to the second."""
+    reply = await api.ask("GET", api.path("pods/slow/log?timestamps=true"))
+    time = reply.body.splitlines()[1].split()[0]
+    whole = time[:19] + "Z"
+    return {
+        "since the second line": await _asked(api, f"slow?sinceTime={time}"),
+        "since the second of the second line": await _asked(api, f"slow?sinceTime={whole}"),
+        "since the second line, the last": await _asked(api, f"slow?sinceTime={whole}&tailLines=1"),
+        "since the end of its second": await _asked(api, f"slow?sinceTime={time[:19]}.999999999Z"),
+    }
+
+
+async def _asked(api: Conversation, question: str) -> Json:
+    name, _, query = question.partition("?")
+    path = api.path(f"pods/{name}/log?{query}")
+    # For a moment after a container has crashed, its status names the run before, which a kubelet has removed by then.
+    reply = await api.until(path, lambda reply: not str(reply.body).startswith(_REMOVED), DEADLINE_SECONDS)
+    body = reply.body if isinstance(reply.body, str) else reply.body["message"]
+    return {"status": reply.status, "body": _shown(_TIME.sub("TIME", body).replace(api.namespace, "NAMESPACE"))}
+
+
+def _shown(text: str) -> str:
+    """A text in which long repetitions are counted."""
+    return re.sub(r"(.)\1{99,}", lambda found: f"<{len(found[0])} times {found[1]}>", text)
+
+
+def _pod(name: str, spec: Json, image: str) -> Json:
+    text = json.dumps(spec).replace('"IMAGE"', json.dumps(image))
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": json.loads(text)}
+
+
+if __name__ == "__main__":
+    found = asyncio.run(log_answers(Path(os.environ["E2E_KUBECONFIG"]), os.environ["E2E_IMAGE"]))
+    RECORDED.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

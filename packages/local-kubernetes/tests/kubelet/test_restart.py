@@ -1,0 +1,112 @@
+"""What becomes of pods when their node goes down and is started again."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_kubernetes.api.kinds import PODS
+
+from kubelet.pods import RunningNode, pod, shell
+from kubelet.waiting import eventually
+
+MARK = {"volumeMounts": [{"name": "s", "mountPath": "/s"}]}
+
+
+@asynccontextmanager
+async def restarted(
+    tmp_path: Path, before: dict[str, Any], until: Callable[[RunningNode], object]
+) -> AsyncIterator[RunningNode]:
+    """A node that went down while a pod ran, and was started again."""
+    async with RunningNode(tmp_path / "home") as first:
+        first.create(before)
+        await eventually(lambda: until(first))
+    async with RunningNode(tmp_path / "home", store=first.store) as second:
+        yield second
+
+
+def running(node: RunningNode) -> bool:
+    return node.phase() == "Running"
+
+
+async def test_a_pod_that_is_not_started_again_has_failed_with_its_node(tmp_path: Path) -> None:
+    two = pod(shell("echo up; sleep 600"), shell("sleep 600", name="other"))
+    async with restarted(tmp_path, two, running) as node:
+        status = await node.ended()
+
+        ended = [item["state"]["terminated"] for item in status["containerStatuses"]]
+        assert status["phase"] == "Failed"
+        assert [(each["exitCode"], each["reason"]) for each in ended] == [(255, "Unknown")] * 2
+
+
+async def test_the_log_of_a_pod_that_went_down_can_be_read(tmp_path: Path) -> None:
+    async with RunningNode(tmp_path / "home") as first:
+        first.create(pod(shell("echo up; sleep 600")))
+        await first.logged("up")
+    async with RunningNode(tmp_path / "home", store=first.store) as second:
+        await second.ended()
+
+        assert await second.output() == "up\n"
+
+
+async def test_a_pod_that_had_ended_stays_as_it_was_and_can_be_deleted(tmp_path: Path) -> None:
+    async with restarted(tmp_path, pod(shell("echo done")), lambda node: node.phase() == "Succeeded") as node:
+        await node.logged("done")
+        assert node.state()["terminated"]["reason"] == "Completed"
+
+        node.store.delete(PODS, "default", "it")
+
+        await eventually(lambda: not node.exists())
+
+
+@pytest.mark.parametrize("policy", ["Always", "OnFailure"])
+async def test_other_pods_are_started_again(tmp_path: Path, policy: str) -> None:
+    async with restarted(tmp_path, pod(shell("echo up; sleep 600"), restartPolicy=policy), running) as node:
+        await eventually(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
+
+        described = node.status()["containerStatuses"][0]
+        assert described["restartCount"] == 1
+        assert described["lastState"]["terminated"]["reason"] == "Unknown"
+
+
+async def test_a_container_that_had_succeeded_is_not_repeated(tmp_path: Path) -> None:
+    claim = [{"name": "s", "hostPath": {"path": str(tmp_path)}}]
+    document = pod(
+        shell("echo done >> /s/count", name="done", **MARK),
+        shell("test -e /s/again || { touch /s/again; sleep 600; }", name="main", **MARK),
+        restartPolicy="OnFailure",
+        volumes=claim,
+    )
+    async with restarted(
+        tmp_path, document, lambda node: "terminated" in node.state(0) and (tmp_path / "again").exists()
+    ) as node:
+        status = await node.ended()
+
+        assert status["phase"] == "Succeeded"
+        assert (tmp_path / "count").read_text() == "done\n"
+
+
+async def test_init_containers_are_run_again(tmp_path: Path) -> None:
+    document = pod(
+        shell("sleep 600"),
+        restartPolicy="Always",
+        initContainers=[shell("echo first >> /s/count", name="first", **MARK)],
+        volumes=[{"name": "s", "hostPath": {"path": str(tmp_path)}}],
+    )
+    async with restarted(tmp_path, document, running) as node:
+        await eventually(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
+
+        assert (tmp_path / "count").read_text() == "first\nfirst\n"
+        assert node.status()["initContainerStatuses"][0]["restartCount"] == 1
+
+
+async def test_a_pod_that_had_not_begun_begins(tmp_path: Path) -> None:
+    volumes = [{"name": "files", "configMap": {"name": "later"}}]
+    async with restarted(
+        tmp_path, pod(shell("true"), volumes=volumes), lambda node: node.status().get("startTime")
+    ) as node:
+        node.create_config_map("later", a="here")
+
+        assert (await node.ended())["phase"] == "Succeeded"

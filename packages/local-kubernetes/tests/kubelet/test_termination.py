@@ -1,0 +1,81 @@
+import itertools
+import sys
+from typing import Any
+
+from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.status import ApiStatusError
+
+from kubelet.pods import RunningNode, container, eventually_async, pod, shell
+from kubelet.waiting import eventually, is_alive
+
+
+async def test_a_deleted_pod_may_end_in_its_own_way(node: RunningNode) -> None:
+    seen = node.store.subscribe(PODS, "default", None)
+    node.create(pod(shell("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.05; done")))
+    await node.logged("up")
+
+    node.store.delete(PODS, "default", "it")
+
+    await eventually(lambda: not node.exists())
+    seen.close()
+    last = [event.object async for event in seen][-1]
+    assert last["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
+
+
+async def test_a_deleted_pod_that_does_not_end_is_killed_after_its_grace_period(node: RunningNode) -> None:
+    node.create(pod(shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
+    await node.logged("\n")
+    pid = int(await node.output())
+
+    node.store.delete(PODS, "default", "it")
+
+    await eventually(lambda: not node.exists())
+    assert not is_alive(pid)
+
+
+async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: RunningNode) -> None:
+    node.create(pod(shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
+    await node.logged("up")
+    changes = itertools.count()
+
+    def annotated(document: dict[str, Any]) -> dict[str, Any]:
+        return document | {"metadata": document["metadata"] | {"annotations": {"change": str(next(changes))}}}
+
+    def is_gone_after_another_change() -> bool:
+        try:
+            node.store.update(PODS, "default", "it", annotated)
+        except ApiStatusError:
+            return True
+        return False
+
+    node.store.delete(PODS, "default", "it")
+
+    await eventually(is_gone_after_another_change)
+    assert next(changes) > 2
+
+
+async def test_a_forced_deletion_overtakes_a_grace_period(node: RunningNode) -> None:
+    node.create(pod(shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=600))
+    await node.logged("\n")
+    pid = int(await node.output())
+
+    node.store.delete(PODS, "default", "it")
+    node.store.delete(PODS, "default", "it", grace_seconds=0)
+
+    await eventually(lambda: not node.exists() and not is_alive(pid))
+
+
+async def test_when_the_node_stops_nothing_of_its_pods_runs(node: RunningNode) -> None:
+    script = "import os, time; pid = os.fork(); print(os.getpid(), flush=True); time.sleep(600)"
+    node.create(pod(container(sys.executable, "-c", script)))
+    await eventually(lambda: node.phase() == "Running")
+
+    await eventually_async(lambda: _both(node))
+    pids = [int(word) for word in (await node.output()).split()]
+    await node.stop()
+
+    assert not [pid for pid in pids if is_alive(pid)]
+
+
+async def _both(node: RunningNode) -> bool:
+    return len((await node.output()).split()) == 2

@@ -1,0 +1,91 @@
+"""What a cluster makes of a StatefulSet that is created, edited and scaled.
+
+Recorded from a real one, in the folder of the tests, by E2E_KUBECONFIG=… E2E_IMAGE=… python -m workloads.life.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import EVENTS, PODS, STATEFUL_SETS
+
+from kubelet.record import namespace_of_its_own
+from kubelet.scenarios import container
+
+Json = dict[str, Any]
+
+RECORDED = Path(__file__).parent / "life.json"
+DEADLINE_SECONDS = 120
+_STEPS: list[tuple[str, Json, Callable[[Json], bool]]] = [
+    (
+        "edited",
+        {"template": {"metadata": {"labels": {"version": "2"}}}},
+        lambda status: status.get("currentRevision") == status.get("updateRevision") and status["readyReplicas"] == 2,
+    ),
+    ("scaled down", {"replicas": 1}, lambda status: status.get("readyReplicas") == 1),
+    ("scaled up", {"replicas": 2}, lambda status: status.get("currentReplicas") == status.get("readyReplicas") == 2),
+    ("empty", {"replicas": 0}, lambda status: status["replicas"] == 0),
+]
+
+
+def stateful_set(image: str) -> Json:
+    pod_spec = {"terminationGracePeriodSeconds": 0, "containers": [container("sleep 600", image=image)]}
+    template = {"metadata": {"labels": {"app": "web"}, "annotations": {"a": "b"}}, "spec": pod_spec}
+    spec = {"serviceName": "web-svc", "replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}, "spec": spec}
+
+
+async def life(client: KubeClient, image: str) -> Json:
+    """Let a StatefulSet live, and tell what became of it at each step."""
+    async with namespace_of_its_own(client) as namespace, asyncio.timeout(DEADLINE_SECONDS):
+        created = await client.create(STATEFUL_SETS, stateful_set(image), namespace)
+        steps = {"created": await _seen(client, namespace, created, lambda status: status.get("currentReplicas") == 2)}
+        pod = await client.get(PODS, "web-0", namespace)
+        for name, change, until in _STEPS:
+            edited = await client.patch(STATEFUL_SETS, "web", namespace, {"spec": change})
+            steps[name] = await _seen(client, namespace, edited, until)
+        return {"pod": _essence(pod), "steps": steps, "events": await _events(client, namespace)}
+
+
+async def _seen(client: KubeClient, namespace: str, document: Json, until: Callable[[Json], bool]) -> Json:
+    """The status of the set, and its pods, once the controller has done its part and `until` holds."""
+    while True:
+        status = (await client.get(STATEFUL_SETS, "web", namespace)).get("status") or {}
+        pods = sorted(pod["metadata"]["name"] for pod in (await client.list(PODS, namespace)).items)
+        is_present = status.get("observedGeneration") == document["metadata"]["generation"]
+        if is_present and until(status) and len(pods) == status["replicas"] == status.get("readyReplicas", 0):
+            revisions = {key: status.pop(key) for key in ("currentRevision", "updateRevision")}
+            return {"status": status, "pods": pods, "revisions": len(set(revisions.values()))}
+        await asyncio.sleep(0.1)
+
+
+async def _events(client: KubeClient, namespace: str) -> list[str]:
+    found = (await client.list(EVENTS, namespace, field_selector="involvedObject.kind=StatefulSet")).items
+    return sorted({f"{event['type']} {event['reason']}: {event['message']}" for event in found})
+
+
+def _essence(pod: Json) -> Json:
+    metadata = pod["metadata"]
+    owner = {key: value for key, value in metadata["ownerReferences"][0].items() if key != "uid"}
+    labels = {key: value for key, value in metadata["labels"].items() if key != "controller-revision-hash"}
+    return {
+        "generateName": metadata.get("generateName"),
+        "labels": labels,
+        "annotations": metadata.get("annotations"),
+        "owner": owner,
+        **{key: pod["spec"].get(key) for key in ("hostname", "subdomain")},
+    }
+
+
+async def _record() -> None:
+    async with await open_client(ClusterAccess(kubeconfig=Path(os.environ["E2E_KUBECONFIG"]))) as client:
+        RECORDED.write_text(json.dumps(await life(client, os.environ["E2E_IMAGE"]), indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(_record())

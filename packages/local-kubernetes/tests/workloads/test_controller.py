@@ -1,0 +1,154 @@
+"""StatefulSets on a local cluster."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import NotFound
+from airflow_provider_spark_operator.kube.resources import (
+    EVENTS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+    SERVICE_ACCOUNTS,
+    STATEFUL_SETS,
+)
+from local_kubernetes.cluster import LocalCluster
+
+from kubelet.pods import eventually_async, shell
+from workloads.life import RECORDED, life
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[KubeClient]:
+    async with (
+        LocalCluster(tmp_path / "home") as cluster,
+        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as opened,
+    ):
+        yield opened
+
+
+def stateful_set(replicas: int, script: str = "sleep 600", **spec: Any) -> Json:
+    pod_spec = {"containers": [shell(script)], "terminationGracePeriodSeconds": 0, **spec.pop("pod", {})}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec}
+    fields = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template, **spec}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}, "spec": fields}
+
+
+async def status(client: KubeClient) -> Json:
+    found: Json = (await client.get(STATEFUL_SETS, "web", "default")).get("status") or {}
+    return found
+
+
+async def pods(client: KubeClient) -> dict[str, Json]:
+    return {pod["metadata"]["name"]: pod for pod in (await client.list(PODS, "default")).items}
+
+
+async def ready(client: KubeClient, number: int) -> None:
+    async def are_ready() -> bool:
+        return (await status(client)).get("readyReplicas", 0) == number and len(await pods(client)) == number
+
+    await eventually_async(are_ready)
+
+
+async def test_a_set_has_its_pods_and_is_scaled(client: KubeClient) -> None:
+    await client.create(STATEFUL_SETS, stateful_set(2), "default")
+    await ready(client, 2)
+    assert set(await pods(client)) == {"web-0", "web-1"}
+
+    await client.patch(STATEFUL_SETS, "web", "default", {"spec": {"replicas": 3}}, subresource="scale")
+    await ready(client, 3)
+    await client.patch(STATEFUL_SETS, "web", "default", {"spec": {"replicas": 1}}, subresource="scale")
+    await ready(client, 1)
+
+    assert set(await pods(client)) == {"web-0"}
+    reasons = {event["reason"] for event in (await client.list(EVENTS, "default")).items}
+    assert {"SuccessfulCreate", "SuccessfulDelete"} <= reasons
+
+
+async def test_a_pod_that_is_deleted_comes_again(client: KubeClient) -> None:
+    await client.create(STATEFUL_SETS, stateful_set(1), "default")
+    await ready(client, 1)
+    before = (await pods(client))["web-0"]["metadata"]["uid"]
+
+    await client.delete(PODS, "web-0", "default")
+
+    async def is_another() -> bool:
+        found = (await pods(client)).get("web-0")
+        return found is not None and found["metadata"]["uid"] != before
+
+    await eventually_async(is_another)
+    await ready(client, 1)
+
+
+async def test_the_pods_go_with_their_set(client: KubeClient) -> None:
+    await client.create(STATEFUL_SETS, stateful_set(2, podManagementPolicy="Parallel"), "default")
+    await ready(client, 2)
+
+    await client.delete(STATEFUL_SETS, "web", "default")
+
+    async def nothing_is_left() -> bool:
+        return not await pods(client)
+
+    await eventually_async(nothing_is_left)
+    with pytest.raises(NotFound):
+        await status(client)
+
+
+async def test_a_changed_template_reaches_all_pods(client: KubeClient) -> None:
+    await client.create(STATEFUL_SETS, stateful_set(2), "default")
+    await ready(client, 2)
+
+    labels = {"spec": {"template": {"metadata": {"labels": {"version": "2"}}}}}
+    await client.patch(STATEFUL_SETS, "web", "default", labels)
+
+    async def are_new() -> bool:
+        found = await status(client)
+        return found.get("currentRevision") == found["updateRevision"] and found.get("updatedReplicas") == 2
+
+    await eventually_async(are_new)
+    await ready(client, 2)
+    assert {pod["metadata"]["labels"].get("version") for pod in (await pods(client)).values()} == {"2"}
+
+
+async def test_a_pod_finds_what_the_one_before_it_wrote_to_its_claim(client: KubeClient) -> None:
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    template = {"metadata": {"name": "data"}, "spec": storage}
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    document = stateful_set(1, volumeClaimTemplates=[template])
+    script = "echo started >> /data/starts; cat /data/starts; sleep 600"
+    document["spec"]["template"]["spec"]["containers"] = [shell(script, volumeMounts=mounts)]
+    await client.create(STATEFUL_SETS, document, "default")
+    await ready(client, 1)
+    assert (await client.get(PERSISTENT_VOLUME_CLAIMS, "data-web-0", "default"))["metadata"]["labels"] == {"app": "web"}
+
+    async def has_started_twice() -> bool:
+        return [line async for line in client.logs("default", "web-0")] == ["started", "started"]
+
+    await client.delete(PODS, "web-0", "default")
+    await ready(client, 1)
+    await eventually_async(has_started_twice)
+
+
+async def test_a_pod_that_is_refused_is_tried_again_and_an_event_says_why(client: KubeClient) -> None:
+    await client.create(STATEFUL_SETS, stateful_set(1, pod={"serviceAccountName": "later"}), "default")
+
+    async def is_refused() -> bool:
+        messages = [event["message"] for event in (await client.list(EVENTS, "default")).items]
+        return any('serviceaccount "later" not found' in message for message in messages)
+
+    await eventually_async(is_refused)
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "later"}}
+    await client.create(SERVICE_ACCOUNTS, account, "default")
+
+    await ready(client, 1)
+
+
+async def test_a_set_lives_here_as_it_does_on_a_real_cluster(client: KubeClient) -> None:
+    assert await life(client, "local/process") == json.loads(RECORDED.read_text())

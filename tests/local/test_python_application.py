@@ -1,0 +1,47 @@
+"""The example of a script with a module and a file, as the Airflow operator submits it, with real Spark."""
+
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.cli.local_cluster import running_cluster
+from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+
+from kubelet.pods import eventually_async
+
+EXAMPLES = Path(__file__).parents[2] / "example_dags"
+
+
+def submitted() -> dict[str, Any]:
+    """The document of the example's task, with the values that Airflow would render."""
+    from airflow_provider_spark_operator.operators.preparation import Sender, prepared
+
+    task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")
+    task.image, task.service_account, task.arguments = "spark:4.3.0", "spark", ["today"]
+    document = prepared(task._document(), task._parameters(), Sender("words", "try", [str(EXAMPLES)]))
+    document["metadata"] = {"name": "words"}
+    document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
+    return document
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(400)
+async def test_a_script_with_a_module_runs_when_the_document_names_pythons_runner(tmp_path: Path) -> None:
+    document = submitted()
+    assert document["spec"]["mainClass"] == "org.apache.spark.deploy.PythonRunner"
+    async with running_cluster(tmp_path / "home") as cluster:
+        client = cluster.client
+        await client.create(SPARK_APPLICATIONS, document, "default")
+
+        async def ended() -> bool:
+            status = (await client.get(SPARK_APPLICATIONS, "words", "default")).get("status") or {}
+            state = (status.get("currentState") or {}).get("currentStateSummary")
+            return state in ("ResourceReleased", "TerminatedWithoutReleaseResources")
+
+        await eventually_async(ended, seconds=160)
+        pods = {item["metadata"]["name"]: item for item in (await client.list(PODS, "default")).items}
+        driver = next(name for name in pods if name.endswith("-driver"))
+        lines = [line async for line in client.logs("default", driver)]
+    assert {"today spark: 2", "today airflow: 1", "today words: 1"} <= set(lines), "\n".join(lines)
