@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from airflow.sdk import RetryDecision, RetryPolicy
+from airflow.sdk import Context, RetryDecision, RetryPolicy
 
 from airflow_provider_spark_operator.core.arguments import check_booleans
 from airflow_provider_spark_operator.exceptions import (
@@ -13,9 +12,6 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationFailed,
     SparkClusterDeleted,
 )
-
-if TYPE_CHECKING:
-    from airflow.sdk import Context
 
 STORE_KEY = "spark_memory_growth"
 _LIMIT_KEY = "spark_memory_at_limit"
@@ -67,7 +63,7 @@ class SparkRetryPolicy(RetryPolicy):
         exception: BaseException,
         try_number: int,  # noqa: ARG002 - Airflow's signature
         max_tries: int,  # noqa: ARG002
-        context: "Context | None" = None,
+        context: Context | None = None,
     ) -> RetryDecision:
         """Decide by the kind of failure; see the class."""
         if not isinstance(exception, SparkApplicationError):
@@ -90,7 +86,7 @@ class SparkRetryPolicy(RetryPolicy):
             return RetryDecision.default()
         return RetryDecision.retry(exception.retry_delay, exception.reason)
 
-    def grown(self, conf: Mapping[str, str], context: "Context") -> dict[str, str]:
+    def grown(self, conf: Mapping[str, str], context: Context) -> dict[str, str]:
         """The Spark properties to set because of earlier failures; none before the first.
 
         Args:
@@ -117,20 +113,20 @@ class SparkRetryPolicy(RetryPolicy):
             context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in full.items() if reached})
         return found
 
-    def _grow(self, context: "Context", roles: list[str]) -> None:
+    def _grow(self, context: Context, roles: list[str]) -> None:
         growth = _growth(context)
         for role in roles:
             growth[role] = growth.get(role, 1.0) * (self.memory_growth or 1.0)
         context["task_state_store"].set(STORE_KEY, dict(growth))
 
 
-def _growth(context: "Context") -> dict[str, float]:
+def _growth(context: Context) -> dict[str, float]:
     known = _stored(context, STORE_KEY)
     factors = {role: known.get(role) for role in _ROLES}
     return {role: float(factor) for role, factor in factors.items() if isinstance(factor, (int, float))}
 
 
-def _stored(context: "Context", key: str) -> Mapping[str, object]:
+def _stored(context: Context, key: str) -> Mapping[str, object]:
     stored = context["task_state_store"].get(key) if "task_state_store" in context else None
     return stored if isinstance(stored, dict) else {}
 

@@ -1,10 +1,11 @@
-"""Checks of the arguments of operators, sensors and retry policies.
+"""Defaults and checks of the arguments of operators, sensors and retry policies.
 
 DAG files run these checks each time they are parsed, so the checks are cheap.
 """
 
 import re
 
+DEFAULT_CONNECTION_ID = "kubernetes_default"
 # Wider than the names that our own operators give: the resource of a sensor may have been named by other software.
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?\Z")
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")

@@ -1,4 +1,4 @@
-"""The script that runs a decorated function in a driver, and what it tells its task in the end.
+"""The script that runs a decorated function in a driver and returns its result to the task.
 
 The return value comes back as the message that Kubernetes keeps of a terminated container. The message needs neither a
 store nor permissions, and holds 4 KiB. A larger value needs a store that the driver can write. If the driver can write
@@ -6,10 +6,8 @@ the store, it also stores a copy of a smaller value there.
 """
 
 import json
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import libcst
+import libcst  # Airflow's own decorators load it as well
 
 SCRIPT = "airflow_task.py"
 ARGUMENTS = "airflow_task_arguments.json"
@@ -81,53 +79,49 @@ if __name__ == "__main__":
 '''
 
 
-def script(source: str) -> str:
-    """The program of a driver that runs the function in `source` and reports what it returns."""
+def render_script(source: str) -> str:
+    """Return the program of a driver that runs the function in `source` and reports its return value."""
     return f"{_without_annotations(source).rstrip()}\n\n{_HARNESS}"
 
 
-def arguments(function: str, positional: list[object], keywords: dict[str, object], *, wants_spark: bool) -> str:
-    """What the script reads to know what to call.
+def render_arguments(function: str, positional: list[object], keywords: dict[str, object], *, wants_spark: bool) -> str:
+    """Return the file from which the script reads the function to call and its arguments.
 
     Raises:
-        TypeError: An argument is no JSON value.
+        TypeError: An argument is not a JSON value.
     """
     return json.dumps(
         {"function": function, "positional": positional, "keywords": keywords, "wants_spark": wants_spark}
     )
 
 
-def reported(message: str | None) -> dict[str, object] | None:
-    """What the script has reported: its `value`, or that it is `stored`; None where it reported nothing."""
+def parse_report(message: str | None) -> dict[str, object] | None:
+    """Return the report of the script: its `value`, or that the value is `stored`; None without a report."""
     try:
-        told = json.loads(message or "")
+        report = json.loads(message or "")
     except ValueError:
         return None
-    result = told.get(_MARK) if isinstance(told, dict) else None
+    result = report.get(_MARK) if isinstance(report, dict) else None
     return result if isinstance(result, dict) else None
 
 
 def _without_annotations(source: str) -> str:
-    """`source` without the types of its function's parameters and result.
+    """Return `source` without the annotations of the function's parameters and result.
 
-    Python evaluates them where the function is defined, and their names are the module's, which is not shipped. What
-    is annotated inside the function stays: a pandas UDF is told by its types what it is.
+    Python evaluates them where the function is defined, but their names belong to the module, which is not shipped.
+    Annotations inside the function stay: pandas UDFs need theirs.
     """
-    import libcst  # Airflow's own decorators cut functions out with it
-
     module = libcst.parse_module(source)
-    body = [_bare(one) if isinstance(one, libcst.FunctionDef) else one for one in module.body]
+    body = [_strip(one) if isinstance(one, libcst.FunctionDef) else one for one in module.body]
     return module.with_changes(body=body).code
 
 
-def _bare(function: "libcst.FunctionDef") -> "libcst.FunctionDef":
-    import libcst
-
-    def bare(given: object) -> object:
+def _strip(function: libcst.FunctionDef) -> libcst.FunctionDef:
+    def strip(given: object) -> object:
         return given.with_changes(annotation=None) if isinstance(given, libcst.Param) else given
 
     given = function.params
     lists = ("posonly_params", "params", "kwonly_params")
-    changed: dict[str, object] = {name: [bare(one) for one in getattr(given, name)] for name in lists}
-    changed |= {name: bare(getattr(given, name)) for name in ("star_arg", "star_kwarg")}
+    changed: dict[str, object] = {name: [strip(one) for one in getattr(given, name)] for name in lists}
+    changed |= {name: strip(getattr(given, name)) for name in ("star_arg", "star_kwarg")}
     return function.with_changes(params=given.with_changes(**changed), returns=None)

@@ -82,10 +82,10 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
         )
 
     def _generated(self, engagement: "Engagement") -> tuple[LocalFile, ...]:
-        source = driver_script.script(str(self.get_python_source()))  # type: ignore[no-untyped-call]
+        source = driver_script.render_script(str(self.get_python_source()))  # type: ignore[no-untyped-call]
         name = self.python_callable.__name__
         keywords = {key: value for key, value in self.op_kwargs.items() if key != "spark" or not self._wants_spark}
-        arguments = driver_script.arguments(
+        arguments = driver_script.render_arguments(
             name,
             [_plain(value, f"argument {number} of {name}") for number, value in enumerate(self.op_args, 1)],
             {key: _plain(value, f"argument {key} of {name}") for key, value in keywords.items()},
@@ -116,7 +116,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
 
     def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> Any:
         super()._conclude(context, engagement, event)
-        told = driver_script.reported(event.driver_message)
+        told = driver_script.parse_report(event.driver_message)
         if told is not None and not told.get("stored"):
             return self._handle_output(return_value=told.get("value"))
         stored = self._stored_result(engagement)

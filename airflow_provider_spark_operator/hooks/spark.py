@@ -1,4 +1,4 @@
-"""An Airflow connection of type `kubernetes`, read as Airflow's own `KubernetesHook` reads it; nothing else.
+"""Read an Airflow connection of type `kubernetes` as Airflow's own `KubernetesHook` does.
 
 Extras (each also with the prefix `extra__kubernetes__` of old releases): `in_cluster`, `kube_config_path`,
 `kube_config` (an object, or its JSON or YAML text), `cluster_context`, `namespace`, `disable_verify_ssl`,
@@ -14,33 +14,33 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from airflow.sdk import BaseHook
+import yaml
+from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+from asgiref.sync import sync_to_async
 
-if TYPE_CHECKING:
-    from airflow.sdk import Connection
+from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
-    from airflow_provider_spark_operator.kube.connection import ClusterAccess
-
-DEFAULT_CONNECTION_ID = "kubernetes_default"
 _SOURCES = ("in_cluster", "kube_config_path", "kube_config")
 _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 _FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "none"})
 
 
-def access_from_connection(conn_id: str | None, *, required: bool = False) -> "ClusterAccess":
-    """How to reach the cluster that the connection names; for a worker, outside of an event loop.
+def access_from_connection(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
+    """Return the access to the cluster of a connection. Blocks; use it on a worker, outside of an event loop.
 
     Args:
-        conn_id: None for the cluster that the surroundings point at. `kubernetes_default` means the same
-            where no connection of that name exists.
-        required: The connection was there before: even `kubernetes_default` must not give way to another cluster.
+        conn_id: Id of the connection; None for the default cluster. `kubernetes_default` also means the default cluster
+            if no connection has that id.
+        required: Fail if the connection does not exist, also for `kubernetes_default`: the connection existed before,
+            and the default cluster may be another one.
 
     Raises:
-        AirflowNotFoundException: There is no such connection.
-        AirflowFailException: The connection contradicts itself or cannot be read; a retry would not help.
+        AirflowNotFoundException: The connection does not exist.
+        AirflowFailException: The connection is contradictory or unreadable; a retry would not help.
     """
     if conn_id is None:
         return access_from_extras(conn_id, {})
@@ -53,30 +53,26 @@ def access_from_connection(conn_id: str | None, *, required: bool = False) -> "C
     return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
 
-async def async_access_from_connection(conn_id: str | None, *, required: bool = False) -> "ClusterAccess":
-    """The same as `access_from_connection`, for code in an event loop: a trigger."""
+async def async_access_from_connection(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
+    """Return the same as `access_from_connection`, for code in an event loop: a trigger."""
     if conn_id is None:
         return access_from_extras(conn_id, {})
     try:
         connection = await BaseHook.aget_connection(conn_id)
     except AirflowNotFoundException:
-        # `dag.test()` runs a trigger where only the blocking half of Airflow's API finds what its database holds.
-        from asgiref.sync import sync_to_async
-
+        # In `dag.test()`, only the blocking half of Airflow's API finds the connections of its database.
         return await sync_to_async(access_from_connection)(conn_id, required=required)
     access = access_from_extras(conn_id, _extras(connection, await connection.aextra_dejson()))
     reread = partial(async_access_from_connection, conn_id, required=True)
     return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
 
-def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> "ClusterAccess":
-    """The connection's extras as a configuration of the client.
+def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAccess:
+    """Return the extras of a connection as a configuration of the client.
 
     Raises:
-        AirflowFailException: More than one source of the configuration, or a `kube_config` that is no object.
+        AirflowFailException: The extras have more than one source, or `kube_config` is not an object.
     """
-    from airflow_provider_spark_operator.kube.connection import ClusterAccess
-
     fields = {key.removeprefix("extra__kubernetes__"): value for key, value in extras.items()}
     fields |= {key: value for key, value in extras.items() if not key.startswith("extra__kubernetes__")}
     in_cluster = _flag(fields.get("in_cluster"))
@@ -96,7 +92,7 @@ def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> "Clust
     )
 
 
-def _without_connection(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> "ClusterAccess":
+def _without_connection(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> ClusterAccess:
     if conn_id == DEFAULT_CONNECTION_ID and not required:
         return access_from_extras(conn_id, {})
     if required:
@@ -107,9 +103,9 @@ def _without_connection(conn_id: str, error: AirflowNotFoundException, *, requir
     ) from error
 
 
-def _extras(connection: "Connection", decoded: Any) -> Mapping[str, Any]:
-    # Airflow decodes what is no JSON to an empty object. Taken for "no settings", that would send an
-    # application to whatever cluster happens to be the default.
+def _extras(connection: Connection, decoded: Any) -> Mapping[str, Any]:
+    # Airflow decodes invalid JSON to an empty object. Without this check, the application would run in the default
+    # cluster.
     if not isinstance(decoded, dict) or (connection.extra and not decoded and not _is_json(connection.extra)):
         raise AirflowFailException(f"the extra of connection {connection.conn_id!r} is not a JSON object")
     return decoded
@@ -127,8 +123,6 @@ def _kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
     if not value:
         return None
     if isinstance(value, str):
-        import yaml
-
         try:
             value = yaml.safe_load(value)  # JSON is YAML
         except yaml.YAMLError:

@@ -1,21 +1,18 @@
-"""Links to an application's UI, its history and its driver's log.
+"""Links to the Spark UI, the history and the driver log of an application.
 
-Where they lead, the section `[spark_operator]` of Airflow's configuration says, with the application's
-`{namespace}`, `{name}`, `{uid}`, `{application_id}` and `{driver_pod}` in it. Spark's UI may also be found by the
-ingress or the route that the application itself asks for.
+The section `[spark_operator]` of Airflow's configuration holds their URLs, with the placeholders `{namespace}`,
+`{name}`, `{uid}`, `{application_id}` and `{driver_pod}`. Without a configured URL, the Spark UI is found by the ingress
+or the HTTP route of the application.
 """
 
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard
+from typing import Any, Final, Protocol, TypeGuard
 
-from airflow.sdk import BaseOperatorLink, conf
+from airflow.sdk import BaseOperator, BaseOperatorLink, conf
 from airflow.sdk.bases.xcom import BaseXCom
-
-if TYPE_CHECKING:
-    from airflow.sdk import BaseOperator
-    from airflow.sdk.types import RuntimeTaskInstanceProtocol, TaskInstanceKey
+from airflow.sdk.types import RuntimeTaskInstanceProtocol, TaskInstanceKey
 
 logger = logging.getLogger(__name__)
 
@@ -24,15 +21,15 @@ SECTION = "spark_operator"
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """The application that a task's links lead to.
+    """The application that the links of a task lead to.
 
     Attributes:
-        namespace: Of the application.
-        name: Of the application.
-        uid: Of the application.
-        application_id: Spark's own id of the latest attempt.
-        driver_pod: The driver pod of that attempt; empty if there is none.
-        own_ui: The URL that the application's own ingress or route gives to its UI; empty for none.
+        namespace: Namespace of the application.
+        name: Name of the application.
+        uid: UID of the application.
+        application_id: Spark's id of the latest attempt.
+        driver_pod: Name of the driver pod of the latest attempt; empty if it does not exist.
+        own_ui: URL of the Spark UI by the application's own ingress or HTTP route; empty if it has none.
     """
 
     namespace: str
@@ -56,34 +53,34 @@ class Linked(Protocol):
 
 
 class SparkUILink(BaseOperatorLink):
-    """To the UI of the running application."""
+    """The Spark UI of the running application."""
 
     name = "Spark UI"
 
-    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:
-        """The URL; empty where none is known."""
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the URL; empty if it is unknown."""
         target = operator.link_target if _is_linked(operator) else None
         return (_configured("ui_url", target) or target.own_ui) if target else _stored(self, operator, ti_key)
 
 
 class SparkHistoryServerLink(BaseOperatorLink):
-    """To what the application's History Server keeps of it."""
+    """The application in the Spark History Server."""
 
     name = "Spark History Server"
 
-    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:
-        """The URL; empty where none is known."""
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the URL; empty if it is unknown."""
         target = operator.link_target if _is_linked(operator) else None
         return _configured("history_server_url", target) if target else _stored(self, operator, ti_key)
 
 
 class DriverLogLink(BaseOperatorLink):
-    """To the driver's log where the cluster keeps its logs."""
+    """The driver log in the log store of the cluster."""
 
     name = "Driver log"
 
-    def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:
-        """The URL; empty where none is known, or no driver existed."""
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the URL; empty if it is unknown or no driver existed."""
         target = operator.link_target if _is_linked(operator) else None
         if target is None:
             return _stored(self, operator, ti_key)
@@ -93,7 +90,7 @@ class DriverLogLink(BaseOperatorLink):
 LINKS: Final[tuple[BaseOperatorLink, ...]] = (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
 
 
-def push_links(operator: "BaseOperator", task_instance: "RuntimeTaskInstanceProtocol") -> None:
+def push_links(operator: BaseOperator, task_instance: RuntimeTaskInstanceProtocol) -> None:
     """Store the links while the task runs. Airflow itself stores them only when the task has left the worker.
 
     Args:
@@ -107,8 +104,8 @@ def push_links(operator: "BaseOperator", task_instance: "RuntimeTaskInstanceProt
             task_instance.xcom_push(key=link.xcom_key, value=url)
 
 
-def own_ui(document: Mapping[str, Any]) -> str:
-    """The URL of the first host that the application's own ingress or HTTP route names; empty where none does."""
+def find_own_ui(document: Mapping[str, Any]) -> str:
+    """Return the URL of the first host of the application's own ingress or HTTP route; empty if it has none."""
     spec = document.get("spec")
     for ingress in _entries(spec, "driverServiceIngressList"):
         details = ingress.get("ingressSpec")
@@ -124,10 +121,10 @@ def own_ui(document: Mapping[str, Any]) -> str:
     return ""
 
 
-def _stored(link: BaseOperatorLink, operator: object, ti_key: "TaskInstanceKey") -> str:
-    """The URL that was stored before the task deferred, for a task that resumes without knowing its application.
+def _stored(link: BaseOperatorLink, operator: object, ti_key: TaskInstanceKey) -> str:
+    """Return the URL stored before the task deferred, for a task that resumes without knowing its application.
 
-    Airflow would replace it with nothing.
+    Airflow would replace the stored URL with an empty one.
     """
     if not _is_linked(operator) or not operator.resumed:
         return ""
@@ -153,7 +150,7 @@ def _configured(key: str, target: LinkTarget) -> str:
     template = conf.get(SECTION, key, fallback="") or ""
     for field, value in asdict(target).items():
         if not value and f"{{{field}}}" in template:
-            return ""  # not known yet: Kubeflow's operator tells Spark's id only once the driver runs
+            return ""  # unknown so far: Kubeflow's operator reports Spark's id only when the driver runs
         template = template.replace(f"{{{field}}}", value)
     return template
 

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.follow.await_end import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.links.spark_application import LinkTarget, own_ui
+from airflow_provider_spark_operator.links.spark_application import LinkTarget, find_own_ui
 from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 
@@ -131,7 +131,7 @@ def link_target(
     conf = spec.get("sparkConf") if isinstance(spec, Mapping) else None
     properties = {key: str(value) for key, value in conf.items()} if isinstance(conf, Mapping) else {}
     known = spark_id or properties.get("spark.app.id") or application_id(namespace, name, 0)
-    return LinkTarget(namespace, name, uid, known, _driver_pod(known, properties), own_ui(document))
+    return LinkTarget(namespace, name, uid, known, _driver_pod(known, properties), find_own_ui(document))
 
 
 def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], parameters: "Parameters") -> LinkTarget | None:

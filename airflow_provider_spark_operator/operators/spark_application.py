@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
-from airflow_provider_spark_operator.core.arguments import check_booleans
+from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
 from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
-from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
 from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget, push_links
 from airflow_provider_spark_operator.operators import checks
 from airflow_provider_spark_operator.operators import document as documents

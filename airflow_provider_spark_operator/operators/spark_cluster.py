@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import (
     TaskDeferralTimeout,
 )
 
-from airflow_provider_spark_operator.core.arguments import check_booleans
+from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
@@ -22,7 +22,6 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
     cluster_deletion,
 )
-from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID, access_from_connection
 from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators.checks import (
     REPLACE_ENDED,
@@ -347,6 +346,7 @@ class DeleteSparkClusterOperator(BaseOperator):
     def execute(self, context: "Context") -> None:
         """Delete, and wait; see the class."""
         from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+        from airflow_provider_spark_operator.hooks.spark import access_from_connection
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
         from airflow_provider_spark_operator.triggers.loop import LoopThread
         from airflow_provider_spark_operator.triggers.task_instance import stamp_of

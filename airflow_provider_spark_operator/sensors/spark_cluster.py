@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, Context, conf
 
-from airflow_provider_spark_operator.core.arguments import check_booleans, check_existing_name, check_sensor_mode
-from airflow_provider_spark_operator.hooks.spark import DEFAULT_CONNECTION_ID
+from airflow_provider_spark_operator.core.arguments import (
+    DEFAULT_CONNECTION_ID,
+    check_booleans,
+    check_existing_name,
+    check_sensor_mode,
+)
 from airflow_provider_spark_operator.sensors.soft_failure import keep_reasons, skip_failures
 
 if TYPE_CHECKING:

@@ -213,7 +213,7 @@ def test_a_driver_that_reports_nothing_is_no_success(cluster):
 
 
 def test_a_value_whose_message_is_lost_is_found_in_the_store(driver, tmp_path, monkeypatch):
-    monkeypatch.setattr(driver_script, "reported", lambda message: None)
+    monkeypatch.setattr(driver_script, "parse_report", lambda message: None)
     stores = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
     assert json.loads(run(made(count, **stores)([1, 2]), TaskInstance()).read_text()) == {"sum": 3}
 
@@ -283,4 +283,4 @@ def test_a_mapped_function_has_an_application_for_each_element():
 
 @pytest.mark.parametrize("message", [None, "", "bye", "3", "{}", '{"airflow-result": 3}'])
 def test_a_message_that_is_not_the_scripts_reports_nothing(message):
-    assert driver_script.reported(message) is None
+    assert driver_script.parse_report(message) is None

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.links.spark_application import (
     LinkTarget,
     SparkHistoryServerLink,
     SparkUILink,
-    own_ui,
+    find_own_ui,
 )
 from airflow_provider_spark_operator.operators.results import link_target
 from tests.cluster import run_on, succeed
@@ -149,7 +149,7 @@ def test_without_configuration_the_applications_own_ingress_is_its_ui(cluster):
     ],
 )  # fmt: skip
 def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec, url):
-    assert own_ui({"spec": spec}) == url
+    assert find_own_ui({"spec": spec}) == url
 
 
 def test_airflow_stores_the_links_of_the_operator():
