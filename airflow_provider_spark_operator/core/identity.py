@@ -9,6 +9,8 @@ from airflow_provider_spark_operator.core.problems import Problem
 
 # Services are named after the resource, and their names must begin with a letter (RFC 1035).
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
+NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
+"""The rule of Kubernetes for the name of a namespace (RFC 1123)."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,12 @@ CLUSTER_IDENTITY: Final = Identity(
 )
 
 
-def name_problem(name: str, identity: Identity) -> Problem | None:
-    """What is wrong with a resource's name, None if its children can be named after it."""
+def name_problem(name: object, identity: Identity) -> Problem | None:
+    """Return what is wrong with the name of a resource; None if there is no name, or children can be named after it."""
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        return Problem("metadata.name", f"must be a string, not {name!r}")
     if len(name) > identity.longest_name:
         message = f"has {len(name)} characters: use at most {identity.longest_name}, since {identity.because}"
         return Problem("metadata.name", message)
@@ -59,3 +65,14 @@ def name_problem(name: str, identity: Identity) -> Problem | None:
             "use lower-case letters, digits and '-', end with a letter or digit",
         )
     return None
+
+
+def namespace_problem(namespace: object) -> Problem | None:
+    """Return what is wrong with the namespace of a resource; None if it is valid, or there is none."""
+    if namespace is None or (isinstance(namespace, str) and NAMESPACE.fullmatch(namespace)):
+        return None
+    message = (
+        f"{namespace!r} is not a valid namespace: use at most 63 lower-case letters, digits and '-', "
+        "with a letter or digit at both ends"
+    )
+    return Problem("metadata.namespace", message)

@@ -19,8 +19,13 @@ ROLE_EXECUTOR = "executor"
 ROLE_MASTER = "master"
 ROLE_WORKER = "worker"
 
-# Spark's own name for the driver's container; a pod template may choose another.
+# Spark's own names of the containers; a pod template may choose others.
 DRIVER_CONTAINER = "spark-kubernetes-driver"
+EXECUTOR_CONTAINER = "spark-kubernetes-executor"
+# Spark's own port of a standalone master.
+MASTER_PORT = 7077
+# The service of a master is named after its cluster and this.
+MASTER_SERVICE = "master-svc"
 
 # Which controller has taken a resource over, and when; who wrote it shows in the managed fields.
 ANNOTATION_CLAIM = "spark.operator/claimed-by"
@@ -59,6 +64,12 @@ def application_id(namespace: str, name: str, attempt_id: int) -> str:
         return plain
     digest = hashlib.sha256(f"{namespace}/{name}/{attempt_id}".encode()).digest()
     return f"{plain[:9]}-{_base36(int.from_bytes(digest))[:36]}"
+
+
+def master_url(cluster: str) -> str:
+    """Return the URL of the master of a SparkCluster, given as `<name>` or `<namespace>/<name>`."""
+    namespace, _, name = cluster.strip().rpartition("/")
+    return f"spark://{name}-{MASTER_SERVICE}{f'.{namespace}.svc' if namespace else ''}:{MASTER_PORT}"
 
 
 def can_label(name: str) -> bool:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, task_decorator_factory
 from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
-from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.operators.shipment import LocalFile, as_spark_reads
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context, ObjectStoragePath
 
-    from airflow_provider_spark_operator.operators.document import JsonObject
+    from airflow_provider_spark_operator.core.json_object import JsonObject
     from airflow_provider_spark_operator.operators.kill import Engagement
     from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 
 # A driver that has ended holds no memory and no processor.
-_RETENTION = {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 600_000}
+_RETENTION_SECONDS = 600
 _NOT_FOR_FUNCTIONS = ("py_file", "main_class", "arguments")
 
 
@@ -108,11 +108,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
 
     def _retained(self, document: "JsonObject") -> "JsonObject":
         """The document with a driver that stays for a while when it has ended: its message goes with its pod."""
-        if kubeflow.is_kubeflow(document):  # whose operator leaves it until the application is deleted
-            return document
-        spec = document["spec"]
-        tolerations = {**_RETENTION, **(spec.get("applicationTolerations") or {})}
-        return document | {"spec": spec | {"applicationTolerations": tolerations}}
+        return dialect_of(document.get("apiVersion")).keep_driver(document, _RETENTION_SECONDS)
 
     def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> Any:
         super()._conclude(context, engagement, event)

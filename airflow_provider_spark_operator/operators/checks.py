@@ -1,14 +1,17 @@
-"""What an operator checks of its arguments while the DAG is parsed: cheap, and only what cannot be right."""
+"""The cheap checks of an operator's arguments while the DAG is parsed, and the errors of invalid resources."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from airflow.sdk import XComArg
+from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, restart_problem, retries_of
+from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, is_template
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.operators import document as documents
-from airflow_provider_spark_operator.operators import restarts as restarting
-from airflow_provider_spark_operator.operators.parameters import is_template
 
 # The words of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
 REPLACE_ENDED = "replace_ended"
@@ -37,39 +40,96 @@ def as_path(value: "str | os.PathLike[str] | None") -> str | None:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def check_unless_template(value: object, problem_of: Callable[[object], str | None]) -> None:
-    """Refuse `value` if it has a problem already now.
+def check_unless_template(value: object, problem_of: Callable[[object], Problem | None]) -> None:
+    """Reject `value` if it has a problem that no template can change.
 
     Raises:
-        ValueError: It has.
+        ValueError: The value has a problem.
     """
     problem = problem_of(value) if isinstance(value, str) and not is_template(value) else None
     if problem:
-        raise ValueError(problem)
+        raise ValueError(str(problem))
+
+
+def check_problems(problems: Iterable[Problem | None]) -> None:
+    """Reject arguments that have problems.
+
+    Raises:
+        ValueError: There is a problem.
+    """
+    found = [str(problem) for problem in problems if problem]
+    if found:
+        raise ValueError("; ".join(found))
+
+
+def known_parameters(values: Mapping[str, Any]) -> Parameters:
+    """Return the parameters as far as they are known at DAG parse time: the results of other tasks are not.
+
+    Args:
+        values: Values by the names of their parameters.
+    """
+    known: dict[str, Any] = {name: PENDING if isinstance(value, XComArg) else value for name, value in values.items()}
+    if isinstance(conf := known.get("conf"), Mapping):
+        known["conf"] = {key: PENDING if isinstance(value, XComArg) else value for key, value in conf.items()}
+    return Parameters(**known)
 
 
 def check_if_exists(value: object) -> None:
-    """Refuse what is no answer to an application of the same name.
+    """Reject a value that is not a way to handle an application of the same name.
 
     Raises:
-        ValueError: `value` is no such word.
+        ValueError: The value is not supported.
     """
     if value not in (REPLACE_ENDED, FAIL):
         raise ValueError(f"if_exists must be {REPLACE_ENDED!r} or {FAIL!r}, not {value!r}")
 
 
-def with_restarts(restarts: str, application: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The task's own arguments, with the application's restartConfig in them where Airflow stands for it.
+def map_restarts(restarts: str, application: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a task, with its retries if they replace the restarts of the application.
 
     Raises:
-        ValueError: `restarts` is no word for it, or the restartConfig cannot be stood for.
+        ValueError: `restarts` is not supported, or retries cannot replace the restartConfig.
     """
-    if restarts not in (restarting.CLUSTER, restarting.AIRFLOW):
-        raise ValueError(f"restarts must be {restarting.CLUSTER!r} or {restarting.AIRFLOW!r}, not {restarts!r}")
-    if restarts == restarting.CLUSTER:
+    check_problems([restart_problem(restarts)])
+    if restarts == CLUSTER:
         return arguments
-    document = application.to_document() if documents.is_model(application) else application
-    mapped = restarting.mapped_arguments(restarting.restart_config(document))
-    if arguments.get("retry_policy") is not None:
-        mapped.pop("retry_policy", None)
+    with reject_if_invalid():
+        retries = retries_of(application.to_document() if documents.is_model(application) else application)
+    if retries is None:
+        return arguments
+    mapped: dict[str, Any] = {"retries": retries.number, "retry_delay": retries.delay}
+    if arguments.get("retry_policy") is None:
+        from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+
+        mapped["retry_policy"] = SparkRetryPolicy(application_failures=retries.application_failures)
     return arguments | mapped
+
+
+@contextmanager
+def reject_if_invalid() -> Iterator[None]:
+    """Translate an invalid resource into the error of a DAG file.
+
+    Raises:
+        ValueError: The resource is not valid.
+    """
+    try:
+        yield
+    except InvalidResource as error:
+        raise ValueError("; ".join(map(str, error.problems))) from None
+
+
+@contextmanager
+def fail_if_invalid(noun: str) -> Iterator[None]:
+    """Translate an invalid resource into a failure of the task that no retry repeats.
+
+    Args:
+        noun: What the resource is, for the message.
+
+    Raises:
+        AirflowFailException: The resource is not valid.
+    """
+    try:
+        yield
+    # The message names the cause: a chained exception would appear a second time in the task log.
+    except InvalidResource as error:
+        raise AirflowFailException(f"the {noun} is not valid: {error}") from None

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from airflow.sdk.exceptions import AirflowFailException
-
-from airflow_provider_spark_operator.operators import kubeflow, shipment
-from airflow_provider_spark_operator.operators.document import JsonObject
-from airflow_provider_spark_operator.operators.parameters import Parameters, folder_problem, listed
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem, split_list
+from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.operators import shipment
 
 
 @dataclass(frozen=True)
@@ -35,25 +36,27 @@ def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> Js
     """`document` as it is submitted.
 
     Raises:
-        AirflowFailException: A parameter or a file is wrong, in a way that no retry mends.
+        InvalidResource: A parameter is wrong.
+        AirflowFailException: A file is wrong, in a way that no retry mends.
         AirflowException: A file could not be uploaded.
     """
     problem = folder_problem(sender.upload_to)
     if problem:
-        raise AirflowFailException(problem)
+        raise InvalidResource([problem])
     script = [parameters.py_file] if parameters.py_file else []
-    beside = [*listed(parameters.py_files), *listed(parameters.files), *listed(parameters.jars)]
+    beside = [*split_list(parameters.py_files), *split_list(parameters.files), *split_list(parameters.jars)]
     made = [file.given for file in sender.generated]
     named = [path for path in [*script, *beside] if path not in made]
     files = [*sender.generated, *shipment.read_files(named, sender.folders)]
-    packed = shipment.packed(files, sender.upload_to, by_config_map=not kubeflow.is_kubeflow(document))
+    by_config_map = dialect_of(document.get("apiVersion")) is not KUBEFLOW
+    packed = shipment.packed(files, sender.upload_to, by_config_map=by_config_map)
     uris = {file.given: shipment.mounted_uri(file) for file in packed.mounted}
     for file in packed.uploaded:
         uris[file.given] = shipment.upload(file, sender.upload_to or "", sender.download_from)
     generated = [file.given for file in sender.generated if file.beside]
     if generated:
-        parameters = replace(parameters, files=[*listed(parameters.files), *generated])
-    document = _located(parameters, uris).over(document)
+        parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
+    document = apply_parameters(document, _located(parameters, uris))
     if not packed.mounted:
         return document
     name = shipment.config_map_name(sender.application, packed.mounted, sender.try_id)
@@ -64,7 +67,7 @@ def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> Js
 
 def _located(parameters: Parameters, uris: dict[str, str]) -> Parameters:
     def where(entries: Sequence[str] | str | None) -> list[str] | None:
-        return None if entries is None else [uris.get(entry, entry) for entry in listed(entries)]
+        return None if entries is None else [uris.get(entry, entry) for entry in split_list(entries)]
 
     return replace(
         parameters,

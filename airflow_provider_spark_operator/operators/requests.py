@@ -3,14 +3,12 @@
 import logging
 from typing import TYPE_CHECKING
 
-from airflow.sdk.exceptions import AirflowFailException
-
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
 
 if TYPE_CHECKING:
+    from airflow_provider_spark_operator.core.json_object import JsonObject
     from airflow_provider_spark_operator.follow.reference import ApplicationReference
     from airflow_provider_spark_operator.follow.submit import Submission
-    from airflow_provider_spark_operator.operators.document import JsonObject
     from airflow_provider_spark_operator.operators.kill import Engagement
     from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -35,10 +33,9 @@ def submit(
         noun: What it is, for messages.
 
     Raises:
-        AirflowFailException: The document is no valid application; a retry would not help.
+        InvalidResource: The document is not valid.
         SparkApplicationError: It could not be submitted.
     """
-    from airflow_provider_spark_operator.core.problems import InvalidResource
     from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
     from airflow_provider_spark_operator.follow.submit import IfExists
     from airflow_provider_spark_operator.follow.submit import submit as submit_document
@@ -53,9 +50,7 @@ def submit(
 
     try:
         submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
-    # The messages name the cause: a chained exception would print it a second time in the task log.
-    except InvalidResource as error:
-        raise AirflowFailException(f"the {noun} is not valid: {error}") from None
+    # The message names the cause: a chained exception would print it a second time in the task log.
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
         hint = _hint(error) if noun == "application" else ""
         raise SparkApplicationError(f"the {noun} was not submitted: {error}{hint}") from None

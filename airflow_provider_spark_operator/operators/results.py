@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
+from airflow_provider_spark_operator.core.dialects.kubeflow import driver_pod_name
 from airflow_provider_spark_operator.core.names import application_id
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     deletion,
@@ -18,14 +22,13 @@ from airflow_provider_spark_operator.follow.await_end import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.links.spark_application import LinkTarget, find_own_ui
-from airflow_provider_spark_operator.operators import kubeflow
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_spark_operator.core.parameters import Parameters
     from airflow_provider_spark_operator.follow.submit import Submission
-    from airflow_provider_spark_operator.operators.parameters import Parameters
 
 
 def error_of(
@@ -125,8 +128,8 @@ def link_target(
         uid: See `namespace`.
         spark_id: Spark's id of the latest attempt; None for that of the first, as far as its name tells it.
     """
-    if kubeflow.is_kubeflow(document):
-        return LinkTarget(namespace, name, uid, spark_id or "", kubeflow.driver_pod(document, name))
+    if dialect_of(document.get("apiVersion")) is KUBEFLOW:
+        return LinkTarget(namespace, name, uid, spark_id or "", driver_pod_name(document, name))
     spec = document.get("spec")
     conf = spec.get("sparkConf") if isinstance(spec, Mapping) else None
     properties = {key: str(value) for key, value in conf.items()} if isinstance(conf, Mapping) else {}
@@ -145,8 +148,8 @@ def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], paramet
     if not event.uid:
         return None
     document = {**document, "apiVersion": event.api_version}
-    with suppress(AirflowFailException):  # its file may have changed since the submission
-        document = parameters.over(document)
+    with suppress(InvalidResource):  # its file may have changed since the submission
+        document = apply_parameters(dict(document), parameters)
     target = link_target(document, event.namespace, event.name, event.uid, event.application_id)
     return target if event.had_driver else replace(target, driver_pod="")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
-from airflow_provider_spark_operator.operators.document import JsonObject
+from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object
+from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,6 @@ CONFIG_MAP_BYTES = 900 * 1024
 # etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
 STORED_BYTES = 1400 * 1024
 _VOLUME = "airflow-task"
-_EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
@@ -179,18 +178,18 @@ def with_config_map(document: JsonObject, files: Sequence[LocalFile], name: str,
         executors: Whether they need the files, too.
 
     Raises:
-        AirflowFailException: A part of the document that has to be extended is no object or list.
+        InvalidResource: A part of the document that has to be extended is no object or list.
     """
     spec = dict(document["spec"])
     conf = spec.get("sparkConf") or {}
     spec["configMapSpecs"] = [
-        *_listed(spec, "configMapSpecs"),
+        *copy_list(spec, "configMapSpecs", "configMapSpecs"),
         {"name": name, "data": {file.name: file.text for file in files}},
     ]
-    roles = {"driver": DRIVER_CONTAINER} | ({"executor": _EXECUTOR_CONTAINER} if executors else {})
+    roles = {"driver": DRIVER_CONTAINER} | ({"executor": EXECUTOR_CONTAINER} if executors else {})
     for role, container in roles.items():
         chosen = conf.get(f"spark.kubernetes.{role}.podTemplateContainerName")
-        spec[f"{role}Spec"] = _mounting(_child(spec, f"{role}Spec"), name, container, chosen)
+        spec[f"{role}Spec"] = _mounting(copy_object(spec, f"{role}Spec", f"{role}Spec"), name, container, chosen)
     return document | {"spec": spec}
 
 
@@ -228,26 +227,12 @@ def _located(given: str, folders: Sequence[str]) -> Path:
 
 
 def _mounting(role: JsonObject, name: str, default: str, chosen: object) -> JsonObject:
-    template = _child(role, "podTemplateSpec")
-    pod = _child(template, "spec")
-    containers = [dict(one) for one in _listed(pod, "containers")] or [{"name": chosen or default}]
+    template = copy_object(role, "podTemplateSpec", "podTemplateSpec")
+    pod = copy_object(template, "spec", "spec")
+    containers = [dict(one) for one in copy_list(pod, "containers", "containers")] or [{"name": chosen or default}]
     wanted = [one for one in containers if one.get("name") == (chosen or default)]
     container = (wanted or containers)[0]
     mount = {"name": _VOLUME, "mountPath": DIRECTORY, "readOnly": True}
-    container["volumeMounts"] = [*_listed(container, "volumeMounts"), mount]
-    volumes = [*_listed(pod, "volumes"), {"name": _VOLUME, "configMap": {"name": name}}]
+    container["volumeMounts"] = [*copy_list(container, "volumeMounts", "volumeMounts"), mount]
+    volumes = [*copy_list(pod, "volumes", "volumes"), {"name": _VOLUME, "configMap": {"name": name}}]
     return role | {"podTemplateSpec": template | {"spec": pod | {"containers": containers, "volumes": volumes}}}
-
-
-def _child(holder: JsonObject, key: str) -> JsonObject:
-    value = holder.get(key)
-    if value is not None and not isinstance(value, dict):
-        raise AirflowFailException(f"{key}: must be an object")
-    return dict(value or {})
-
-
-def _listed(holder: JsonObject, key: str) -> list[JsonObject]:
-    value = holder.get(key)
-    if value is not None and not isinstance(value, list):
-        raise AirflowFailException(f"{key}: must be a list")
-    return list(value or [])

@@ -3,27 +3,32 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
+from airflow_provider_spark_operator.core.compose.document import override_metadata
+from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, backoff
+from airflow_provider_spark_operator.core.compose.retention import (
+    KEEP_FAILED_DRIVER,
+    keep_failed_driver,
+    retention_problem,
+    set_ttl,
+    ttl_problem,
+)
 from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
+from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, name_problem, namespace_problem
+from airflow_provider_spark_operator.core.parameters import NAMES as PARAMETERS
+from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
 from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget, push_links
 from airflow_provider_spark_operator.operators import checks
 from airflow_provider_spark_operator.operators import document as documents
-from airflow_provider_spark_operator.operators import restarts as restarting
-from airflow_provider_spark_operator.operators.parameters import NAMES as PARAMETERS
-from airflow_provider_spark_operator.operators.parameters import Parameters, folder_problem
-from airflow_provider_spark_operator.operators.retention import (
-    KEEP_FAILED_DRIVER,
-    retention_problem,
-    with_failed_driver_kept,
-)
-from airflow_provider_spark_operator.operators.ttl import ttl_problem, with_ttl
 
 if TYPE_CHECKING:
     import os
@@ -31,8 +36,9 @@ if TYPE_CHECKING:
     import jinja2
     from airflow.sdk import Context
 
+    from airflow_provider_spark_operator.core.json_object import JsonObject
     from airflow_provider_spark_operator.follow.submit import Submission
-    from airflow_provider_spark_operator.operators.document import JsonObject, Model
+    from airflow_provider_spark_operator.operators.document import Model
     from airflow_provider_spark_operator.operators.kill import Engagement
     from airflow_provider_spark_operator.operators.preparation import Sender
     from airflow_provider_spark_operator.operators.shipment import LocalFile
@@ -162,14 +168,14 @@ class SparkApplicationOperator(BaseOperator):
         ttl: timedelta | float | None = None,
         get_logs: bool = True,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
-        restarts: str = restarting.CLUSTER,
+        restarts: str = CLUSTER,
         openlineage_inject_parent_job_info: bool = _INJECT_PARENT,
         openlineage_inject_transport_info: bool = _INJECT_TRANSPORT,
         start_from_trigger: bool = False,
         if_exists: str = checks.REPLACE_ENDED,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**checks.with_restarts(restarts, application, kwargs))
+        super().__init__(**checks.map_restarts(restarts, application, kwargs))
         check_booleans(
             deferrable=deferrable,
             wait_for_completion=wait_for_completion,
@@ -213,18 +219,17 @@ class SparkApplicationOperator(BaseOperator):
         self.keep_failed_driver = keep_failed_driver
         checks.check_if_exists(if_exists)
         self.if_exists = if_exists
-        problems = self._parameters().problems(alone=application is None)
+        known = checks.known_parameters({name: getattr(self, name) for name in PARAMETERS})
         version_problem = api_version_problem(api_version) if api_version else None
-        problems += filter(None, [ttl_problem(ttl), retention_problem(keep_failed_driver), version_problem])
-        if problems:
-            raise ValueError("; ".join(problems))
+        problems = [ttl_problem(ttl), retention_problem(keep_failed_driver), version_problem]
+        checks.check_problems([*known.problems(alone=application is None), *problems])
         self.start_from_trigger = start_from_trigger
         if start_from_trigger:
             from airflow_provider_spark_operator.operators.start import trigger_arguments
 
             self.start_trigger_args = trigger_arguments(self, self._parameters())
-        checks.check_unless_template(name, documents.name_problem)
-        checks.check_unless_template(namespace, documents.namespace_problem)
+        checks.check_unless_template(name, partial(name_problem, identity=APPLICATION_IDENTITY))
+        checks.check_unless_template(namespace, namespace_problem)
         checks.check_unless_template(upload_to, folder_problem)
         self.link_target: LinkTarget | None = None
         self.resumed = False
@@ -257,6 +262,10 @@ class SparkApplicationOperator(BaseOperator):
 
     def execute(self, context: "Context") -> str:
         """Submit, or take over, and wait; see the class."""
+        with checks.fail_if_invalid("application"):
+            return self._run(context)
+
+    def _run(self, context: "Context") -> str:
         from airflow_provider_spark_operator.operators import earlier, requests, results
         from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -323,24 +332,26 @@ class SparkApplicationOperator(BaseOperator):
         """The application as it is to be submitted.
 
         Raises:
-            AirflowFailException: Its file cannot be read, or it is no object.
+            AirflowFailException: Its file cannot be read.
+            InvalidResource: It is not an application.
         """
         if self._unreadable is not None:
             raise self._unreadable
-        document = documents.application_of(self.application, self.api_version)
-        return documents.overlay(document, name=self.name, namespace=self.namespace)
+        document = documents.parse_application(self.application, self.api_version)
+        return override_metadata(document, name=self.name, namespace=self.namespace)
 
     def _submitted(self, document: "JsonObject", engagement: "Engagement", context: "Context") -> "JsonObject":
         """The application as this try submits it.
 
         Raises:
-            AirflowException: A parameter or a file is wrong, or a file could not be uploaded.
+            InvalidResource: A parameter is wrong.
+            AirflowException: A file is wrong, or could not be uploaded.
         """
         from airflow_provider_spark_operator.operators import tries
         from airflow_provider_spark_operator.operators.preparation import prepared
 
         sender = self._sender(document, engagement)
-        document = with_ttl(prepared(document, self._parameters(), sender), self.ttl)
+        document = set_ttl(prepared(document, self._parameters(), sender), self.ttl)
         document = tries.restarted_by_one(document, self.restarts, self.retries or 0)
         document = tries.with_grown_memory(document, self.retry_policy, context)
         document = self._retained(document)
@@ -353,7 +364,7 @@ class SparkApplicationOperator(BaseOperator):
 
     def _retained(self, document: "JsonObject") -> "JsonObject":
         """The document with how long the cluster keeps the driver pod."""
-        return with_failed_driver_kept(document, self.keep_failed_driver)
+        return keep_failed_driver(document, self.keep_failed_driver)
 
     def _parameters(self) -> Parameters:
         return Parameters(**{name: getattr(self, name) for name in PARAMETERS})
@@ -379,7 +390,7 @@ class SparkApplicationOperator(BaseOperator):
         """The document, as far as it can be read when the task resumes: its file may be gone by then."""
         try:
             return self._document()
-        except AirflowFailException:
+        except (AirflowFailException, InvalidResource):
             return {"apiVersion": self.api_version, "metadata": {"namespace": self.namespace}}
 
     def _engage_unknown(self, context: "Context") -> "Engagement":
@@ -425,7 +436,7 @@ class SparkApplicationOperator(BaseOperator):
             self._push(context, **results.xcoms_of(event))
         error = results.error_of(
             event,
-            restarting.backoff(document, event.failure_kind),
+            backoff(document, event.failure_kind),
             self.retry_policy,
             has_retry_left=engagement.stamp.has_retry_left,
         )

@@ -15,7 +15,11 @@ from airflow.sdk.exceptions import (
 )
 
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
+from airflow_provider_spark_operator.core.compose.document import override_metadata
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name_problem, namespace_problem
+from airflow_provider_spark_operator.core.names import master_url
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
@@ -28,8 +32,8 @@ from airflow_provider_spark_operator.operators.checks import (
     check_if_exists,
     check_unless_template,
     checked_application,
+    fail_if_invalid,
 )
-from airflow_provider_spark_operator.operators.parameters import master_url
 
 if TYPE_CHECKING:
     import os
@@ -37,11 +41,12 @@ if TYPE_CHECKING:
     import jinja2
     from airflow.sdk import Context
 
+    from airflow_provider_spark_operator.core.json_object import JsonObject
     from airflow_provider_spark_operator.follow.reference import ApplicationReference
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.follow.submit import Submission
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
-    from airflow_provider_spark_operator.operators.document import JsonObject, Model
+    from airflow_provider_spark_operator.operators.document import Model
     from airflow_provider_spark_operator.operators.kill import Engagement
     from airflow_provider_spark_operator.triggers.event import ApplicationEvent
     from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
@@ -51,8 +56,6 @@ logger = logging.getLogger(__name__)
 _NOUN = "cluster"
 # In the task state store, which outlives a try.
 _DELETION_KEY = "spark_cluster_deletion"
-# What its pods are labelled with has to fit into 63 characters.
-_LONGEST_NAME = 45
 # The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
 _DEFERRAL_SLACK = timedelta(seconds=60)
 # The connection of the task that creates the cluster; unlike None, which is the default cluster.
@@ -122,7 +125,7 @@ class SparkClusterOperator(BaseOperator):
         check_if_exists(if_exists)
         self.if_exists = if_exists
         check_unless_template(name, _name_problem)
-        check_unless_template(namespace, documents.namespace_problem)
+        check_unless_template(namespace, namespace_problem)
         self._engagement: Engagement | None = None
         self._unreadable: AirflowFailException | None = None
 
@@ -148,6 +151,10 @@ class SparkClusterOperator(BaseOperator):
 
     def execute(self, context: "Context") -> str:
         """Create, or take over, and wait; see the class."""
+        with fail_if_invalid(_NOUN):
+            return self._run(context)
+
+    def _run(self, context: "Context") -> str:
         from airflow_provider_spark_operator.operators import requests
         from airflow_provider_spark_operator.triggers.loop import LoopThread
 
@@ -207,7 +214,8 @@ class SparkClusterOperator(BaseOperator):
         """The cluster as it is to be created.
 
         Raises:
-            AirflowFailException: Its file cannot be read, or it is no object.
+            AirflowFailException: Its file cannot be read.
+            InvalidResource: It is not a SparkCluster.
         """
         from airflow_provider_spark_operator.triggers.task_instance import stamp_of
 
@@ -215,8 +223,8 @@ class SparkClusterOperator(BaseOperator):
             raise self._unreadable
         document = documents.parse(self.cluster, _NOUN)
         if document.get("kind") != "SparkCluster":
-            raise AirflowFailException(f"cluster: kind must be SparkCluster, not {document.get('kind')!r}")
-        document = documents.overlay(document, name=self.name, namespace=self.namespace)
+            raise InvalidResource([Problem("kind", f"must be SparkCluster, not {document.get('kind')!r}")])
+        document = override_metadata(document, name=self.name, namespace=self.namespace, identity=CLUSTER_IDENTITY)
         metadata = document["metadata"]
         return document | {"metadata": {"name": stamp_of(context["ti"]).cluster_name(), **metadata}}
 
@@ -341,7 +349,7 @@ class DeleteSparkClusterOperator(BaseOperator):
         self.wait_until_gone = wait_until_gone
         self.gone_timeout = gone_timeout
         check_unless_template(name, _name_problem)
-        check_unless_template(namespace, documents.namespace_problem)
+        check_unless_template(namespace, namespace_problem)
 
     def execute(self, context: "Context") -> None:
         """Delete, and wait; see the class."""
@@ -437,5 +445,5 @@ def _creator(cluster: object, name: "str | XComArg | None") -> SparkClusterOpera
     return creator
 
 
-def _name_problem(name: object) -> str | None:
-    return documents.name_problem(name, "a cluster", _LONGEST_NAME)
+def _name_problem(name: object) -> Problem | None:
+    return name_problem(name, CLUSTER_IDENTITY)

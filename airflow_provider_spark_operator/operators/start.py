@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk import XComArg
 
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.compose.restarts import AIRFLOW, disable_restarts
+from airflow_provider_spark_operator.core.compose.retention import keep_failed_driver, set_ttl
+from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, is_template, split_list
 from airflow_provider_spark_operator.operators import document as documents
-from airflow_provider_spark_operator.operators import restarts as restarting
-from airflow_provider_spark_operator.operators.parameters import NAMES, Parameters, is_template, listed
-from airflow_provider_spark_operator.operators.retention import with_failed_driver_kept
+from airflow_provider_spark_operator.operators.checks import reject_if_invalid
 from airflow_provider_spark_operator.operators.shipment import is_local
-from airflow_provider_spark_operator.operators.ttl import with_ttl
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 if TYPE_CHECKING:
@@ -39,11 +40,12 @@ def trigger_arguments(operator: "SparkApplicationOperator", parameters: Paramete
     problems = [problem for problem in _problems(operator) if problem]
     if problems:
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
-    document = documents.application_of(operator.application, operator.api_version)
-    document = with_ttl(parameters.over(document), operator.ttl)
-    if operator.restarts == restarting.AIRFLOW:
-        document = restarting.without_restarts(document)
-    document = with_failed_driver_kept(document, operator.keep_failed_driver)
+    with reject_if_invalid():
+        document = documents.parse_application(operator.application, operator.api_version)
+        document = set_ttl(apply_parameters(document, parameters), operator.ttl)
+    if operator.restarts == AIRFLOW:
+        document = disable_restarts(document)
+    document = keep_failed_driver(document, operator.keep_failed_driver)
     return StartTriggerArgs(
         trigger_cls=_TRIGGER,
         next_method="execute_complete",
@@ -60,8 +62,8 @@ def trigger_arguments(operator: "SparkApplicationOperator", parameters: Paramete
 
 
 def _problems(operator: "SparkApplicationOperator") -> list[str | None]:
-    files = [uri for name in ("py_files", "files", "jars") for uri in listed(_text(getattr(operator, name)))]
-    local = [uri for uri in [*files, *listed(_text(operator.py_file))] if is_local(uri)]
+    files = [uri for name in ("py_files", "files", "jars") for uri in split_list(_text(getattr(operator, name)))]
+    local = [uri for uri in [*files, *split_list(_text(operator.py_file))] if is_local(uri)]
     given = {name: getattr(operator, name) for name in (*NAMES, "application", "name", "namespace")}
     pending = sorted(name for name, value in given.items() if isinstance(value, XComArg))
     whole = sorted(name for name in _LISTED if is_template(given[name]))

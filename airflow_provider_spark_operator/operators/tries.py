@@ -3,8 +3,9 @@
 import logging
 from typing import TYPE_CHECKING
 
-from airflow_provider_spark_operator.operators import kubeflow, restarts
-from airflow_provider_spark_operator.operators.document import JsonObject
+from airflow_provider_spark_operator.core.compose import restarts
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def restarted_by_one(document: JsonObject, who: str, retries: int) -> JsonObject
         retries: The task's.
     """
     if who == restarts.AIRFLOW:
-        return restarts.without_restarts(document)
+        return restarts.disable_restarts(document)
     warning = restarts.product_warning(document, retries)
     if warning:
         logger.warning("%s", warning)
@@ -34,13 +35,12 @@ def with_grown_memory(document: JsonObject, policy: "RetryPolicy | None", contex
     """`document` with the memory that earlier tries of the same task turned out to need."""
     if not isinstance(policy, SparkRetryPolicy):
         return document
-    ours = not kubeflow.is_kubeflow(document)
-    conf = document["spec"].get("sparkConf") or {}
-    grown = policy.grown(conf if ours else {**conf, **kubeflow.sizes_as_properties(document["spec"])}, context)
+    dialect = dialect_of(document.get("apiVersion"))
+    grown = policy.grown(dialect.read_memory(document), context)
     if grown:
         shown = ", ".join(f"{key}={value}" for key, value in sorted(grown.items()))
         logger.info("an earlier try ran out of memory; this one has %s", shown)
-    return _with_conf(document, grown) if ours else kubeflow.with_sizes(document, grown)
+    return dialect.write_memory(document, grown)
 
 
 def with_lineage(document: JsonObject, context: "Context", *, parent: bool, transport: bool) -> JsonObject:

@@ -121,7 +121,7 @@ class SparkApplicationSensor(BaseSensorOperator):
 def _supported(api_version: str) -> str:
     problem = api_version_problem(api_version)
     if problem:
-        raise ValueError(problem)
+        raise ValueError(str(problem))
     return api_version
 
 

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, Dialect
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.testing.applications import Application, Script, succeed
 from airflow_provider_spark_operator.testing.definitions import kubeflow_definition

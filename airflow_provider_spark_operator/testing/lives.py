@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW, Dialect
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
 from airflow_provider_spark_operator.core.dialects.kubeflow import driver_pod_name
+from airflow_provider_spark_operator.core.dialects.record import Dialect
 
 JsonObject: TypeAlias = dict[str, Any]
 

@@ -24,9 +24,10 @@ FRAMES = (
 
 
 def _source() -> str:
-    """The text of the package, with strings that are written in several pieces put together."""
+    """The text of the package, with the pieces of a string joined, and the path of a problem with its message."""
     text = "\n".join(path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
-    return re.sub(r'"\s*\n\s*f?"', "", text)
+    text = re.sub(r'"\s*\n\s*f?"', "", text)
+    return re.sub(r'Problem\(\s*(?:"(\w+)"|\w+),\s*f?"', r'"\1: ', text)
 
 
 SOURCE = _source()

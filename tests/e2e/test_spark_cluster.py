@@ -3,6 +3,8 @@
 from functools import partial
 from typing import Any
 
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.pods import is_ready
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -12,7 +14,6 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_APPLICATIONS,
     SPARK_CLUSTERS,
 )
-from airflow_provider_spark_operator.operators.parameters import Parameters
 from tests.e2e.node import IMAGE, NEEDED, application, ended, eventually, pod_when
 
 pytestmark = NEEDED
@@ -60,8 +61,9 @@ CLUSTER = {
 async def test_a_cluster_with_one_worker_runs_an_application_submitted_to_it(client: KubeClient, driven: str) -> None:
     scripts = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scripts"}, "data": SCRIPTS}
     await client.create(CONFIG_MAPS, scripts, driven)
-    document = Parameters(cluster="shared", arguments=["2"]).over(
-        application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py")
+    document = apply_parameters(
+        application("pi", {}, pyFiles="local:///opt/spark/examples/src/main/python/pi.py"),
+        Parameters(cluster="shared", arguments=["2"]),
     )
     assert validate_application(document) == []
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}

@@ -4,7 +4,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 from jinja2 import Environment, FileSystemLoader
 
-from airflow_provider_spark_operator.operators.document import overlay, parse, read_source
+from airflow_provider_spark_operator.core.compose.document import override_metadata
+from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.operators.document import parse, read_source
 
 
 @pytest.fixture
@@ -35,52 +37,52 @@ def test_the_object_is_the_callers_own():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("kind: [", "no valid YAML at line 1"),
-        ("a: 1\n---\nb: 2\n", "holds 2 documents"),
-        ("a: 2026-02-31", "no valid YAML at line 1, column 4: a value that is no timestamp"),
-        ("a: " + "[" * 3000, "no valid YAML at line 1, column 103: more than 100 levels of nesting"),
-        ("a: &a [*a]", "no valid YAML at line 1, column 8: a value that contains itself"),
-        ("a: \x00", "no valid YAML: it cannot be parsed"),
-        ("# nothing\n", "holds 0 documents"),
+        ("kind: [", "invalid YAML at line 1"),
+        ("a: 1\n---\nb: 2\n", "has 2 documents"),
+        ("a: 2026-02-31", "invalid YAML at line 1, column 4: a value that is no timestamp"),
+        ("a: " + "[" * 3000, "invalid YAML at line 1, column 103: more than 100 levels of nesting"),
+        ("a: &a [*a]", "invalid YAML at line 1, column 8: a value that contains itself"),
+        ("a: \x00", "invalid YAML: it cannot be parsed"),
+        ("# nothing\n", "has 0 documents"),
         ("just words", "not a string"),
         ("- 1", "not a list"),
         (None, "not nothing"),
-        ({"kind": "SparkCluster"}, "application: kind must be SparkApplication, not 'SparkCluster'"),
+        ({"kind": "SparkCluster"}, "kind: must be SparkApplication, not 'SparkCluster'"),
         (3, "not a number"),
     ],
 )
 def test_what_is_no_object_is_refused_in_one_sentence(source, message):
-    with pytest.raises(AirflowFailException, match=message):
+    with pytest.raises(InvalidResource, match=message):
         parse(source)
 
 
 def test_a_mistake_in_yaml_does_not_show_what_may_be_secret():
-    secret = "-".join(("hunter", "2"))  # so that no line of this test holds it
-    with pytest.raises(AirflowFailException) as caught:
+    secret = "-".join(("hunter", "2"))  # so that no line of this test has it
+    with pytest.raises(InvalidResource) as caught:
         parse(f"sparkConf: {{spark.hadoop.fs.s3a.secret.key: {secret}")
     assert secret not in "".join(traceback.format_exception(caught.value))
 
 
 def test_parameters_go_over_the_document():
     document = {"metadata": {"name": "a", "namespace": "one", "labels": {"x": "y"}}}
-    assert overlay(document, name="b", namespace=None) == {
+    assert override_metadata(document, name="b", namespace=None) == {
         "metadata": {"name": "b", "namespace": "one", "labels": {"x": "y"}}
     }
-    assert overlay({}, name=None, namespace="two") == {"metadata": {"namespace": "two"}}
+    assert override_metadata({}, name=None, namespace="two") == {"metadata": {"namespace": "two"}}
 
 
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ({"metadata": []}, "metadata: must be an object, not a list"),
-        ({"metadata": {"name": "Big"}}, "name 'Big' is no name for an application"),
-        ({"metadata": {"name": "a" * 64}}, "at most 63"),
-        ({"metadata": {"namespace": "-x"}}, "namespace '-x' is no name for a namespace"),
+        ({"metadata": []}, "metadata: must be an object"),
+        ({"metadata": {"name": "Big"}}, "metadata.name: 'Big' cannot name the driver's service"),
+        ({"metadata": {"name": "a" * 64}}, "metadata.name: has 64 characters: use at most 63"),
+        ({"metadata": {"namespace": "-x"}}, "metadata.namespace: '-x' is not a valid namespace"),
     ],
 )
 def test_metadata_that_kubernetes_would_refuse_is_refused(document, message):
-    with pytest.raises(AirflowFailException, match=message):
-        overlay(document, name=None, namespace=None)
+    with pytest.raises(InvalidResource, match=message):
+        override_metadata(document, name=None, namespace=None)
 
 
 def test_a_file_is_found_beside_the_dag_or_by_its_absolute_path(environment, tmp_path):

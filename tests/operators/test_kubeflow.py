@@ -7,7 +7,10 @@ from datetime import timedelta
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -16,7 +19,6 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.operators.parameters import Parameters
 from airflow_provider_spark_operator.retry_policy import STORE_KEY, SparkRetryPolicy
 from airflow_provider_spark_operator.testing.applications import (
     fail,
@@ -243,7 +245,7 @@ PARAMETERS = {
 
 
 def test_parameters_go_into_kubeflows_fields():
-    spec = Parameters(**PARAMETERS).over(with_spec(deps={"files": ["s3a://b/zero.csv"]}))["spec"]
+    spec = apply_parameters(with_spec(deps={"files": ["s3a://b/zero.csv"]}), Parameters(**PARAMETERS))["spec"]
     assert spec == {
         **DOCUMENT["spec"],
         "image": "registry/spark:4.1.0",
@@ -276,22 +278,22 @@ def test_parameters_go_into_kubeflows_fields():
     ],
 )
 def test_what_to_run_goes_into_kubeflows_fields(parameters, program):
-    assert Parameters(**parameters).over(DOCUMENT)["spec"] == {**DOCUMENT["spec"], **program}
+    assert apply_parameters(DOCUMENT, Parameters(**parameters))["spec"] == {**DOCUMENT["spec"], **program}
 
 
 def test_no_executor_instances_are_refused_for_kubeflow():
-    with pytest.raises(AirflowFailException, match="executor_instances must be at least 1 for Kubeflow's operator"):
-        Parameters(executor_instances=0).over(DOCUMENT)
+    with pytest.raises(InvalidResource, match="executor_instances: must be at least 1 for Kubeflow's operator"):
+        apply_parameters(DOCUMENT, Parameters(executor_instances=0))
 
 
 def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it():
     bare = {**DOCUMENT, "spec": {"type": "Python", "mainApplicationFile": "local:///a.py"}}
-    assert Parameters(image="spark:4.1.0").over(bare)["spec"]["sparkVersion"] == "4.1.0"
+    assert apply_parameters(bare, Parameters(image="spark:4.1.0"))["spec"]["sparkVersion"] == "4.1.0"
 
 
 def test_a_part_that_is_no_object_is_named():
-    with pytest.raises(AirflowFailException, match=r"spec\.driver: must be an object"):
-        Parameters(driver_cores=1).over(with_spec(driver="big"))
+    with pytest.raises(InvalidResource, match=r"spec\.driver: must be an object"):
+        apply_parameters(with_spec(driver="big"), Parameters(driver_cores=1))
 
 
 def test_files_beside_the_dag_need_a_place_to_upload_to(cluster, tmp_path):
@@ -375,9 +377,11 @@ def test_a_document_without_an_apiversion_gets_the_parameters(cluster):
 
 
 def test_an_api_version_other_than_the_documents_is_refused(cluster):
-    with pytest.raises(AirflowFailException, match=r"but api_version is 'spark.apache.org/v1': leave one of them out"):
+    with pytest.raises(
+        AirflowFailException, match=r"parameter api_version is 'spark.apache.org/v1': leave one of them out"
+    ):
         run(operator(application=DOCUMENT, api_version="spark.apache.org/v1"), TaskInstance())
-    with pytest.raises(ValueError, match=r"api_version must be one of .* not 'v1'"):
+    with pytest.raises(ValueError, match=r"api_version: must be one of .* not 'v1'"):
         operator(application=None, py_file="local:///a.py", image="spark:4.0.0", api_version="v1")
 
 

@@ -152,7 +152,10 @@ def test_a_wrong_type_is_refused_while_the_dag_is_parsed(application):
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
-    [({"name": "No Name"}, "name 'No Name' is no name"), ({"namespace": "a_b"}, "namespace 'a_b' is no name")],
+    [
+        ({"name": "No Name"}, "metadata.name: 'No Name' cannot name"),
+        ({"namespace": "a_b"}, "metadata.namespace: 'a_b' is not a valid namespace"),
+    ],
 )
 def test_a_wrong_name_is_refused_while_the_dag_is_parsed(parameters, message):
     with pytest.raises(ValueError, match=message):

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from airflow.sdk import DAG
 
+from airflow_provider_spark_operator.core.compose.restarts import backoff
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, SparkSchedulingFailed
-from airflow_provider_spark_operator.operators.restarts import backoff
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from tests.cluster import fail, succeed
 from tests.operators.tasks import DOCUMENT, operator
@@ -56,8 +56,8 @@ def test_the_mapped_retries_go_over_the_dags_defaults():
 @pytest.mark.parametrize(
     ("restarts", "policy", "message"),
     [
-        ("both", "OnFailure", "restarts must be 'cluster' or 'airflow', not 'both'"),
-        ("airflow", "Always", "cannot stand for restartPolicy Always"),
+        ("both", "OnFailure", "restarts: must be 'cluster' or 'airflow', not 'both'"),
+        ("airflow", "Always", "restartPolicy Always is not supported"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_while_the_dag_is_parsed(restarts, policy, message):

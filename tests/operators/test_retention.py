@@ -75,5 +75,5 @@ def test_resource_without_the_fields_is_left_alone(document):
 
 @pytest.mark.parametrize("keep", [timedelta(seconds=-1), -1, True, "5m"])
 def test_invalid_duration_is_refused(keep):
-    with pytest.raises(ValueError, match="keep_failed_driver must be a number of seconds"):
+    with pytest.raises(ValueError, match="keep_failed_driver: must be a number of seconds"):
         operator(keep_failed_driver=keep)

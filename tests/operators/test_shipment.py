@@ -3,11 +3,11 @@
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource, errors_of
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.operators import shipment
-from airflow_provider_spark_operator.operators.document import blank, overlay
-from airflow_provider_spark_operator.operators.parameters import Parameters
 from airflow_provider_spark_operator.operators.preparation import Sender, prepared
 from tests.cluster import succeed
 from tests.operators.tasks import operator
@@ -33,7 +33,7 @@ def bucket(tmp_path):
 
 
 def ship(folder, document=None, upload_to=None, try_id="id-1", **parameters):
-    document = overlay(document or blank(), name="pi", namespace="jobs")
+    document = override_metadata(document or new_application(), name="pi", namespace="jobs")
     sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
     result = prepared(document, Parameters(spark_version="4.3.0", **parameters), sender)
     assert errors_of(validate_application(result)) == []
@@ -75,7 +75,7 @@ def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder):
         "volumes": [{"name": "a"}],
     }
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
-    document = blank() | {
+    document = new_application() | {
         "spec": {"driverSpec": {"podTemplateSpec": template}, "configMapSpecs": [{"name": "own", "data": {}}]}
     }
     spec = ship(folder, document, py_file="job.py")
@@ -87,7 +87,7 @@ def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder):
 
 
 def test_the_container_that_the_configuration_names_gets_the_files(folder):
-    document = blank() | {"spec": {"sparkConf": {"spark.kubernetes.driver.podTemplateContainerName": "main"}}}
+    document = new_application() | {"spec": {"sparkConf": {"spark.kubernetes.driver.podTemplateContainerName": "main"}}}
     assert mounts(ship(folder, document, py_file="job.py"), "driver") == {"main": "/opt/airflow-task"}
 
 
@@ -156,7 +156,7 @@ WRONG = [
         r"lib\.zip cannot travel .* \(it takes texts .*\): set upload",
     ),
     ({"py_file": "my job.py"}, r"my job\.py cannot travel .* names have letters, digits, -, _ and \. alone"),
-    ({"py_file": "job.py", "upload_to": "bucket/jobs"}, "upload_to must be the URL of a folder"),
+    ({"py_file": "job.py", "upload_to": "bucket/jobs"}, "upload_to: must be the URL of a folder"),
     ({"py_file": "lib.zip", "upload_to": "s4://bucket"}, "lib.zip cannot be uploaded to s4://bucket: Unsupported"),
     ({"py_file": "job.py", "files": ["sub/job.py"]}, r"job\.py and sub/job\.py have the same name"),
 ]
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_shipped_is_named(folder, parameters, message):
     (folder / "sub").mkdir()
     (folder / "sub" / "job.py").write_text("")
     (folder / "my job.py").write_text("")
-    with pytest.raises(AirflowException, match=message):
+    with pytest.raises((AirflowException, InvalidResource), match=message):
         ship(folder, **parameters)
 
 

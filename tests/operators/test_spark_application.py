@@ -355,7 +355,7 @@ def test_a_document_that_is_no_application_is_not_retried(cluster):
 
 
 def test_an_unknown_kind_is_named(cluster):
-    with pytest.raises(AirflowFailException, match="kind must be SparkApplication, not 'Application'"):
+    with pytest.raises(AirflowFailException, match="kind: must be SparkApplication, not 'Application'"):
         run(operator(application={**DOCUMENT, "kind": "Application"}), TaskInstance())
 
 

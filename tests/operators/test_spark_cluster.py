@@ -9,6 +9,10 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.names import master_url
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -16,7 +20,6 @@ from airflow_provider_spark_operator.exceptions import (
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.operators.parameters import Parameters, master_url
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused, come_up, stay_without_workers
 from airflow_provider_spark_operator.triggers.task_instance import Fate
@@ -342,9 +345,9 @@ def test_a_file_that_is_not_there_is_named(cluster, tmp_path):
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        (APPLICATION, "kind must be SparkCluster, not 'SparkApplication'"),
+        (APPLICATION, "kind: must be SparkCluster, not 'SparkApplication'"),
         ({**DOCUMENT, "spec": {}}, r"the cluster is not valid: spec\.runtimeVersions: is required"),
-        ("a: 1\n---\nb: 2\n", "cluster holds 2 documents; give exactly one, a SparkCluster"),
+        ("a: 1\n---\nb: 2\n", "has 2 documents: give exactly one, a SparkCluster"),
     ],
 )
 def test_what_is_no_cluster_is_not_sent(cluster, document, message):
@@ -417,7 +420,7 @@ def test_an_application_runs_on_the_workers_of_a_cluster(cluster):
 
 def test_a_secret_of_the_cluster_is_left_as_it_is_given():
     conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
-    spec = Parameters(cluster="shared", conf=conf).over(APPLICATION)["spec"]
+    spec = apply_parameters(APPLICATION, Parameters(cluster="shared", conf=conf))["spec"]
     assert spec["sparkConf"]["spark.authenticate"] == "true"
 
 
@@ -431,11 +434,11 @@ def test_the_master_is_found_in_its_namespace(name, url):
 
 @pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
 def test_what_names_no_cluster_is_refused_while_the_dag_is_parsed(name):
-    with pytest.raises(ValueError, match="cluster must be the name of a SparkCluster"):
+    with pytest.raises(ValueError, match="cluster: must be the name of a SparkCluster"):
         application_operator(cluster=name)
 
 
 def test_kubeflows_operator_knows_no_clusters():
     kubeflow = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
-    with pytest.raises(AirflowFailException, match="runs no application on a SparkCluster"):
-        Parameters(cluster="shared").over(kubeflow)
+    with pytest.raises(InvalidResource, match="runs no application on a SparkCluster"):
+        apply_parameters(kubeflow, Parameters(cluster="shared"))

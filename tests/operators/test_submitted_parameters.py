@@ -2,12 +2,12 @@
 
 import pytest
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_spark_operator.core.problems import errors_of
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource, errors_of
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.operators.document import blank, overlay
-from airflow_provider_spark_operator.operators.parameters import Parameters
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
 PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"
@@ -16,15 +16,15 @@ JAVA = {"mainClass": "org.example.Report", "jars": "local:///opt/report.jar"}
 
 def spec(document=None, **parameters):
     """The spec that comes out; it is one that an operator would take."""
-    document = overlay(document or blank(), name="report", namespace="jobs")
+    document = override_metadata(document or new_application(), name="report", namespace="jobs")
     given = {"spark_version": "4.3.0", **parameters}
-    result = Parameters(**given).over(document)
+    result = apply_parameters(document, Parameters(**given))
     assert errors_of(validate_application(result)) == []
     return result["spec"]
 
 
 def application(**fields):
-    return blank() | {"spec": fields}
+    return new_application() | {"spec": fields}
 
 
 def test_a_script_needs_no_document():
@@ -161,7 +161,7 @@ def test_files_join_the_documents():
     ],
 )
 def test_the_images_tag_tells_sparks_version(image, version):
-    made = Parameters(py_file="local:///a.py", image=image).over(blank())["spec"]
+    made = apply_parameters(new_application(), Parameters(py_file="local:///a.py", image=image))["spec"]
     assert made.get("runtimeVersions", {}).get("sparkVersion") == version
 
 
@@ -176,35 +176,35 @@ def test_a_version_that_is_given_wins_over_the_tags():
 
 WRONG = [
     ({}, "say what to run"),
-    ({"py_file": "local:///a.py", "main_class": "A"}, "py_file and main_class exclude each other"),
-    ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory must be a size with its unit, .* not 4"),
-    ({"py_file": "local:///a.py", "executor_memory": "4"}, "executor_memory must be a size with its unit"),
-    ({"py_file": "local:///a.py", "executor_instances": -1}, "executor_instances must be a whole number of 0 or more"),
+    ({"py_file": "local:///a.py", "main_class": "A"}, "main_class: cannot be set together with py_file"),
+    ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
+    ({"py_file": "local:///a.py", "executor_memory": "4"}, "executor_memory: must be a size with its unit"),
+    ({"py_file": "local:///a.py", "executor_instances": -1}, "executor_instances: must be an integer of 0 or more"),
     (
         {"py_file": "local:///a.py", "image": "spark:4.3.0", "executor_instances": 0},
-        "executor_instances must be at least 1, or set spark.dynamicAllocation.enabled in conf",
+        "executor_instances: must be at least 1, or set spark.dynamicAllocation.enabled in conf",
     ),
-    ({"py_file": "local:///a.py", "executor_cores": 0}, "executor_cores must be a whole number of 1 or more"),
-    ({"py_file": "local:///a.py", "driver_cores": True}, "driver_cores must be a whole number"),
-    ({"py_file": "local:///a.py", "executor_cores": "two"}, "executor_cores must be a whole number"),
-    ({"py_file": "local:///a.py", "arguments": "--day 3"}, "arguments must be a list, not '--day 3'"),
-    ({"py_file": "local:///a.py", "jars": 3}, "jars must be a list"),
-    ({"py_file": "local:///a.py", "conf": ["a"]}, "conf must be an object"),
+    ({"py_file": "local:///a.py", "executor_cores": 0}, "executor_cores: must be an integer of 1 or more"),
+    ({"py_file": "local:///a.py", "driver_cores": True}, "driver_cores: must be an integer"),
+    ({"py_file": "local:///a.py", "executor_cores": "two"}, "executor_cores: must be an integer"),
+    ({"py_file": "local:///a.py", "arguments": "--day 3"}, "arguments: must be a list, not '--day 3'"),
+    ({"py_file": "local:///a.py", "jars": 3}, "jars: must be a list"),
+    ({"py_file": "local:///a.py", "conf": ["a"]}, "conf: must be an object"),
     (
         {"py_file": "local:///a.py", "conf": {"spark.jars.packages": ["a:b:1", "c:d:2"]}},
         "conf: spark.jars.packages must be text, a number or true or false; a list is text with commas",
     ),
-    ({"py_file": ["local:///a.py"]}, "py_file must be text"),
-    ({"py_file": "local:///a.py", "spark_version": 4.0}, "spark_version must be text, not 4.0"),
+    ({"py_file": ["local:///a.py"]}, "py_file: must be text"),
+    ({"py_file": "local:///a.py", "spark_version": 4.0}, "spark_version: must be text, not 4.0"),
     (
         {"py_file": "local:///a.py", "spark_version": "4.3.0", "upload_to": "bucket/jobs"},
-        "upload_to must be the URL",
+        "upload_to: must be the URL",
     ),
     (
         {"py_file": "local:///a.py", "image": "spark:latest"},
-        "spark_version must be given: the tag of spark:latest",
+        "spark_version: is required: the tag of spark:latest",
     ),
-    ({"py_file": "local:///a.py"}, "spark_version must be given: no image tells it"),
+    ({"py_file": "local:///a.py"}, "spark_version: is required: there is no image"),
 ]
 
 
@@ -231,7 +231,7 @@ def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_alloca
 
 def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_allocation():
     document = application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.3.0"})
-    made = Parameters(executor_instances=0).over(document)
+    made = apply_parameters(document, Parameters(executor_instances=0))
     (problem,) = errors_of(validate_application({**made, "metadata": {"name": "a"}}))
     assert problem.path == "spec.sparkConf['spark.executor.instances']"
     assert problem.message.startswith("must be at least 1, but is 0")
@@ -247,8 +247,8 @@ def test_templates_are_checked_once_they_are_rendered():
     operator.render_template_fields(context, dag.get_template_env())
     assert (operator.py_file, operator.arguments) == ("local:///2026-01-02.py", ["2026-01-02"])
     assert operator.conf == {"spark.day": "2026-01-02"}
-    with pytest.raises(AirflowFailException, match="executor_instances must be a whole number of 0 or more"):
-        operator._parameters().over(blank())
+    with pytest.raises(InvalidResource, match="executor_instances: must be an integer of 0 or more"):
+        apply_parameters(new_application(), operator._parameters())
 
 
 def test_a_result_of_another_task_may_be_any_parameter():
@@ -263,5 +263,5 @@ def test_a_result_of_another_task_may_be_any_parameter():
 
 
 def test_a_spec_that_is_no_object_is_named():
-    with pytest.raises(AirflowFailException, match=r"spec\.sparkConf: must be an object"):
-        Parameters().over(application(sparkConf=["a"]))
+    with pytest.raises(InvalidResource, match=r"spec\.sparkConf: must be an object"):
+        apply_parameters(application(sparkConf=["a"]), Parameters())

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_provider_spark_operator.core.compose.retention import set_ttl
 from airflow_provider_spark_operator.core.names import ANNOTATION_TTL_AFTER_SUCCESS
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed
-from airflow_provider_spark_operator.operators.ttl import with_ttl
 from tests.cluster import fail, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, run
@@ -28,7 +28,7 @@ def millis(document):
 
 
 def test_an_application_gets_seven_days_that_a_success_shortens():
-    made = with_ttl(DOCUMENT, None)
+    made = set_ttl(DOCUMENT, None)
     assert millis(made) == WEEK
     assert made["metadata"]["annotations"] == {ANNOTATION_TTL_AFTER_SUCCESS: "86400"}
     assert "applicationTolerations" not in DOCUMENT["spec"]
@@ -37,7 +37,7 @@ def test_an_application_gets_seven_days_that_a_success_shortens():
 @pytest.mark.parametrize("stated", [-1, 0, 5])
 def test_the_documents_own_time_stays(stated):
     document = apache(ttlAfterStopMillis=stated)
-    assert with_ttl(document, None) == document
+    assert set_ttl(document, None) == document
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_documents_own_time_stays(stated):
 )
 def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl, expected):
     document = apache(ttlAfterStopMillis=5, resourceRetainPolicy="Always")
-    made = with_ttl(document, ttl)
+    made = set_ttl(document, ttl)
     assert made["spec"]["applicationTolerations"] == {
         "ttlAfterStopMillis": expected,
         "resourceRetainPolicy": "Always",
@@ -56,13 +56,13 @@ def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl, expected
 
 def test_a_document_of_an_older_version_has_no_field_for_the_default():
     older = DOCUMENT | {"apiVersion": "spark.apache.org/v1alpha1"}
-    assert with_ttl(older, None) == older
-    assert millis(with_ttl(older, 5)) == 5000
+    assert set_ttl(older, None) == older
+    assert millis(set_ttl(older, 5)) == 5000
 
 
 def test_tolerations_that_are_no_object_are_left_to_validation():
     document = DOCUMENT | {"spec": {"applicationTolerations": ["ttl"]}}
-    assert with_ttl(document, 5) == document
+    assert set_ttl(document, 5) == document
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_tolerations_that_are_no_object_are_left_to_validation():
 )
 def test_kubeflows_application_has_seconds(own, ttl, expected):
     document = KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | own}
-    assert with_ttl(document, ttl) == KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | expected}
+    assert set_ttl(document, ttl) == KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | expected}
 
 
 @pytest.mark.parametrize("ttl", [-2, timedelta(seconds=-1), "1h", True, float("nan")])
 def test_a_time_that_cannot_be_is_refused_at_parse(ttl):
-    with pytest.raises(ValueError, match="ttl must be a number of seconds, a timedelta, or -1 to keep"):
+    with pytest.raises(ValueError, match="ttl: must be a number of seconds, a timedelta, or -1 to keep"):
         operator(ttl=ttl)
 
 
@@ -108,5 +108,5 @@ def test_a_time_that_was_given_counts_from_the_submission_on(cluster):
 
 @pytest.mark.parametrize("ttl", [1e300, 9_223_372_036_854_776])
 def test_time_that_kubernetes_cannot_store_is_rejected(ttl):
-    with pytest.raises(ValueError, match="ttl must be at most 9223372036854775 seconds"):
+    with pytest.raises(ValueError, match="ttl: must be at most 9223372036854775 seconds"):
         operator(ttl=ttl)

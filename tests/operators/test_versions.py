@@ -111,5 +111,5 @@ def test_a_sensor_does_not_wait_for_what_the_cluster_cannot_hold(cluster, served
 
 
 def test_a_sensors_version_is_checked_while_the_dag_is_parsed():
-    with pytest.raises(ValueError, match=r"api_version must be one of spark\.apache\.org/v1, .* not 'v1'"):
+    with pytest.raises(ValueError, match=r"api_version: must be one of spark\.apache\.org/v1, .* not 'v1'"):
         SparkApplicationSensor(task_id="wait", name="pi", api_version="v1")

@@ -6,12 +6,11 @@ from airflow_provider_spark_operator.core.cluster_resources.daemon import with_p
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import (
     MASTER_PORTS,
-    MASTER_SERVICE,
     WORKER_PORTS,
     WORKER_SERVICE,
 )
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
-from airflow_provider_spark_operator.core.names import ROLE_MASTER, ROLE_WORKER
+from airflow_provider_spark_operator.core.names import MASTER_SERVICE, ROLE_MASTER, ROLE_WORKER
 
 
 def master_service(frame: Frame) -> JsonObject:

@@ -15,11 +15,15 @@ from airflow_provider_spark_operator.core.cluster_resources.daemon import Daemon
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.escalation import without_escalation
-from airflow_provider_spark_operator.core.names import ROLE_MASTER, ROLE_WORKER
+from airflow_provider_spark_operator.core.names import (
+    MASTER_PORT,
+    ROLE_MASTER,
+    ROLE_WORKER,
+    master_url,
+)
 
-MASTER_PORTS: Final[Mapping[str, int]] = {"web": 8080, "spark": 7077, "rest": 6066}
+MASTER_PORTS: Final[Mapping[str, int]] = {"web": 8080, "spark": MASTER_PORT, "rest": 6066}
 WORKER_PORTS: Final[Mapping[str, int]] = {"web": 8081}
-MASTER_SERVICE: Final = "master-svc"
 WORKER_SERVICE: Final = "worker-svc"
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
 
@@ -69,7 +73,7 @@ def worker_stateful_set(frame: Frame) -> JsonObject:
     part = cluster.spec.worker_spec
     daemon = Daemon(
         role=ROLE_WORKER,
-        start=f"start-worker.sh spark://{frame.name(MASTER_SERVICE)}:{MASTER_PORTS['spark']}",
+        start=f"start-worker.sh {master_url(frame.cluster.name)}",
         main_class="org.apache.spark.deploy.worker.Worker",
         options_variable="SPARK_WORKER_OPTS",
         ports=WORKER_PORTS,

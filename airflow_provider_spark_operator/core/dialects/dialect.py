@@ -1,39 +1,15 @@
-"""The kinds of resources that an application can be written as, and which of them a resource is."""
+"""The dialects that are supported, and which of them a resource has."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core import names
-from airflow_provider_spark_operator.core.dialects import apache, kubeflow
+from airflow_provider_spark_operator.core.defaults import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
+from airflow_provider_spark_operator.core.dialects import apache, apache_spec, kubeflow, kubeflow_spec
 from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.dialects.record import Dialect
+from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.states import ApplicationState
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What differs between two kinds of SparkApplication for those who wait for one.
-
-    Attributes:
-        group: The API group.
-        versions: Those whose documents differ in nothing but their apiVersion, the newest first.
-        states: The state words, in the order of a life.
-        success: The word to wait for.
-        application_label: The label with the application's name, which its pods bear.
-        owned_driver: Whether the driver pod always names the application as its owner.
-        progress: Reads the status.
-        wanted_executors: How many executors an application begins with.
-    """
-
-    group: str
-    versions: tuple[str, ...]
-    states: tuple[str, ...]
-    success: str
-    application_label: str
-    owned_driver: bool
-    progress: Callable[[Mapping[str, object]], Progress]
-    wanted_executors: Callable[[Mapping[str, object]], int]
-
 
 APACHE: Final = Dialect(
     group=names.GROUP,
@@ -42,8 +18,20 @@ APACHE: Final = Dialect(
     success=ApplicationState.SUCCEEDED,
     application_label=names.LABEL_APPLICATION_NAME,
     owned_driver=True,
+    default_restart_attempts=RESTART_ATTEMPTS,
+    default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
     progress=apache.progress,
     wanted_executors=apache.wanted_executors,
+    read_restart_config=apache_spec.read_restart_config,
+    read_ttl=apache_spec.read_ttl,
+    read_memory=apache_spec.read_memory,
+    write_parameters=apache_spec.write_parameters,
+    write_ttl=apache_spec.write_ttl,
+    patch_ttl=apache_spec.patch_ttl,
+    write_memory=apache_spec.write_properties,
+    disable_restarts=apache_spec.disable_restarts,
+    keep_driver=apache_spec.keep_driver,
+    keep_failed_driver=apache_spec.keep_failed_driver,
 )
 KUBEFLOW: Final = Dialect(
     group=kubeflow.GROUP,
@@ -52,8 +40,20 @@ KUBEFLOW: Final = Dialect(
     success=kubeflow.KubeflowState.COMPLETED,
     application_label=kubeflow.LABEL_APPLICATION_NAME,
     owned_driver=False,  # its webhook adds the owner, where it is installed with one
+    default_restart_attempts=RESTART_ATTEMPTS,
+    default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
     progress=kubeflow.progress,
     wanted_executors=kubeflow.wanted_executors,
+    read_restart_config=kubeflow_spec.read_restart_config,
+    read_ttl=kubeflow_spec.read_ttl,
+    read_memory=kubeflow_spec.read_memory,
+    write_parameters=kubeflow_spec.write_parameters,
+    write_ttl=kubeflow_spec.write_ttl,
+    patch_ttl=None,
+    write_memory=kubeflow_spec.write_memory,
+    disable_restarts=kubeflow_spec.disable_restarts,
+    keep_driver=kubeflow_spec.keep_driver,
+    keep_failed_driver=kubeflow_spec.keep_driver,
 )
 DIALECTS: Final = (APACHE, KUBEFLOW)
 
@@ -64,10 +64,12 @@ def dialect_of(api_version: object) -> Dialect:
     return next((dialect for dialect in DIALECTS if dialect.group == group), APACHE)
 
 
-def api_version_problem(api_version: object) -> str | None:
-    """What is wrong with `api_version` of a SparkApplication; None if nothing is."""
+def api_version_problem(api_version: object) -> Problem | None:
+    """Return what is wrong with the parameter `api_version` of a SparkApplication; None if it is valid."""
     known = [f"{dialect.group}/{version}" for dialect in DIALECTS for version in dialect.versions]
-    return None if api_version in known else f"api_version must be one of {', '.join(known)}, not {api_version!r}"
+    if api_version in known:
+        return None
+    return Problem("api_version", f"must be one of {', '.join(known)}, not {api_version!r}")
 
 
 def progress(resource: Mapping[str, object]) -> Progress:

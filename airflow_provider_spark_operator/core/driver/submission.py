@@ -18,10 +18,10 @@ from airflow_provider_spark_operator.core.driver.memory import is_positive_size
 from airflow_provider_spark_operator.core.driver.packages import check_packages
 from airflow_provider_spark_operator.core.driver.text import trimmed, trimmed_but_lines
 from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, resolved, without_alias
+from airflow_provider_spark_operator.core.identity import NAMESPACE
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
 _MASTER = re.compile(r"k8s://(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<rest>.+)")
-_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _ENVIRONMENT_KEYS = {
     "spark.driver.memory": "SPARK_DRIVER_MEMORY",
@@ -248,6 +248,6 @@ def _checked(inputs: SubmissionInputs) -> SubmissionInputs:
             if not entry.startswith("file:"):
                 raise DriverBuildError("spark.jars", f"{entry}: spark-submit takes only files for an R application")
     namespace = conf.text(_NAMESPACE_KEY)
-    if namespace is not None and not _NAMESPACE.fullmatch(namespace):
+    if namespace is not None and not NAMESPACE.fullmatch(namespace):
         raise DriverBuildError(_NAMESPACE_KEY, f"{namespace!r} is no namespace's name: use a-z, 0-9 and '-'")
     return replace(inputs, namespace=namespace or "default")

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, WithJsonSchema
 
+from airflow_provider_spark_operator.core.defaults import RESTART_ATTEMPTS, RESTART_BACKOFF_MILLIS
 from airflow_provider_spark_operator.core.models.base import (
     Boolean,
     Integer,
@@ -138,7 +139,7 @@ class RestartConfig(Model):
         ),
     )
     max_restart_attempts: Integer = Field(
-        default=3, description="Maximum number of restarts. 3 allows four attempts in all. Default: 3."
+        default=RESTART_ATTEMPTS, description="Maximum number of restarts. 3 allows four attempts in all. Default: 3."
     )
     max_restart_on_failure: Integer | None = Field(
         default=None,
@@ -151,7 +152,7 @@ class RestartConfig(Model):
         ),
     )
     restart_backoff_millis: Integer = Field(
-        default=30_000, description="Delay before a restart, in milliseconds. Default: 30000."
+        default=RESTART_BACKOFF_MILLIS, description="Delay before a restart, in milliseconds. Default: 30000."
     )
     restart_backoff_millis_for_failure: Integer | None = Field(
         default=None,

@@ -1,17 +1,15 @@
 """Checks of `apiVersion`, `kind` and the metadata of a resource."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from airflow_provider_spark_operator.core.identity import Identity, name_problem
+from airflow_provider_spark_operator.core.identity import Identity, name_problem, namespace_problem
 from airflow_provider_spark_operator.core.models.reading import named
 from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.metadata import metadata_problems
 
 API_VERSIONS: Final = tuple(f"{GROUP}/{version}" for version in VERSIONS)
-_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def identity_problems(document: Mapping[str, object], identity: Identity) -> list[Problem]:
@@ -31,15 +29,12 @@ def identity_problems(document: Mapping[str, object], identity: Identity) -> lis
 def namespace_problems(metadata: Mapping[str, object]) -> list[Problem]:
     """What is wrong with the namespace, which may be absent."""
     namespace = metadata.get("namespace")
-    if namespace in (None, "") or (isinstance(namespace, str) and _NAMESPACE.fullmatch(namespace)):
+    if namespace in (None, ""):
         return []
     if not isinstance(namespace, str):
         return [Problem("metadata.namespace", f"must be a string, not {named(namespace)}: put it in quotes")]
-    message = (
-        f"{namespace!r} is not a valid namespace: use at most 63 lower-case letters, digits and '-', "
-        "with a letter or digit at both ends"
-    )
-    return [Problem("metadata.namespace", message)]
+    problem = namespace_problem(namespace)
+    return [problem] if problem else []
 
 
 def unknown_word(path: str, value: object, known: Sequence[str]) -> Problem:

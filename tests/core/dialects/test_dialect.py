@@ -14,6 +14,6 @@ def test_known_api_version_is_no_problem(api_version: str) -> None:
 def test_unknown_api_version_is_reported_with_the_known_ones(api_version: object) -> None:
     problem = api_version_problem(api_version)
     assert problem is not None
-    assert problem.endswith(f", not {api_version!r}")
-    assert "spark.apache.org/v1" in problem
-    assert "sparkoperator.k8s.io/v1beta2" in problem
+    assert str(problem).endswith(f", not {api_version!r}")
+    assert "spark.apache.org/v1" in str(problem)
+    assert "sparkoperator.k8s.io/v1beta2" in str(problem)

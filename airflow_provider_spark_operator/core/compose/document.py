@@ -1,0 +1,67 @@
+"""The identity of a resource: its apiVersion, kind and metadata."""
+
+from typing import Final
+
+from airflow_provider_spark_operator.core.identity import (
+    APPLICATION_IDENTITY,
+    Identity,
+    name_problem,
+    namespace_problem,
+)
+from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object
+from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+
+DEFAULT_API_VERSION: Final = f"{GROUP}/{VERSIONS[0]}"
+
+
+def new_application(api_version: str | None = None) -> JsonObject:
+    """Return an application without any field.
+
+    Args:
+        api_version: The apiVersion. None for `spark.apache.org/v1`.
+    """
+    return {"apiVersion": api_version or DEFAULT_API_VERSION, "kind": APPLICATION_IDENTITY.kind, "spec": {}}
+
+
+def complete_kind(document: JsonObject, api_version: str | None) -> JsonObject:
+    """Return `document` with its kind, and with an apiVersion if one is given.
+
+    Args:
+        document: The document of an application. It stays unchanged.
+        api_version: The apiVersion of a document that has none.
+
+    Raises:
+        InvalidResource: The document has another apiVersion.
+    """
+    given = document.get("apiVersion")
+    if api_version and given not in (None, api_version):
+        problem = Problem(
+            "apiVersion", f"is {given!r}, but the parameter api_version is {api_version!r}: leave one of them out"
+        )
+        raise InvalidResource([problem])
+    completed = document | {"kind": document.get("kind") or APPLICATION_IDENTITY.kind}
+    return completed | ({"apiVersion": api_version} if given is None and api_version else {})
+
+
+def override_metadata(
+    document: JsonObject, *, name: str | None, namespace: str | None, identity: Identity = APPLICATION_IDENTITY
+) -> JsonObject:
+    """Return `document` with a name and a namespace that override its own.
+
+    Args:
+        document: The document of a resource. It stays unchanged.
+        name: The name. None or an empty text for that of the document.
+        namespace: The namespace. None or an empty text for that of the document.
+        identity: The rules for the name.
+
+    Raises:
+        InvalidResource: The metadata is not an object, or a name is not valid in Kubernetes.
+    """
+    given = {"name": name, "namespace": namespace}
+    metadata = copy_object(document, "metadata", "metadata") | {key: value for key, value in given.items() if value}
+    problems = [name_problem(metadata.get("name"), identity), namespace_problem(metadata.get("namespace"))]
+    found = [problem for problem in problems if problem]
+    if found:
+        raise InvalidResource(found)
+    return document | {"metadata": metadata}

@@ -1,0 +1,108 @@
+"""Who starts an application again: the operator in the cluster, by its restartConfig, or Airflow, by its retries.
+
+Nothing here raises on a malformed document: it is validated when it is submitted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.json_object import JsonObject, is_integer
+from airflow_provider_spark_operator.core.parameters import is_template
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+
+CLUSTER: Final = "cluster"
+AIRFLOW: Final = "airflow"
+_NEVER: Final = "Never"
+
+
+@dataclass(frozen=True)
+class Retries:
+    """The retries of a task that replace the restarts of its application.
+
+    Attributes:
+        number: Maximum number of retries.
+        delay: Delay before a retry.
+        application_failures: Whether failures of the application itself are retried.
+    """
+
+    number: int
+    delay: timedelta
+    application_failures: bool
+
+
+def restart_problem(restarts: object) -> Problem | None:
+    """Return what is wrong with the parameter `restarts`; None if it is valid."""
+    if restarts in (CLUSTER, AIRFLOW):
+        return None
+    return Problem("restarts", f"must be {CLUSTER!r} or {AIRFLOW!r}, not {restarts!r}")
+
+
+def retries_of(document: object) -> Retries | None:
+    """Return the retries that replace the restarts of an application; None if it never restarts, or is not known yet.
+
+    Args:
+        document: The application, or anything else that a task may be given.
+
+    Raises:
+        InvalidResource: The policy restarts the application after a success, which no retry does.
+    """
+    if not isinstance(document, Mapping):
+        return None
+    dialect = dialect_of(document.get("apiVersion"))
+    config = dialect.read_restart_config(document)
+    policy = config.get("restartPolicy", _NEVER)
+    if policy == _NEVER or is_template(policy):
+        return None
+    if policy == "Always":
+        message = 'restartPolicy Always is not supported by restarts="airflow": Airflow does not retry a success'
+        raise InvalidResource([Problem("", message)])
+    millis = _integer(config.get("restartBackoffMillis"), dialect.default_restart_backoff_millis)
+    return Retries(
+        number=max(0, _integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)),
+        delay=timedelta(milliseconds=max(0, millis)),
+        application_failures=policy == "OnFailure",
+    )
+
+
+def disable_restarts(document: JsonObject) -> JsonObject:
+    """Return `document` with its own restarts disabled."""
+    return dialect_of(document.get("apiVersion")).disable_restarts(document)
+
+
+def product_warning(document: JsonObject, retries: int) -> str | None:
+    """Return the warning that both the cluster and Airflow start the application again; None if only one does."""
+    dialect = dialect_of(document.get("apiVersion"))
+    config = dialect.read_restart_config(document)
+    if retries < 1 or config.get("restartPolicy", _NEVER) == _NEVER:
+        return None
+    attempts = _integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts) + 1
+    return (
+        f"the application restarts itself (up to {attempts} attempts), and the task is retried (up to {retries + 1} "
+        f"tries): together up to {attempts * (retries + 1)} attempts. Leave one of them out, or set "
+        'restarts="airflow" to have the task\'s retries stand for the restarts'
+    )
+
+
+def backoff(document: Mapping[str, object], failure_kind: str | None) -> timedelta | None:
+    """Return the delay that the application requests after a failure; None if it requests none.
+
+    Args:
+        document: The application.
+        failure_kind: A word of `core.verdict.FailureKind`.
+    """
+    config = dialect_of(document.get("apiVersion")).read_restart_config(document)
+    special = (
+        "restartBackoffMillisForSchedulingFailure" if failure_kind == "scheduling" else "restartBackoffMillisForFailure"
+    )
+    for key in (special, "restartBackoffMillis"):
+        millis = config.get(key)
+        if is_integer(millis) and millis >= 0:
+            return timedelta(milliseconds=millis)
+    return None
+
+
+def _integer(value: object, default: int) -> int:
+    return value if is_integer(value) else default

@@ -1,0 +1,215 @@
+"""Write the spec of a `spark.apache.org` SparkApplication."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
+from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
+from airflow_provider_spark_operator.core.names import (
+    ANNOTATION_TTL_AFTER_SUCCESS,
+    GROUP,
+    VERSIONS,
+    master_url,
+)
+from airflow_provider_spark_operator.core.parameters import (
+    IMAGE_KEY,
+    MEMORY_KEYS,
+    Parameters,
+    split_list,
+    version_in_tag,
+)
+from airflow_provider_spark_operator.core.pods import mapping
+from airflow_provider_spark_operator.core.ttl import AFTER_SUCCESS_SECONDS, DEFAULT_SECONDS, KEEP
+
+# Earlier versions lack fields, such as those of retention and the time to live.
+_NEWEST: Final = f"{GROUP}/{VERSIONS[0]}"
+# Each is one key of `spec.sparkConf`.
+_CONF_KEYS: Final = {
+    "image": IMAGE_KEY,
+    "service_account": "spark.kubernetes.authenticate.driver.serviceAccountName",
+    "driver_cores": "spark.driver.cores",
+    "driver_memory": "spark.driver.memory",
+    "executor_cores": "spark.executor.cores",
+    "executor_memory": "spark.executor.memory",
+    "executor_instances": "spark.executor.instances",
+}
+
+
+def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject:
+    """Return `document` with the fields that `parameters` override.
+
+    Args:
+        document: The application; it stays unchanged.
+        parameters: Valid parameters.
+
+    Raises:
+        InvalidResource: A part of the document that must be extended is not an object.
+    """
+    spec = copy_object(document, "spec", "spec")
+    conf = copy_object(spec, "sparkConf", "spec.sparkConf") | parameters.properties
+    for name, key in _CONF_KEYS.items():
+        value = getattr(parameters, name)
+        if value is not None:
+            conf[key] = str(value).strip()
+    if parameters.cluster is not None:
+        conf |= {"spark.master": master_url(parameters.cluster)}
+        # Kubernetes' executors get a secret from the driver; master and workers of a cluster have none.
+        conf.setdefault("spark.authenticate", "false")
+    _write_program(spec, conf, parameters)
+    _write_python_runner(spec, conf)
+    _write_version(spec, conf, parameters)
+    return document | {"spec": spec | ({"sparkConf": conf} if conf else {})}
+
+
+def _write_program(spec: JsonObject, conf: dict[str, str], parameters: Parameters) -> None:
+    if parameters.main_class is not None:
+        spec["mainClass"] = parameters.main_class
+        for other in ("pyFiles", "sparkRFiles") if parameters.py_files is None else ():
+            spec.pop(other, None)
+    if parameters.py_file is not None:
+        _write_script(spec, parameters.py_file, parameters.py_files)
+    elif parameters.py_files is not None:
+        spec["pyFiles"] = ",".join(split_list(parameters.py_files))
+    if parameters.arguments is not None:
+        spec["driverArgs"] = [str(argument) for argument in parameters.arguments]
+    files = split_list(parameters.files)
+    if files:
+        conf["spark.files"] = _join(conf.get("spark.files"), files)
+    _write_jars(spec, conf, split_list(parameters.jars))
+
+
+def _write_script(spec: JsonObject, script: str, py_files: Sequence[str] | str | None) -> None:
+    java = spec.get("mainClass") != PYTHON_RUNNER
+    for other in ("mainClass", "jars", "sparkRFiles") if java else ():
+        spec.pop(other, None)
+    others = split_list(spec.get("pyFiles"))[1:] if py_files is None else split_list(py_files)
+    spec["pyFiles"] = ",".join([script, *others])
+
+
+def _write_jars(spec: JsonObject, conf: dict[str, str], jars: list[str]) -> None:
+    if not jars:
+        return
+    joined = _join(conf.get("spark.jars"), jars)
+    if spec.get("pyFiles") or spec.get("sparkRFiles"):
+        spec.pop("jars", None)
+        conf["spark.jars"] = joined
+        return
+    spec["jars"] = jars[0]
+    if joined != jars[0]:  # the property hides the application's own jar, unless it names it as well
+        conf["spark.jars"] = joined
+
+
+def _write_python_runner(spec: JsonObject, conf: dict[str, str]) -> None:
+    """Name the class that runs a Python script, and move its jars to the property.
+
+    The Apache operator splits `pyFiles` only with this class. It takes the file in `jars` for the program.
+    """
+    jars, main_class = spec.get("jars"), spec.get("mainClass")
+    if not spec.get("pyFiles") or main_class not in (None, PYTHON_RUNNER) or (jars and main_class is None):
+        return
+    spec["mainClass"] = PYTHON_RUNNER
+    if jars:
+        del spec["jars"]
+        conf["spark.jars"] = _join(conf.get("spark.jars"), jars)
+
+
+def _write_version(spec: JsonObject, conf: Mapping[str, str], parameters: Parameters) -> None:
+    versions = copy_object(spec, "runtimeVersions", "spec.runtimeVersions")
+    version = version_in_tag(str(conf.get(IMAGE_KEY, "")))
+    if parameters.spark_version is not None:
+        versions["sparkVersion"] = parameters.spark_version
+    elif version:
+        versions.setdefault("sparkVersion", version)
+    if versions:
+        spec["runtimeVersions"] = versions
+
+
+def read_restart_config(document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the restartConfig of an application; empty if it has none."""
+    tolerations = mapping(mapping(document.get("spec")).get("applicationTolerations"))
+    return mapping(tolerations.get("restartConfig"))
+
+
+def disable_restarts(document: JsonObject) -> JsonObject:
+    """Return `document` with its own restarts disabled."""
+    config = read_restart_config(document)
+    return _write_tolerations(document, {"restartConfig": {**config, "restartPolicy": "Never"}}) if config else document
+
+
+def read_ttl(document: Mapping[str, object]) -> float | None:
+    """Return the seconds after which the operator deletes a terminated application; None if it keeps it."""
+    tolerations = mapping(mapping(document.get("spec")).get("applicationTolerations"))
+    millis = tolerations.get("ttlAfterStopMillis")
+    return float(millis) / 1000 if is_integer(millis) and millis >= 0 else None
+
+
+def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
+    """Return `document` with its time to live.
+
+    Args:
+        document: The application. It stays unchanged. Its spec is an object.
+        seconds: The time after the end, in seconds; `KEEP` for no deletion. None sets the default, which is shorter
+            after a success, unless the document has a time to live.
+    """
+    tolerations = document["spec"].get("applicationTolerations") or {}
+    if not isinstance(tolerations, dict):
+        return document  # the validation before the submission reports it
+    if seconds is not None:
+        return _write_tolerations(document, {"ttlAfterStopMillis": KEEP if seconds == KEEP else round(1000 * seconds)})
+    if tolerations.get("ttlAfterStopMillis") is not None or document.get("apiVersion") != _NEWEST:
+        return document
+    metadata = document.get("metadata") or {}
+    annotations = {**(metadata.get("annotations") or {}), ANNOTATION_TTL_AFTER_SUCCESS: str(AFTER_SUCCESS_SECONDS)}
+    document = document | {"metadata": metadata | {"annotations": annotations}}
+    return _write_tolerations(document, {"ttlAfterStopMillis": 1000 * DEFAULT_SECONDS})
+
+
+def patch_ttl(seconds: int) -> JsonObject:
+    """Return the merge patch that changes the time to live of a terminated application."""
+    return {"spec": {"applicationTolerations": {"ttlAfterStopMillis": 1000 * seconds}}}
+
+
+def keep_failed_driver(document: JsonObject, seconds: float) -> JsonObject:
+    """Return `document` with a retain policy for failed drivers, unless it sets a field of retention itself.
+
+    Earlier versions than v1 have no field for a duration: they would keep the pod as long as the application.
+    """
+    tolerations = document["spec"].get("applicationTolerations") or {}
+    if document.get("apiVersion") != _NEWEST or not isinstance(tolerations, Mapping):
+        return document
+    retention = {"resourceRetainPolicy": "OnFailure", "resourceRetainDurationMillis": round(1000 * seconds)}
+    if any(tolerations.get(field) is not None for field in retention):
+        return document
+    return _write_tolerations(document, retention)
+
+
+def keep_driver(document: JsonObject, seconds: float) -> JsonObject:
+    """Return `document` with a retain policy for every driver; fields of the document stay."""
+    tolerations = document["spec"].get("applicationTolerations") or {}
+    retention = {"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": round(1000 * seconds)}
+    return _write_tolerations(document, {**retention, **tolerations})
+
+
+def read_memory(document: Mapping[str, object]) -> dict[str, str]:
+    """Return the memory that an application requests, by Spark property."""
+    conf = mapping(mapping(document.get("spec")).get("sparkConf"))
+    return {key: value for key in MEMORY_KEYS if isinstance(value := conf.get(key), str)}
+
+
+def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
+    """Return `document` with additional Spark properties."""
+    if not properties:
+        return document
+    spec = document["spec"]
+    return document | {"spec": spec | {"sparkConf": {**(spec.get("sparkConf") or {}), **properties}}}
+
+
+def _write_tolerations(document: JsonObject, fields: Mapping[str, object]) -> JsonObject:
+    spec = document["spec"]
+    tolerations = {**(spec.get("applicationTolerations") or {}), **fields}
+    return document | {"spec": spec | {"applicationTolerations": tolerations}}
+
+
+def _join(*lists: Sequence[str] | str | None) -> str:
+    """Return the entries of all `lists` as text with commas, each entry once."""
+    return ",".join(dict.fromkeys(entry for each in lists for entry in split_list(each)))

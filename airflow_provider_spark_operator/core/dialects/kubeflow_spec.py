@@ -1,0 +1,160 @@
+"""Write the spec of a `sparkoperator.k8s.io` SparkApplication, which has its own field for most parameters."""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
+from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, split_list, version_in_tag
+from airflow_provider_spark_operator.core.pods import mapping
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.ttl import DEFAULT_SECONDS, KEEP
+
+# Where each parameter goes that is one field.
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "image": ("image",),
+    "main_class": ("mainClass",),
+    "spark_version": ("sparkVersion",),
+    "service_account": ("driver", "serviceAccount"),
+    "driver_cores": ("driver", "cores"),
+    "driver_memory": ("driver", "memory"),
+    "executor_cores": ("executor", "cores"),
+    "executor_memory": ("executor", "memory"),
+    "executor_instances": ("executor", "instances"),
+}
+_NUMBERS: Final = ("driver_cores", "executor_cores", "executor_instances")
+_JVM_TYPES: Final = ("Java", "Scala")
+
+
+def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject:
+    """Return `document` with the fields that `parameters` override.
+
+    Args:
+        document: The application; it stays unchanged.
+        parameters: Valid parameters.
+
+    Raises:
+        InvalidResource: A part of the document that must be extended is not an object, or Kubeflow's operator does not
+            support a parameter.
+    """
+    if parameters.cluster is not None:
+        raise InvalidResource([Problem("cluster", "Kubeflow's operator runs no application on a SparkCluster")])
+    if parameters.has_no_executors:
+        raise InvalidResource([Problem("executor_instances", "must be at least 1 for Kubeflow's operator")])
+    spec = copy_object(document, "spec", "spec")
+    for name in ("driver", "executor", "deps"):
+        spec[name] = copy_object(spec, name, f"spec.{name}")
+    for name, path in _FIELDS.items():
+        value = getattr(parameters, name)
+        if value is not None:
+            holder = spec if len(path) == 1 else spec[path[0]]
+            holder[path[-1]] = _read_number(value) if name in _NUMBERS else str(value).strip()
+    version = version_in_tag(parameters.image)
+    if version:
+        spec.setdefault("sparkVersion", version)
+    _write_program(spec, parameters)
+    if parameters.conf:
+        spec["sparkConf"] = copy_object(spec, "sparkConf", "spec.sparkConf") | parameters.properties
+    if not spec["deps"]:
+        del spec["deps"]
+    return document | {"spec": spec}
+
+
+def read_restart_config(document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the restartPolicy of an application in the fields of a restartConfig; empty if it has none."""
+    policy = mapping(mapping(document.get("spec")).get("restartPolicy"))
+    if not isinstance(policy.get("type"), str):
+        return {}
+    retries = [policy.get(key) for key in ("onFailureRetries", "onSubmissionFailureRetries")]
+    config: dict[str, object] = {"restartPolicy": policy["type"]}
+    config["maxRestartAttempts"] = sum(number for number in retries if is_integer(number))
+    intervals = {
+        "restartBackoffMillisForFailure": policy.get("onFailureRetryInterval"),
+        "restartBackoffMillisForSchedulingFailure": policy.get("onSubmissionFailureRetryInterval"),
+    }
+    millis = {key: 1000 * value for key, value in intervals.items() if is_integer(value)}
+    if "restartBackoffMillisForFailure" in millis:
+        config["restartBackoffMillis"] = millis["restartBackoffMillisForFailure"]
+    return config | millis
+
+
+def disable_restarts(document: JsonObject) -> JsonObject:
+    """Return `document` with its own restarts disabled."""
+    if not read_restart_config(document):
+        return document
+    return document | {"spec": document["spec"] | {"restartPolicy": {"type": "Never"}}}
+
+
+def read_ttl(document: Mapping[str, object]) -> float | None:
+    """Return the seconds after which the operator deletes a terminated application; None if it keeps it."""
+    seconds = mapping(document.get("spec")).get("timeToLiveSeconds")
+    return max(0.0, float(seconds)) if is_integer(seconds) else None
+
+
+def write_ttl(document: JsonObject, seconds: float | None) -> JsonObject:
+    """Return `document` with its time to live.
+
+    Args:
+        document: The application. It stays unchanged. Its spec is an object.
+        seconds: The time after the end, in seconds; `KEEP` for no deletion. None sets the default, unless the document
+            has a time to live. A change of the spec would run the application again: a success does not shorten it.
+    """
+    spec = dict(document["spec"])
+    if seconds == KEEP:
+        spec.pop("timeToLiveSeconds", None)
+    elif seconds is not None:
+        spec["timeToLiveSeconds"] = math.ceil(seconds)
+    elif spec.get("timeToLiveSeconds") is None:
+        spec["timeToLiveSeconds"] = DEFAULT_SECONDS
+    return document | {"spec": spec}
+
+
+def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: ARG001 - the signature of every dialect
+    """Return `document`: Kubeflow's operator keeps the driver pod as long as the application."""
+    return document
+
+
+def read_memory(document: Mapping[str, object]) -> dict[str, str]:
+    """Return the memory that an application requests, by Spark property."""
+    spec = mapping(document.get("spec"))
+    conf, found = mapping(spec.get("sparkConf")), {}
+    for key in MEMORY_KEYS:
+        _, role, field = key.split(".")
+        value = mapping(spec.get(role)).get(field) or conf.get(key)
+        if isinstance(value, str):
+            found[key] = value
+    return found
+
+
+def write_memory(document: JsonObject, memory: Mapping[str, str]) -> JsonObject:
+    """Return `document` with the memory that these Spark properties request, in its own fields."""
+    spec = dict(document["spec"])
+    for key, value in memory.items():
+        _, role, field = key.split(".")
+        spec[role] = {**(spec.get(role) or {}), field: value}
+    return document | {"spec": spec}
+
+
+def _write_program(spec: JsonObject, parameters: Parameters) -> None:
+    deps = spec["deps"]
+    py_files, jars = split_list(parameters.py_files), split_list(parameters.jars)
+    script = parameters.py_file
+    if script is None and py_files and parameters.main_class is None:
+        script, *py_files = py_files
+    if script is not None:
+        spec |= {"type": "Python", "mainApplicationFile": script}
+        spec.pop("mainClass", None)
+    elif parameters.main_class is not None or (jars and spec.get("type") != "Python"):
+        spec["type"] = spec["type"] if spec.get("type") in _JVM_TYPES else "Java"
+        if jars:
+            spec["mainApplicationFile"], *jars = jars
+    if parameters.arguments is not None:
+        spec["arguments"] = [str(argument) for argument in parameters.arguments]
+    for key, more in (("pyFiles", py_files), ("jars", jars), ("files", split_list(parameters.files))):
+        if more:
+            deps[key] = [*(deps.get(key) or ()), *more] if key == "files" else more
+
+
+def _read_number(value: object) -> object:
+    written = str(value).strip()
+    return int(written) if written.isdecimal() else value  # a template, as yet

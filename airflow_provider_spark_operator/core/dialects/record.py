@@ -1,0 +1,62 @@
+"""The record of everything in which one kind of SparkApplication differs from another."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from airflow_provider_spark_operator.core.dialects.progress import Progress
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One kind of SparkApplication, by its API group.
+
+    A function that writes returns a changed copy of a document whose spec is an object. It raises `InvalidResource` if
+    a part that it must extend has the wrong type. A function that reads takes any document, and never raises.
+
+    Attributes:
+        group: The API group.
+        versions: Those whose documents differ in nothing but their apiVersion, the newest first.
+        states: The state words, in the order of a life.
+        success: The word to wait for.
+        application_label: The label with the application's name, which its pods bear.
+        owned_driver: Whether the driver pod always names the application as its owner.
+        default_restart_attempts: Number of restarts if the document has a policy but no number.
+        default_restart_backoff_millis: Delay before a restart in milliseconds, if the document has none.
+        progress: Reads the status.
+        wanted_executors: Reads how many executors an application begins with.
+        read_restart_config: Reads the restart policy, in the fields of the restartConfig of spark.apache.org; empty if
+            there is none.
+        read_ttl: Reads after how many seconds the operator deletes a terminated application; None if it keeps it.
+        read_memory: Reads the memory that the pods request, by Spark property.
+        write_parameters: Writes the fields that parameters override.
+        write_ttl: Writes the time to live in seconds. None writes the default unless the document has a time to live.
+        patch_ttl: Returns the merge patch that changes the time to live after a success; None if a change of the spec
+            would run the application again.
+        write_memory: Writes the memory of the pods, by Spark property.
+        disable_restarts: Writes that the operator never restarts the application.
+        keep_driver: Writes that every driver pod is kept for a number of seconds after its end.
+        keep_failed_driver: Writes the same for failed drivers only.
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    states: tuple[str, ...]
+    success: str
+    application_label: str
+    owned_driver: bool
+    default_restart_attempts: int
+    default_restart_backoff_millis: int
+    progress: Callable[[Mapping[str, object]], Progress]
+    wanted_executors: Callable[[Mapping[str, object]], int]
+    read_restart_config: Callable[[Mapping[str, object]], Mapping[str, object]]
+    read_ttl: Callable[[Mapping[str, object]], float | None]
+    read_memory: Callable[[Mapping[str, object]], Mapping[str, str]]
+    write_parameters: Callable[[JsonObject, Parameters], JsonObject]
+    write_ttl: Callable[[JsonObject, float | None], JsonObject]
+    patch_ttl: Callable[[int], JsonObject] | None
+    write_memory: Callable[[JsonObject, Mapping[str, str]], JsonObject]
+    disable_restarts: Callable[[JsonObject], JsonObject]
+    keep_driver: Callable[[JsonObject, float], JsonObject]
+    keep_failed_driver: Callable[[JsonObject, float], JsonObject]

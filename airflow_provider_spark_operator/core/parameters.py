@@ -1,0 +1,213 @@
+"""The parameters that set fields of an application, and what is wrong with them.
+
+A parameter may still be a template expression, or not be known at all (`PENDING`). It is checked once it is known.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Final
+
+from airflow_provider_spark_operator.core.problems import Problem
+
+_MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
+_NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")
+_VERSION_IN_TAG = re.compile(r":v?([0-9]+\.[0-9]+\.[0-9]+)[^/:@]*(?:@[^/]*)?\Z")
+_CLUSTER = re.compile(r"([a-z0-9][-a-z0-9]{0,62}/)?[a-z][-a-z0-9]{0,44}\Z")
+_FOLDER = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^ ]")
+IMAGE_KEY: Final = "spark.kubernetes.container.image"
+MEMORY_KEYS: Final = (
+    "spark.driver.memory",
+    "spark.driver.memoryOverhead",
+    "spark.executor.memory",
+    "spark.executor.memoryOverhead",
+)
+_DYNAMIC_KEY = "spark.dynamicAllocation.enabled"
+_POSITIVE_NUMBERS = ("driver_cores", "executor_cores")
+_MEMORIES = ("driver_memory", "executor_memory")
+_LISTS = ("jars", "py_files", "files", "arguments")
+_TEXTS = ("image", "main_class", "py_file", "spark_version", "service_account")
+
+
+class Pending:
+    """A value that becomes known when the task runs, such as the result of another task."""
+
+
+PENDING: Final = Pending()
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Values that override fields of a document; None leaves the field of the document unchanged.
+
+    Attributes:
+        image: Container image of driver and executors.
+        main_class: Main class; it is in one of `jars`.
+        py_file: URI of the Python script.
+        jars: URIs of jars. For a class, the first is the jar of the application.
+        py_files: URIs of Python files and archives next to the script. Without `py_file` the first is the script.
+        files: URIs of files for driver and executors.
+        arguments: Arguments of the program.
+        conf: Spark properties. A property whose value is None is left out.
+        spark_version: Spark version of the image, for example "4.3.0".
+        service_account: Service account of the driver.
+        driver_cores: Number of cores of the driver.
+        driver_memory: Memory of the driver, for example "4g".
+        executor_cores: Number of cores of each executor.
+        executor_memory: Memory of each executor, for example "4g".
+        executor_instances: Number of executors.
+        cluster: Name of a SparkCluster, or `<namespace>/<name>`, whose workers run the executors.
+    """
+
+    image: str | None = None
+    main_class: str | None = None
+    py_file: str | None = None
+    jars: Sequence[str] | str | None = None
+    py_files: Sequence[str] | str | None = None
+    files: Sequence[str] | str | None = None
+    arguments: Sequence[object] | None = None
+    conf: Mapping[str, object] | None = None
+    spark_version: str | None = None
+    service_account: str | None = None
+    driver_cores: int | str | None = None
+    driver_memory: str | None = None
+    executor_cores: int | str | None = None
+    executor_memory: str | None = None
+    executor_instances: int | str | None = None
+    cluster: str | None = None
+
+    def problems(self, *, alone: bool = False) -> list[Problem]:
+        """Return the problems that can be found before templates are rendered.
+
+        Args:
+            alone: Whether there is no document that the parameters override.
+        """
+        found = [_text_problem(name, getattr(self, name)) for name in _TEXTS]
+        found += [_number_problem(name, getattr(self, name), 1) for name in _POSITIVE_NUMBERS]
+        found.append(_number_problem("executor_instances", self.executor_instances, 0))
+        found += [_memory_problem(name, getattr(self, name)) for name in _MEMORIES]
+        found += [_list_problem(name, getattr(self, name)) for name in _LISTS]
+        found += [self._script_problem(), cluster_problem(self.cluster), _conf_problem(self.conf)]
+        if alone and self.py_file is None and self.py_files is None and self.main_class is None:
+            found.append(Problem("", "say what to run: an application, or py_file, or main_class with jars"))
+        elif alone and not any(found):
+            found += [self._version_problem(), self._instances_problem()]
+        return [problem for problem in found if problem]
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The Spark properties of `conf` as texts."""
+        return {key: _property_text(value) for key, value in (self.conf or {}).items() if value is not None}
+
+    @property
+    def has_no_executors(self) -> bool:
+        """Whether `executor_instances` is 0."""
+        return self.executor_instances is not None and str(self.executor_instances).strip() == "0"
+
+    def _script_problem(self) -> Problem | None:
+        if self.py_file is None or self.main_class is None:
+            return None
+        return Problem("main_class", "cannot be set together with py_file: an application runs a script or a class")
+
+    def _version_problem(self) -> Problem | None:
+        if self.spark_version is not None or not isinstance(self.conf, Mapping | None):
+            return None
+        image = (self.conf or {}).get(IMAGE_KEY) if self.image is None else self.image
+        if image is not None and (is_pending(image) or version_in_tag(str(image))):
+            return None
+        reason = f"the tag of {image} does not contain it" if image else "there is no image with it in its tag"
+        return Problem("spark_version", f"is required: {reason}, as in spark:4.3.0")
+
+    def _instances_problem(self) -> Problem | None:
+        """Spark refuses to start without executors, unless it may request some itself."""
+        if not self.has_no_executors or not isinstance(self.conf, Mapping | None):
+            return None
+        enabled = (self.conf or {}).get(_DYNAMIC_KEY, False)
+        if is_pending(enabled) or str(enabled).strip().lower() == "true":
+            return None
+        return Problem("executor_instances", f"must be at least 1, or set {_DYNAMIC_KEY} in conf")
+
+
+NAMES: Final = tuple(one.name for one in fields(Parameters))
+
+
+def split_list(value: Sequence[str] | str | None) -> list[str]:
+    """Return the entries of a list, which may be written as text with commas."""
+    entries = value.split(",") if isinstance(value, str) else value or ()
+    return [str(entry).strip() for entry in entries if str(entry).strip()]
+
+
+def version_in_tag(image: str | None) -> str | None:
+    """Return the Spark version that the tag of an image contains; None if there is none."""
+    found = _VERSION_IN_TAG.search(image or "")
+    return found[1] if found else None
+
+
+def is_template(value: object) -> bool:
+    """Return whether `value` is a template expression, so that its text is not known yet."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
+def is_pending(value: object) -> bool:
+    """Return whether `value` is missing or not known yet."""
+    return value is None or isinstance(value, Pending) or is_template(value)
+
+
+def folder_problem(url: object) -> Problem | None:
+    """Return what is wrong with the URL of a folder for uploads; None if it is valid or not known yet."""
+    if is_pending(url) or (isinstance(url, str) and _FOLDER.match(url)):
+        return None
+    return Problem("upload_to", f"must be the URL of a folder, such as s3://bucket/jobs, not {url!r}")
+
+
+def cluster_problem(cluster: object) -> Problem | None:
+    """Return what is wrong with the name of a SparkCluster; None if it is valid or not known yet."""
+    if is_pending(cluster) or (isinstance(cluster, str) and _CLUSTER.match(cluster.strip())):
+        return None
+    return Problem("cluster", f"must be the name of a SparkCluster, or <namespace>/<name>, not {cluster!r}")
+
+
+def _number_problem(name: str, value: object, minimum: int) -> Problem | None:
+    if is_pending(value):
+        return None
+    written = str(value).strip()
+    if not isinstance(value, (bool, float)) and _NUMBER.match(written) and int(written) >= minimum:
+        return None
+    return Problem(name, f"must be an integer of {minimum} or more, not {value!r}")
+
+
+def _memory_problem(name: str, value: object) -> Problem | None:
+    if is_pending(value) or (isinstance(value, str) and _MEMORY.match(value.strip())):
+        return None
+    return Problem(name, f"must be a size with its unit, such as 512m or 4g, not {value!r}")
+
+
+def _text_problem(name: str, value: object) -> Problem | None:
+    if is_pending(value) or isinstance(value, str):
+        return None
+    return Problem(name, f"must be text, not {value!r}")
+
+
+def _conf_problem(conf: object) -> Problem | None:
+    # Its values stay out of messages: some are secret.
+    if is_pending(conf):
+        return None
+    if not isinstance(conf, Mapping):
+        return Problem("conf", f"must be an object of Spark properties, not of type {type(conf).__name__}")
+    wrong = [key for key, value in conf.items() if not (is_pending(value) or isinstance(value, (str, int, float)))]
+    if not wrong:
+        return None
+    names = ", ".join(map(str, wrong))
+    return Problem("conf", f"{names} must be text, a number or true or false; a list is text with commas")
+
+
+def _list_problem(name: str, value: object) -> Problem | None:
+    if is_pending(value) or isinstance(value, (list, tuple)):
+        return None
+    if isinstance(value, str) and name != "arguments":
+        return None
+    return Problem(name, f"must be a list, not {value!r}")
+
+
+def _property_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
