@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.kube.errors import Forbidden, NotFound
 from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import NORMAL, WARNING, EventRecorder, Happening
+from airflow_provider_spark_operator.reconcile.kinds import Kind
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, tenure_of
 from airflow_provider_spark_operator.reconcile.rivals import (
     Identity,
@@ -104,8 +105,7 @@ class Claims:
 
     Args:
         arbiter: knows who lives.
-        finalizer: the one that controllers put on resources of this kind.
-        noun: what a resource of it is called in logs.
+        kind: The kind of the resources.
         recorder: takes what is worth telling the user.
         now: the clock, UTC.
     """
@@ -113,14 +113,12 @@ class Claims:
     def __init__(
         self,
         arbiter: Arbiter,
-        finalizer: str,
-        noun: str,
+        kind: Kind,
         recorder: EventRecorder,
         now: Callable[[], datetime],
     ) -> None:
         self._arbiter = arbiter
-        self._finalizer = finalizer
-        self._noun = noun
+        self._kind = kind
         self._recorder = recorder
         self._now = now
         self._held: dict[ObjectKey, str] = {}
@@ -158,15 +156,19 @@ class Claims:
         taken = self._taken.get(key)
         return taken is None or self._now() - taken >= LOOK_AGAIN
 
-    def cover(self, resource: JsonObject) -> bool:
-        """Whether a resource may be driven as it is known; if not, it has to be read and claimed first.
+    def is_claimed(self, resource: JsonObject) -> bool:
+        """Whether this controller has claimed the resource."""
+        uid: str | None = resource["metadata"].get("uid")
+        return self._held.get(key_of(resource)) == uid
 
-        One that nobody has ever driven is free: the precondition of the first write fails if that was yesterday's news.
+    def claim_if_new(self, resource: JsonObject) -> bool:
+        """Claim a resource that no controller has managed yet; return whether it was one.
+
+        No live read is needed: if the known state is outdated, the precondition of the first write fails.
         """
-        metadata = resource["metadata"]
-        if self._held.get(key_of(resource)) == metadata.get("uid"):
-            return True
-        is_new = not resource.get("status") and self._finalizer not in (metadata.get("finalizers") or ())
+        is_new = not resource.get("status") and self._kind.finalizer not in (
+            resource["metadata"].get("finalizers") or ()
+        )
         if is_new:
             self._hold(resource)
         return is_new
@@ -235,7 +237,7 @@ class Claims:
             raise Rivalled(problem)
 
     def _stranger(self, resource: JsonObject) -> str | None:
-        driver = last_driver(resource, self._finalizer, self._arbiter.own)
+        driver = last_driver(resource, self._kind.finalizer, self._arbiter.own)
         return None if driver == self._arbiter.own else driver
 
     def _hold(self, resource: JsonObject) -> None:
@@ -254,6 +256,6 @@ class Claims:
 
     def _tell(self, resource: JsonObject, kind: str, reason: str, message: str, driver: str) -> None:
         level = logging.INFO if kind == NORMAL else logging.WARNING
-        logger.log(level, message, extra={self._noun: str(key_of(resource))})
+        logger.log(level, message, extra={self._kind.noun: str(key_of(resource))})
         identity = f"{self._arbiter.own} {driver}"
         self._recorder.record(Happening(resource, kind, reason, message, identity, self._now()))

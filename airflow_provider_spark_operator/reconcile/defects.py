@@ -1,4 +1,4 @@
-"""What is told of a resource at which the controller itself fails: an Event, and the message of its state."""
+"""Reports of failures of the controller itself: an Event, and the message of the resource's state."""
 
 import logging
 from collections.abc import Callable
@@ -14,76 +14,77 @@ from airflow_provider_spark_operator.reconcile.status import precondition
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_CAUSE = 200
+_MAX_CAUSE = 200
 
 
 @dataclass(frozen=True)
-class DefectTeller:
-    """Tells who looks at a resource why nothing happens to it.
+class DefectReporter:
+    """Shows on a resource why the controller does not make progress with it.
 
-    Args:
-        resources: of one kind.
-        noun: what one of them is called in logs.
-        recorder: takes the Event.
-        now: the clock, UTC.
+    Attributes:
+        resources: The resources of one kind.
+        recorder: Writes the Event.
+        now: The clock, in UTC.
     """
 
     resources: Resources
-    noun: str
     recorder: EventRecorder
     now: Callable[[], datetime]
 
-    async def tell(self, key: ObjectKey, defect: Exception) -> None:
-        """Say it once for each kind of failure; that it cannot be said is only logged.
+    async def report(self, key: ObjectKey, defect: Exception) -> None:
+        """Report each type of failure once; a failure to report is only logged.
 
-        A deleted resource whose cleanup fails this way loses our finalizer instead: garbage collection deletes what
-        it owns.
+        A deleted resource whose cleanup fails loses our finalizer instead: garbage collection deletes what it owns.
         """
         resource = self.resources.get(key)
-        if resource is None or await self._let_go(key, resource, defect):
+        if resource is None or await self._release_if_deleted(key, resource, defect):
             return
-        cause = f"{type(defect).__name__}: {defect}"[:_LONGEST_CAUSE]
-        sentence = f"The controller fails at this {self.noun} and tries again; its log says more: {cause}"
+        noun = self.resources.kind.noun
+        message = f"The controller fails at this {noun} and tries again; its log says more: {_cause(defect)}"
         identity = f"{type(defect).__name__} {resource['metadata'].get('generation')}"
-        self.recorder.record(Happening(resource, WARNING, reasons.CONTROLLER_FAILED, sentence, identity, self.now()))
+        self.recorder.record(Happening(resource, WARNING, reasons.CONTROLLER_FAILED, message, identity, self.now()))
         try:
-            await self._write(resource, sentence)
+            await self._write(resource, message)
         except KubeError as error:
-            logger.warning("nor can its status be written: %s", error, extra={self.noun: str(key)})
+            logger.warning("failed to write the status: %s", error, extra={noun: str(key)})
 
-    async def _let_go(self, key: ObjectKey, resource: JsonObject, defect: Exception) -> bool:
+    async def _release_if_deleted(self, key: ObjectKey, resource: JsonObject, defect: Exception) -> bool:
         if not (self.resources.holds(resource) and self.resources.is_claimed(resource)):
             return False
-        cause = f"{type(defect).__name__}: {defect}"[:_LONGEST_CAUSE]
-        logger.warning("finalizer removed without cleanup: %s", cause, extra={self.noun: str(key)})
+        context = {self.resources.kind.noun: str(key)}
+        logger.warning("finalizer removed without cleanup: %s", _cause(defect), extra=context)
         try:
             await self.resources.remove_finalizer(resource)
         except KubeError as error:
-            logger.warning("failed to remove the finalizer: %s", error, extra={self.noun: str(key)})
+            logger.warning("failed to remove the finalizer: %s", error, extra=context)
         return True
 
-    async def _write(self, resource: JsonObject, sentence: str) -> None:
-        patch = message_patch(resource, sentence)
-        # What has not been claimed may be somebody else's.
+    async def _write(self, resource: JsonObject, message: str) -> None:
+        patch = message_patch(resource, message)
+        # A resource that is not claimed may be managed by another controller.
         if patch is not None and self.resources.is_claimed(resource):
             await self.resources.patch(resource, patch, subresource="status")
 
 
-def message_patch(resource: JsonObject, sentence: str) -> JsonObject | None:
-    """The patch by which the state that a resource is in gets `sentence` as its message; None where it has it already.
+def message_patch(resource: JsonObject, message: str) -> JsonObject | None:
+    """Return the patch that sets the message of the resource's current state; None if the state has it already.
 
-    A resource without a status gets that of one which was just submitted.
+    A resource without a status gets the status of a resource that was just submitted.
     """
     state = (resource.get("status") or {}).get("currentState")
     if state is None:
         submitted = {
             "currentStateSummary": "Submitted",
             "lastTransitionTime": resource["metadata"]["creationTimestamp"],
-            "message": sentence,
+            "message": message,
         }
         status: JsonObject = {"currentState": submitted, "stateTransitionHistory": {"0": submitted}}
-    elif state.get("message") == sentence:
+    elif state.get("message") == message:
         return None
     else:
-        status = {"currentState": {"message": sentence}}
+        status = {"currentState": {"message": message}}
     return {"metadata": precondition(resource), "status": status}
+
+
+def _cause(defect: Exception) -> str:
+    return f"{type(defect).__name__}: {defect}"[:_MAX_CAUSE]

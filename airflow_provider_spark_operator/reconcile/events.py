@@ -11,8 +11,9 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, KubeError
-from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_CLUSTERS
+from airflow_provider_spark_operator.kube.resources import EVENTS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.kinds import KINDS
 
 logger = logging.getLogger(__name__)
 
@@ -160,5 +161,4 @@ def _shortened(message: str) -> str:
 
 def _key(document: JsonObject) -> dict[str, str]:
     involved = document["involvedObject"]
-    noun = "cluster" if involved["kind"] == SPARK_CLUSTERS.kind else "application"
-    return {noun: str(ObjectKey(involved["namespace"], involved["name"]))}
+    return {KINDS[involved["kind"]].noun: str(ObjectKey(involved["namespace"], involved["name"]))}

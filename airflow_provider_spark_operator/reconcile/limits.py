@@ -46,8 +46,8 @@ class LookLimiter:
         """Of how many resources looks are counted."""
         return len(self._periods)
 
-    def wait(self, key: ObjectKey) -> float:
-        """Count a look at `key` and return 0; or, if it is one too many, the seconds until it may be."""
+    def reserve(self, key: ObjectKey) -> float:
+        """Count a reconcile of `key` and return 0; if the limit is reached, return the seconds until it is possible."""
         if self.limit.count <= 0:
             self._periods.clear()
             return 0.0

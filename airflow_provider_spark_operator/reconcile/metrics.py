@@ -136,8 +136,8 @@ class Metrics:
         self._left_alone.labels(kind).set_function(lambda: count().left_alone)
 
     @contextmanager
-    def reconciling(self, kind: str) -> Iterator[None]:
-        """Count and time the look at a resource of `kind` that the body is; one that is cancelled is none."""
+    def measure_reconcile(self, kind: str) -> Iterator[None]:
+        """Count and time the reconcile of a resource of `kind` in the body, unless it is cancelled."""
         began = self._clock()
         try:
             yield

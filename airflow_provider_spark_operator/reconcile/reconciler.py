@@ -1,47 +1,23 @@
-"""One look at one application: observe, let the core decide, apply, write the status."""
+"""The reconciler of every kind: read a resource, observe, decide, apply the decision, write the status.
+
+What differs between the kinds is behind an `Adapter`: `applications.py` and `clusters.py`.
+"""
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from airflow_provider_spark_operator.core.application import decide
-from airflow_provider_spark_operator.core.decision import (
-    Action,
-    AddFinalizer,
-    ConfirmAbsence,
-    CreateAttempt,
-    Decision,
-    DeleteApplication,
-    DeleteAttemptResources,
-    DeleteDriver,
-    RemoveFinalizer,
-    Settings,
-)
+from airflow_provider_spark_operator.core.cluster import ClusterAction, ClusterDecision
+from airflow_provider_spark_operator.core.decision import Action, AddFinalizer, Decision, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, can_label
-from airflow_provider_spark_operator.core.observation import (
-    Absent,
-    Observed,
-    Present,
-    find_driver,
-    find_drivers,
-    find_executors,
-    get_attempt_id,
-    get_main_container,
-    has_fixed_child_names,
-    list_owner_uids,
-    observe,
-)
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.states import FAILURE
-from airflow_provider_spark_operator.core.unreadable import refusal
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid, NotFound
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.arbitration import Claims
-from airflow_provider_spark_operator.reconcile.attempt import NotYet, clear_mounts, create_attempt, delete_attempt
+from airflow_provider_spark_operator.kube.errors import BadRequest, Conflict, Invalid
+from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.events import (
     NORMAL,
@@ -49,329 +25,254 @@ from airflow_provider_spark_operator.reconcile.events import (
     EventRecorder,
     Happening,
     invalid,
-    spec_warning,
 )
-from airflow_provider_spark_operator.reconcile.informer import Caches
-from airflow_provider_spark_operator.reconcile.last_lines import with_last_lines
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.observe import driver_selector
-from airflow_provider_spark_operator.reconcile.reading import ApplicationReader
-from airflow_provider_spark_operator.reconcile.resources import Resources
+from airflow_provider_spark_operator.reconcile.resources import Outdated, Resources
 from airflow_provider_spark_operator.reconcile.status import status_patch
 
 logger = logging.getLogger(__name__)
 
-# Somebody who changes a resource all the time can make us start again; not for ever.
-_MOST_READS = 5
-# A decision asks at most for a live read and for the creation; more would be a loop.
-_MOST_DECISIONS = 6
+# A resource that is modified all the time starts the reconcile again; not indefinitely.
+_MAX_READS = 5
+# A decision asks at most for a live read and for a creation; more would be a loop.
+_MAX_DECISIONS = 6
+# A reconcile that changed nothing and asks for an immediate requeue would keep a worker busy.
+_MIN_PAUSE = timedelta(seconds=1)
 
-# A look that changed nothing and wants another at once would keep a worker busy for nothing.
-_SHORTEST_PAUSE = timedelta(seconds=1)
-
-
-class _Outdated(Exception):
-    """The resource has changed since it was read."""
-
-
-class _Unclaimed(Exception):
-    """Nobody has looked yet whether another controller drives the resource."""
+AnyAction: TypeAlias = Action | ClusterAction
+AnyStatus: TypeAlias = ApplicationStatus | ClusterStatus
+Model = TypeVar("Model", bound=SparkApplication | SparkCluster)
+Observation = TypeVar("Observation")
+AnyDecision = TypeVar("AnyDecision", bound=Decision | ClusterDecision)
 
 
 @dataclass(frozen=True)
-class _Pass:
-    """A look at one state of a resource.
+class Revision(Generic[Model]):
+    """One state of a resource, which a reconcile starts from.
 
-    `fresh` says that the API has just shown this state to be the current one.
+    Attributes:
+        document: The resource as the API shows it.
+        model: The parsed resource.
+        is_current: Whether the API has just confirmed this state in this reconcile.
     """
 
-    resource: JsonObject
-    application: SparkApplication
-    fresh: bool
+    document: JsonObject
+    model: Model
+    is_current: bool
 
 
-class Reconciler:
-    """Brings one application at a time a step on. No method may run twice at once for the same key.
+class Adapter(Protocol[Model, Observation, AnyDecision]):
+    """What the reconciler needs to know about one kind of resource."""
 
-    Nothing is remembered between two looks beside the caches, so that it can be killed at any point and
-    another can go on.
+    @property
+    def notices(self) -> frozenset[str]:
+        """The reasons of decisions that are recorded as a warning Event although nothing changes."""
+
+    def parse(self, resource: JsonObject) -> Model:
+        """Parse a resource.
+
+        Raises:
+            InvalidResource: The resource does not match its schema.
+        """
+
+    def observe(self, model: Model) -> Observation:
+        """Return what is known of the objects of the resource, without a request."""
+
+    def decide(self, model: Model, observed: Observation, now: datetime) -> AnyDecision:
+        """Return what to do next."""
+
+    async def apply(self, action: AnyAction, revision: Revision[Model], observed: Observation) -> Observation:
+        """Carry out one action; the reconciler adds and removes finalizers itself.
+
+        Returns:
+            What is known afterwards: `observed` itself unless it must be decided again.
+
+        Raises:
+            Outdated: The resource has changed since it was read.
+            NotYet: Something must end first.
+            KubeError: The API failed.
+        """
+
+    async def clean_up(self, model: Model) -> None:
+        """Delete what must not outlive the resource, before its finalizer is removed; errors as `apply`."""
+
+    async def complete(self, revision: Revision[Model], observed: Observation, decision: AnyDecision) -> AnyDecision:
+        """Add to the decision what only the API knows, before its status is written."""
+
+    def count_transition(self, model: Model, status: AnyStatus) -> None:
+        """Count the transition from the status of `model` to the written `status` in the metrics."""
+
+    def refuse(self, resource: JsonObject, message: str, now: datetime) -> AnyStatus | None:
+        """Return the status of a resource that cannot be parsed; None to leave the status unchanged."""
+
+    async def has_workload(self, resource: JsonObject) -> bool:
+        """Whether the resource has a driver or a master, by a live read."""
+
+
+class _Unclaimed(Exception):
+    """Another controller may manage the resource: it must be claimed first."""
+
+
+class Reconciler(Generic[Model, Observation, AnyDecision]):
+    """Reconciles the resources of one kind. Two reconciles of the same key must not run concurrently.
+
+    Nothing is kept between two reconciles except in the caches: the process can be killed at any point,
+    and another one continues.
 
     Args:
-        client: the way to the API.
-        caches: what the watches have shown; the answers to writes are added.
-        settings: what decisions depend on; may be changed at any time, but for the operator's name.
-        recorder: takes what is worth telling the user.
-        metrics: counts what comes of it.
-        now: the clock, UTC.
-        claims: which applications are driven by this controller; None where there can be no other one.
+        resources: The resources of the kind.
+        adapter: What is particular to the kind.
+        recorder: Writes Events.
+        metrics: Count transitions and errors.
+        now: The clock, in UTC.
     """
 
     def __init__(
         self,
-        client: KubeClient,
-        caches: Caches,
-        settings: Settings,
+        resources: Resources,
+        adapter: Adapter[Model, Observation, AnyDecision],
         recorder: EventRecorder,
         metrics: Metrics,
         now: Callable[[], datetime],
-        claims: Claims | None = None,
     ) -> None:
-        self._client = client
-        self._caches = caches
-        self.settings = settings
+        self._resources = resources
+        self._adapter = adapter
         self._recorder = recorder
         self._metrics = metrics
         self._now = now
-        self._reader = ApplicationReader()
-        self._applications = Resources(client, SPARK_APPLICATIONS, caches.applications, APPLICATION_FINALIZER, claims)
 
     async def reconcile(self, key: ObjectKey) -> timedelta | None:
-        """Look at the application `key`; return when to look again, None to wait for a change.
+        """Reconcile the resource `key`.
+
+        Returns:
+            The time after which to reconcile it again; None to wait for a change.
 
         Raises:
-            NotYet: something has to end first.
-            Rivalled: another controller drives it.
-            KubeError: the API failed; nothing is lost, the look is to be repeated.
+            NotYet: Something must end first.
+            Rivalled: Another controller manages the resource.
+            KubeError: The API failed; nothing is lost, the reconcile must be repeated.
         """
-        fresh = False
-        for _ in range(_MOST_READS):
-            resource = self._applications.get(key)
+        is_current = False
+        for _ in range(_MAX_READS):
+            resource = self._resources.get(key)
             if resource is None:
+                self._resources.forget_claim(key)
                 return None
             try:
-                return await self._look_at(resource, fresh)
-            except _Outdated:
-                fresh = True
+                return await self._reconcile_once(resource, is_current)
+            except Outdated:
+                is_current = True
             except (_Unclaimed, Conflict):
-                await self._applications.claim(key)
-                fresh = True
-        raise NotYet(f"{key} is being changed faster than it can be looked at")
+                await self._resources.claim(key)
+                is_current = True
+        raise NotYet(f"{key} was modified concurrently; gave up after {_MAX_READS} reads")
 
-    async def _look_at(self, resource: JsonObject, fresh: bool) -> timedelta | None:
-        is_claimed = self._applications.is_claimed(resource)
-        if not is_claimed and self._applications.is_foreign(resource):
+    async def _reconcile_once(self, resource: JsonObject, is_current: bool) -> timedelta | None:
+        is_claimed = self._resources.is_claimed(resource) or self._resources.claim_if_new(resource)
+        if not is_claimed and self._resources.is_foreign(resource):
             raise _Unclaimed
         try:
-            current = _Pass(resource, self._reader.read(resource), fresh)
+            revision = Revision(resource, self._adapter.parse(resource), is_current)
         except InvalidResource as problems:
             if not is_claimed:
                 raise _Unclaimed from None
-            await self._set_aside(resource, problems)
+            await self._handle_invalid(resource, problems)
             return None
-        observed = self._observe(current)
-        decision = self._decide(current, observed)
-        if not is_claimed and _changes_something(current, decision):
+        observed = self._adapter.observe(revision.model)
+        decision = self._adapter.decide(revision.model, observed, self._now())
+        if not is_claimed and self._has_effect(resource, decision):
             raise _Unclaimed
-        if _wants_finalizer_only(decision):
-            await self._applications.add_finalizer(current.resource)
-            raise _Outdated
-        return await self._act(current, observed, decision)
+        return await self._carry_out(revision, observed, decision)
 
-    def _observe(self, current: _Pass) -> Observed:
-        key, pods = key_of(current.resource), self._caches.pods
-        return observe(current.application, pods.belonging_to(key), pods.departed_from(key))
+    def _has_effect(self, resource: JsonObject, decision: AnyDecision) -> bool:
+        if decision.actions or decision.reason in self._adapter.notices:
+            return True
+        return decision.status is not None and status_patch(resource, decision.status.to_document()) is not None
 
-    def _decide(self, current: _Pass, observed: Observed) -> Decision:
-        return decide(current.application, observed, self.settings, self._now())
-
-    async def _act(self, current: _Pass, observed: Observed, decision: Decision) -> timedelta | None:
-        for _ in range(_MOST_DECISIONS):
+    async def _carry_out(
+        self, revision: Revision[Model], observed: Observation, decision: AnyDecision
+    ) -> timedelta | None:
+        for _ in range(_MAX_DECISIONS):
             known = observed
             for action in decision.actions:
-                observed = await self._apply(action, current, observed)
+                observed = await self._apply(action, revision, observed)
             if observed is known:
-                changed = await self._write_status(current, await self._with_last_lines(current, observed, decision))
-                return _paced(decision.requeue_after, bool(changed or decision.actions))
-            decision = self._decide(current, observed)
-        raise NotYet(f"{key_of(current.resource)}: no decision came of looking ({decision.reason})")
+                completed = await self._adapter.complete(revision, observed, decision)
+                has_changed = await self._write_status(revision, completed)
+                return _delay(decision.requeue_after, has_changed or bool(decision.actions))
+            decision = self._adapter.decide(revision.model, observed, self._now())
+        raise NotYet(f"{key_of(revision.document)}: undecided after {_MAX_DECISIONS} observations ({decision.reason})")
 
-    async def _with_last_lines(self, current: _Pass, observed: Observed, decision: Decision) -> Decision:
-        if not isinstance(observed.driver, Present):
-            return decision
-        main = get_main_container(current.application.spec.spark_conf)
-        return await with_last_lines(self._client, observed.driver.pod, main, current.application.status, decision)
-
-    async def _apply(self, action: Action, current: _Pass, observed: Observed) -> Observed:
-        """Do what was decided; return what is known then: the same object if nothing new has to be decided."""
+    async def _apply(self, action: AnyAction, revision: Revision[Model], observed: Observation) -> Observation:
         match action:
-            case ConfirmAbsence():
-                return await self._confirm_absence(current, observed)
-            case CreateAttempt(attempt_id):
-                return await self._create_attempt(attempt_id, current, observed)
-            case DeleteDriver(attempt_id, force):
-                await self._delete_driver(attempt_id, force, current)
-            case DeleteAttemptResources(attempt_id):
-                name = self.settings.operator_name
-                await delete_attempt(self._client, current.application, attempt_id, name)
-            case DeleteApplication():
-                await self._delete_application(current)
             case AddFinalizer():
-                await self._applications.add_finalizer(current.resource)
+                await self._resources.add_finalizer(revision.document)
+                raise Outdated
             case RemoveFinalizer():
-                await clear_mounts(self._client, current.application, self.settings.operator_name)
-                await self._applications.remove_finalizer(current.resource)
-        return observed
+                await self._adapter.clean_up(revision.model)
+                await self._resources.remove_finalizer(revision.document)
+                return observed
+        return await self._adapter.apply(action, revision, observed)
 
-    async def _confirm_absence(self, current: _Pass, observed: Observed) -> Observed:
-        driver = await self._find_driver(current.application, get_attempt_id(current.application))
-        if driver is None:
-            return replace(observed, driver=Absent())
-        pods = self._caches.pods.belonging_to(key_of(current.resource))
-        return replace(observed, driver=Present(driver), executors=find_executors(driver, pods))
-
-    async def _find_driver(self, application: SparkApplication, attempt_id: int) -> JsonObject | None:
-        return find_driver(application, attempt_id, await self._list_drivers(application))
-
-    async def _list_drivers(self, application: SparkApplication) -> list[JsonObject]:
-        drivers = await self._list_named(ObjectKey(application.namespace, application.name))
-        for pod in drivers:
-            self._caches.pods.put_answer(pod)
-        return find_drivers(application, drivers)
-
-    async def _list_named(self, key: ObjectKey) -> list[JsonObject]:
-        """Read the driver pods that carry an application's name as a label."""
-        if not can_label(key.name):
-            return []  # there are none, and the API refuses the selector
-        selector = driver_selector(self.settings.operator_name, key.name)
-        return (await self._client.list(PODS, key.namespace, label_selector=selector)).items
-
-    async def _create_attempt(self, attempt_id: int, current: _Pass, observed: Observed) -> Observed:
-        # What is decided on an old state could create the driver of an attempt that has long ended.
-        if not current.fresh:
-            live = await self._applications.read_again(key_of(current.resource))
-            if live is None or _state_of(live) != _state_of(current.resource):
-                raise _Outdated
-        drivers = [] if _is_untouched(current) else await self._list_drivers(current.application)
-        creation = await create_attempt(
-            self._client, current.application, attempt_id, self.settings.operator_name, drivers
-        )
-        if creation.driver is None:
-            return replace(observed, create_outcome=creation.outcome)
-        if warning := spec_warning(current.resource, self._now()):
-            self._recorder.record(warning)
-        self._caches.pods.put_answer(creation.driver)
-        return replace(observed, create_outcome=creation.outcome, driver=Present(creation.driver))
-
-    async def _delete_driver(self, attempt_id: int, force: bool, current: _Pass) -> None:
-        key = key_of(current.resource)
-        driver = find_driver(current.application, attempt_id, self._caches.pods.belonging_to(key))
-        driver = driver or await self._find_driver(current.application, attempt_id)
-        if driver is None or ("deletionTimestamp" in driver["metadata"] and not force):
-            return
-        try:
-            await self._client.delete(
-                PODS,
-                driver["metadata"]["name"],
-                key.namespace,
-                # In the foreground the driver waits for its services and config maps, and all of them for one collector
-                # of garbage, which takes 20 requests a second by default (kube-controller-manager's --kube-api-qps).
-                propagation="Background" if force or not has_fixed_child_names(current.application) else "Foreground",
-                grace_seconds=0 if force else None,
-                uid=driver["metadata"]["uid"],
-            )
-        except (NotFound, Conflict):
-            # It is gone, whatever the cache says; what bears its name by now is another pod.
-            self._caches.pods.forget(key_of(driver))
-
-    async def _delete_application(self, current: _Pass) -> None:
-        metadata = current.resource["metadata"]
-        try:
-            await self._client.delete(
-                SPARK_APPLICATIONS,
-                metadata["name"],
-                metadata["namespace"],
-                propagation="Background",
-                uid=metadata["uid"],
-                resource_version=metadata["resourceVersion"],
-            )
-        except NotFound:
-            self._caches.applications.forget(key_of(current.resource))
-
-    async def _write_status(self, current: _Pass, decision: Decision) -> bool:
-        """Write what changed of the status; whether anything did."""
-        status = decision.status
-        patch = None if status is None else status_patch(current.resource, status.to_document())
-        if status is None or patch is None:
+    async def _write_status(self, revision: Revision[Model], decision: AnyDecision) -> bool:
+        """Write what has changed in the status; return whether anything has."""
+        status, document = decision.status, revision.document
+        if status is None:
+            if decision.reason in self._adapter.notices:
+                identity = f"generation {revision.model.generation}"
+                self._record(document, WARNING, decision.reason, decision.message, identity)
             return False
-        await self._applications.patch(current.resource, patch, subresource="status")
-        self._metrics.count_transition(current.application, status)
-        self._tell(current, status, decision)
+        patch = status_patch(document, status.to_document())
+        if patch is None:
+            return False
+        await self._resources.patch(document, patch, subresource="status")
+        self._adapter.count_transition(revision.model, status)
+        before, state = revision.model.status, status.current_state
+        if before is None or before.current_state != state:
+            self._record_state(document, status, decision)
         return True
 
-    def _tell(self, current: _Pass, status: ApplicationStatus, decision: Decision) -> None:
-        before = current.application.status
-        state = status.current_state
-        if before is None or before.current_state != state:
-            logger.info(
-                "%s: %s", state.current_state_summary, decision.message or decision.reason, extra=_key(current.resource)
-            )
-            self._recorder.record(
-                Happening(
-                    current.resource,
-                    WARNING if state.current_state_summary in FAILURE else NORMAL,
-                    decision.reason,
-                    decision.message or f"Application is {state.current_state_summary}",
-                    f"{state.current_state_summary} {state.last_transition_time.isoformat()}",
-                    self._now(),
-                )
-            )
+    def _record_state(self, resource: JsonObject, status: AnyStatus, decision: AnyDecision) -> None:
+        state, kind = status.current_state, self._resources.kind
+        word = state.current_state_summary
+        logger.info("%s: %s", word, decision.message or decision.reason, extra={kind.noun: str(key_of(resource))})
+        event_type = WARNING if word in kind.failure_states else NORMAL
+        message = decision.message or f"{kind.noun.capitalize()} is {word}"
+        self._record(resource, event_type, decision.reason, message, f"{word} {state.last_transition_time.isoformat()}")
 
-    async def _set_aside(self, resource: JsonObject, problems: InvalidResource) -> None:
-        """Tell what is wrong with a resource that cannot be read, end it, and let it go when it is deleted.
+    def _record(self, resource: JsonObject, event_type: str, reason: str, message: str, identity: str) -> None:
+        self._recorder.record(Happening(resource, event_type, reason, message, identity, self._now()))
 
-        Only a change of the resource leads to another look at it.
+    async def _handle_invalid(self, resource: JsonObject, problems: InvalidResource) -> None:
+        """Report the problems of a resource that cannot be parsed, and end it; release it if it is being deleted.
+
+        Only a change of the resource leads to another reconcile.
 
         Raises:
-            KubeError: the API failed; the look is to be repeated.
+            KubeError: The API failed; the reconcile must be repeated.
         """
+        kind, context = self._resources.kind, {self._resources.kind.noun: str(key_of(resource))}
         happening = invalid(resource, problems, self._now())
-        self._metrics.count_error(SPARK_APPLICATIONS.kind, happening.reason)
-        logger.error("cannot be read: %s", happening.message, extra=_key(resource))
-        if self._applications.holds(resource):
-            await self._applications.remove_finalizer(resource)
+        self._metrics.count_error(kind.type.kind, happening.reason)
+        logger.error("invalid %s: %s", kind.noun, happening.message, extra=context)
+        if self._resources.holds(resource):
+            await self._resources.remove_finalizer(resource)
             return
         self._recorder.record(happening)
         try:
             await self._refuse(resource, happening.message)
         except (BadRequest, Invalid) as error:
-            # The definition does not take the resource any more, or its name was never one for a driver.
-            logger.warning("nor can its status be written: %s", error, extra=_key(resource))
+            # The CRD rejects the resource as it is now, or its name was never valid for a pod.
+            logger.warning("failed to write the status of the invalid %s: %s", kind.noun, error, extra=context)
 
-    async def _refuse(self, resource: JsonObject, sentence: str) -> None:
-        """End an application that cannot be read and has no driver, so that nobody waits for it in vain."""
-        status = refusal(resource, sentence, self._now())
+    async def _refuse(self, resource: JsonObject, message: str) -> None:
+        """End a resource that cannot be parsed and has no workload, so that nobody waits for it indefinitely."""
+        status = self._adapter.refuse(resource, message, self._now())
         patch = None if status is None else status_patch(resource, status.to_document())
-        if patch is None:
-            return
-        # A creation that broke off before it came into the status may have left a driver, which runs.
-        uid = resource["metadata"]["uid"]
-        drivers = await self._list_named(key_of(resource))
-        if not any(uid in list_owner_uids(driver) for driver in drivers):
-            await self._applications.patch(resource, patch, subresource="status")
+        # A creation that was interrupted before the status was written may have left a running workload.
+        if patch is not None and not await self._adapter.has_workload(resource):
+            await self._resources.patch(resource, patch, subresource="status")
 
 
-def _is_untouched(current: _Pass) -> bool:
-    """Whether nothing but the spec as it is now can have led to a driver: that one's name is taken, or free."""
-    return current.application.status is None and current.resource["metadata"].get("generation") == 1
-
-
-def _changes_something(current: _Pass, decision: Decision) -> bool:
-    if decision.actions or decision.status is None:
-        return bool(decision.actions)
-    return status_patch(current.resource, decision.status.to_document()) is not None
-
-
-def _wants_finalizer_only(decision: Decision) -> bool:
-    return decision.actions == (AddFinalizer(),) and decision.status is None
-
-
-def _paced(again: timedelta | None, changed: bool) -> timedelta | None:
-    return again if changed or again is None else max(again, _SHORTEST_PAUSE)
-
-
-def _state_of(resource: JsonObject) -> tuple[object, object]:
-    return resource["metadata"].get("uid"), resource["metadata"].get("resourceVersion")
-
-
-def _key(resource: JsonObject) -> dict[str, str]:
-    return {"application": str(key_of(resource))}
+def _delay(requeue_after: timedelta | None, has_changed: bool) -> timedelta | None:
+    return requeue_after if has_changed or requeue_after is None else max(requeue_after, _MIN_PAUSE)

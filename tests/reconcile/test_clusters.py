@@ -390,7 +390,7 @@ async def test_a_status_that_cannot_be_written_either_stops_nothing(
         await submit(stage, unreadable())
 
         async def given_up() -> bool:
-            return "nor can its status be written" in caplog.text
+            return "failed to write the status of the invalid" in caplog.text
 
         await stage.until_true(given_up)
     assert state_of(await get(stage)) is None

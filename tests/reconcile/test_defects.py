@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.reconcile import reconciler
+from airflow_provider_spark_operator.reconcile import applications
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.defects import message_patch
 from tests.reconcile.stage import Stage, application, controlling, history_of, playing, state_of
@@ -40,7 +40,7 @@ async def test_a_defect_is_told_in_the_status_and_stops_nobody_else(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, state: ApplicationState | None
 ) -> None:
     defect = Defect(state)
-    monkeypatch.setattr(reconciler, "decide", defect.decide)
+    monkeypatch.setattr(applications, "decide", defect.decide)
     async with controlling(stage.client, stage.namespace), playing(stage, "succeeded"):
         await stage.submit(application("poison"))
         told = await stage.until(lambda seen: says(seen, "fails at this application"), "poison")

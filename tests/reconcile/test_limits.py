@@ -23,36 +23,36 @@ def clock() -> Clock:
 
 def test_a_resource_may_be_looked_at_so_often_in_a_period(clock: Clock) -> None:
     limiter = LookLimiter(LookLimit(2, 15), clock)
-    assert [limiter.wait(PI), limiter.wait(PI)] == [0, 0]
+    assert [limiter.reserve(PI), limiter.reserve(PI)] == [0, 0]
     clock.now += 5
-    assert limiter.wait(PI) == 10
-    assert limiter.wait(OTHER) == 0
+    assert limiter.reserve(PI) == 10
+    assert limiter.reserve(OTHER) == 0
     clock.now += 10
-    assert [limiter.wait(PI), limiter.wait(PI), limiter.wait(PI)] == [0, 0, 15]
+    assert [limiter.reserve(PI), limiter.reserve(PI), limiter.reserve(PI)] == [0, 0, 15]
 
 
 @pytest.mark.parametrize("limit", [LookLimit(), LookLimit(0, 15), LookLimit(-1, 15)])
 def test_no_limit_is_none(clock: Clock, limit: LookLimit) -> None:
     limiter = LookLimiter(limit, clock)
-    assert [limiter.wait(PI) for _ in range(100)] == [0] * 100
+    assert [limiter.reserve(PI) for _ in range(100)] == [0] * 100
     assert len(limiter) == 0
 
 
 def test_nothing_is_remembered_of_a_period_that_is_over(clock: Clock) -> None:
     limiter = LookLimiter(LookLimit(1, 15), clock)
     for number in range(100):
-        limiter.wait(ObjectKey("jobs", str(number)))
+        limiter.reserve(ObjectKey("jobs", str(number)))
         clock.now += 1
     assert len(limiter) == 15
 
 
 def test_a_limit_counts_from_when_it_is_set(clock: Clock) -> None:
     limiter = LookLimiter(LookLimit(), clock)
-    limiter.wait(PI)
+    limiter.reserve(PI)
     limiter.limit = LookLimit(1, 15)
-    assert [limiter.wait(PI), limiter.wait(PI)] == [0, 15]
+    assert [limiter.reserve(PI), limiter.reserve(PI)] == [0, 15]
     limiter.limit = LookLimit()
-    assert limiter.wait(PI) == 0
+    assert limiter.reserve(PI) == 0
 
 
 def test_requests_beyond_the_burst_wait_for_their_turn(clock: Clock) -> None:

@@ -35,7 +35,7 @@ def transition(before: ApplicationStatus | None, after: ApplicationStatus) -> Me
 
 
 def look(metrics: Metrics, error: BaseException | None = None) -> None:
-    with metrics.reconciling(KIND):
+    with metrics.measure_reconcile(KIND):
         if error is not None:
             raise error
 

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.resources import (
     STATEFUL_SETS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile import reconciler
+from airflow_provider_spark_operator.reconcile import applications
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.refusals import is_refusal, is_refused_content
 from tests.reconcile.stage import Stage, application, controlling, fault, history_of, playing
@@ -114,7 +114,7 @@ async def test_deleted_application_at_which_the_controller_fails_is_let_go(
     await stage.submit(application())
     async with controlling(stage.client, stage.namespace):
         await stage.until_state(State.DRIVER_REQUESTED)
-        monkeypatch.setattr(reconciler, "decide", fail)
+        monkeypatch.setattr(applications, "decide", fail)
         await stage.delete()
         await stage.until(lambda seen: seen is None)
 

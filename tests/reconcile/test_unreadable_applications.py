@@ -42,7 +42,7 @@ async def test_a_resource_that_cannot_be_read_does_not_stop_the_others(
             return "InvalidResource" in await stage.event_reasons()
 
         await stage.until_true(told)
-        assert "cannot be read: status.currentState" in caplog.text
+        assert "invalid application: status.currentState" in caplog.text
         await stage.delete("poison")
         await stage.until(lambda seen: seen is None, "poison")
 
@@ -124,5 +124,5 @@ async def test_a_status_that_the_api_does_not_take_is_not_tried_for_ever(
     await stage.submit(application(**UNKNOWN_MODE["spec"]))
     async with controlling(refusing, stage.namespace, metrics=metrics):  # type: ignore[arg-type]
         await until_looked_at(stage, metrics)
-    assert "nor can its status be written" in caplog.text
+    assert "failed to write the status of the invalid" in caplog.text
     assert value(metrics, "reconciles_total", result="failed") is None

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.verdict import verdict
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError, LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
-from airflow_provider_spark_operator.reconcile import last_lines
+from airflow_provider_spark_operator.reconcile import driver_log
 from tests.reconcile.stage import Stage, application, controlling, fault, history_of, playing
 
 State = ApplicationState
@@ -72,7 +72,7 @@ PROBLEMS = [fault(Forbidden, 403), fault(NotFound, 404), fault(LogUnavailable, 2
 async def test_failure_is_reported_without_lines_where_the_log_cannot_be_read(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, problem: KubeError | None
 ) -> None:
-    monkeypatch.setattr(last_lines, "_SECONDS", 0.1)
+    monkeypatch.setattr(driver_log, "_SECONDS", 0.1)
     client = Logging(stage.client, problem)
     ended = await failed_with(stage, client)
     assert history_of(ended)[-2:] == ["Failed", "ResourceReleased"]

@@ -1,4 +1,4 @@
-"""Keeping the last lines of a failed driver's log in the status, before the pod and its log are deleted."""
+"""The last lines of the log of a failed driver, kept in the status before the pod is deleted."""
 
 import asyncio
 import logging
@@ -21,22 +21,22 @@ from airflow_provider_spark_operator.kube.errors import KubeError
 
 logger = logging.getLogger(__name__)
 
-_REQUESTED_LINES = 100
-_REQUESTED_BYTES = 256 * 1024
-# The log is of use, the failure itself is news: nobody may wait for a node that does not answer.
+_MAX_LINES = 100
+_MAX_BYTES = 256 * 1024
+# The failure must be reported soon, also if the node does not answer.
 _SECONDS = 2.0
 
 
-async def with_last_lines(
+async def quote_driver_log(
     client: KubeClient,
     driver: Mapping[str, Any],
     main: str | None,
     before: ApplicationStatus | None,
     decision: Decision,
 ) -> Decision:
-    """The decision, whose status quotes the last lines of the driver's log if the driver has just failed.
+    """Add the last lines of the log to the status of the decision if the driver has just failed.
 
-    Whatever prevents reading the log, such as a missing permission, leaves the decision as it is.
+    An error while the log is read, such as a missing permission, leaves the decision unchanged.
 
     Args:
         client: May get pods/log.
@@ -61,8 +61,8 @@ async def with_last_lines(
                     metadata["namespace"],
                     metadata["name"],
                     container=container,
-                    tail_lines=_REQUESTED_LINES,
-                    limit_bytes=_REQUESTED_BYTES,
+                    tail_lines=_MAX_LINES,
+                    limit_bytes=_MAX_BYTES,
                     previous=status.current_state.reason == DRIVER_RESTARTED,
                 )
             ) as lines,
