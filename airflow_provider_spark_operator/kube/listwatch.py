@@ -1,9 +1,9 @@
-"""A collection and every change to it, for as long as the caller stays."""
+"""A collection of objects and all changes to it."""
 
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,9 +16,9 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 @dataclass(frozen=True)
 class Listed:
-    """The whole collection: at the start, and after a gap that a watch could not bridge.
+    """The whole collection: at the start, and when a watch could not be resumed.
 
-    What the receiver knows and `items` lacks is gone.
+    Objects that the receiver knows and that are not in `items` do not exist any more.
     """
 
     items: list[JsonObject]
@@ -33,14 +33,14 @@ class Changed:
 
 @dataclass(frozen=True)
 class Removed:
-    """An object is gone; this is its last content."""
+    """An object was deleted; this is its last state."""
 
     object: JsonObject
 
 
 Change: TypeAlias = Listed | Changed | Removed
 
-# A watch that a server accepts and ends at once is a failure. One that stays open for this time works.
+# A watch that a server accepts and ends at once is a failure; a watch that stays open for this time works.
 STEADY_SECONDS = 1.0
 
 
@@ -57,81 +57,132 @@ async def list_and_watch(
     trim: Callable[[JsonObject], object] | None = None,
     wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncGenerator[Change, None]:
-    """List, then watch without end: cut streams are resumed, and what cannot be resumed is listed again.
+    """List a collection, then watch it indefinitely.
 
-    Leave it only through `contextlib.aclosing`, which gives the connection back.
+    An interrupted watch is resumed; if that is not possible, the collection is listed again. Leave the iteration
+    only through `contextlib.aclosing`, which releases the connection.
 
     Args:
-        client: Stays open as long as this runs.
-        resource: The kind.
-        namespace: None for all of them.
-        label_selector: Of the API's syntax; so is `field_selector`.
-        field_selector: See there.
-        on_error: Told of every failure after the first list; what it raises ends the iteration.
-        on_alive: Told of every sign of life: the first list, each event, bookmarks included, a watch that stays open
-            after a failure, and a later list if the watch before it had stayed open for long. A list alone is none
-            where no watch is to be had.
+        client: The client of the API; open as long as this runs.
+        resource: The kind of the objects.
+        namespace: The namespace; None for all namespaces.
+        label_selector: Selects objects by their labels, in the syntax of the API.
+        field_selector: Selects objects by their fields, in the syntax of the API.
+        on_error: Called with every failure after the first list; an exception that it raises ends the iteration.
+        on_alive: Called with every sign of life: the first list, each event including bookmarks, a watch that stays
+            open after a failure, and a later list if the watch before it had stayed open for long. A list alone is
+            no sign of life if the watch is refused.
         backoff: Pauses between attempts after a failure; reset by the first success.
-        trim: Called with each object as soon as it is here, for what nobody needs to be taken out of it.
+        trim: Called with each object as soon as it is received, to remove what the caller does not need.
         wait: Waits the given seconds between two attempts; may return early.
 
     Raises:
-        KubeError: The first list failed. Later failures of any kind (rights taken away, too) are
-            reported and retried, since they may pass.
+        KubeError: The first list failed. Later failures of any kind, including missing permissions, are reported
+            and retried, since they may be temporary.
     """
     scope = _Scope(client, resource, namespace, label_selector, field_selector, trim)
-    tell_life = on_alive or _ignored
-    backoff = backoff or Backoff()
-    place = scope.place()
-    listed = await scope.list()
-    tell_life()
-    yield Listed(listed.items)
-    version: str | None = listed.resource_version
-    recovery = _Recovery(tell_life)
-    silent = 0  # failures since the last event
-    lasted = False  # the latest stream
+    watch = _Watch(scope, backoff or Backoff(), on_error or _ignore_error, on_alive or _ignore)
+    yield await watch.start()
     while True:
-        if scope.place() != place:  # another server may have another history, for which the version means nothing
-            place, version = scope.place(), None
-        opened = time.monotonic()
-        pause = 0.0
-        try:
-            async with aclosing(scope.changes(version, recovery.begin if silent else _ignored)) as changes:
-                async for version, change in changes:  # noqa: B007 - where to resume, if it ends
-                    if isinstance(change, Listed):
-                        opened = time.monotonic()
-                    else:
-                        backoff.reset()
-                        silent = 0
-                    if lasted or not isinstance(change, Listed):
-                        tell_life()
-                    if change is not None:
-                        yield change
-        except KubeError as error:
-            if on_error is not None and not isinstance(error, Gone):  # that one is in the normal run of things
-                on_error(error)
-            pause = _wish(error)
-            version = version if _may_resume(error, silent) else None
-            silent += 1
-        finally:
-            recovery.end()
-        # A stream that lasted was a good one, even if nothing happened. One that ended at once is a failure
-        # also where the server ended it politely: it must not be asked again without a pause.
-        lasted = time.monotonic() - opened > backoff.longest
-        if lasted:
-            backoff.reset()
-        await wait(max(backoff.next(), min(pause, backoff.longest)))
+        async with watch.connect() as changes:
+            async for version, change in changes:
+                watch.advance(version, change)
+                if change is not None:
+                    yield change
+        await wait(watch.next_pause())
 
 
-def _may_resume(error: KubeError, silent: int) -> bool:
-    # A cut stream goes on where it was. After a second failure in a row the server may have been
-    # replaced by one with another history, for which our version means nothing: list again. Only an event
-    # ends the row: a stream that lasts and stays silent may be a connection into nowhere.
-    return isinstance(error, TooManyRequests) or (isinstance(error, Unreachable) and silent < 1)
-
-
-def _ignored() -> None:
+def _ignore() -> None:
     return
+
+
+def _ignore_error(_: KubeError) -> None:
+    return
+
+
+class _Watch:
+    """Where to resume a collection, and after which pause.
+
+    Args:
+        scope: The collection.
+        backoff: Pauses after a failure.
+        on_error: Called with every failure except an expired version, which is a part of normal operation.
+        on_alive: Called with every sign of life.
+    """
+
+    def __init__(
+        self, scope: "_Scope", backoff: Backoff, on_error: Callable[[KubeError], None], on_alive: Callable[[], None]
+    ) -> None:
+        self._scope = scope
+        self._backoff = backoff
+        self._on_error = on_error
+        self._on_alive = on_alive
+        self._recovery = _Recovery(on_alive)
+        self._place = scope.place()
+        self._version: str | None = None
+        self._opened = 0.0
+        self._requested_pause = 0.0
+        self._failures_since_event = 0
+        self._has_lasted = False  # the latest stream
+
+    async def start(self) -> Listed:
+        """Return the first list; errors are raised."""
+        listed = await self._scope.list()
+        self._version = listed.resource_version
+        self._on_alive()
+        return Listed(listed.items)
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncGenerator["AsyncGenerator[tuple[str, Change | None], None]", None]:
+        """Open a stream that continues where the last one ended; a failure while it is read ends the body."""
+        if self._scope.place() != self._place:
+            # Another server may have another history, for which the version means nothing.
+            self._place, self._version = self._scope.place(), None
+        self._opened, self._requested_pause = time.monotonic(), 0.0
+        on_open = self._recovery.begin if self._failures_since_event else _ignore
+        try:
+            async with aclosing(self._scope.changes(self._version, on_open)) as changes:
+                yield changes
+        except KubeError as error:
+            self._fail(error)
+        finally:
+            self._recovery.end()
+
+    def advance(self, version: str, change: Change | None) -> None:
+        """Continue after `change` (None: a bookmark) from now on."""
+        self._version = version
+        if isinstance(change, Listed):
+            self._opened = time.monotonic()
+        else:
+            self._backoff.reset()
+            self._failures_since_event = 0
+        if self._has_lasted or not isinstance(change, Listed):
+            self._on_alive()
+
+    def next_pause(self) -> float:
+        """Return the seconds to wait before the next stream is opened."""
+        # A stream that lasted was a good one, even if nothing happened. A stream that ended at once is a failure
+        # even if the server ended it without an error: it must not be opened again without a pause.
+        self._has_lasted = time.monotonic() - self._opened > self._backoff.longest
+        if self._has_lasted:
+            self._backoff.reset()
+        return max(self._backoff.next(), min(self._requested_pause, self._backoff.longest))
+
+    def _fail(self, error: KubeError) -> None:
+        if not isinstance(error, Gone):
+            self._on_error(error)
+        if isinstance(error, TooManyRequests):
+            self._requested_pause = error.retry_after or 0.0
+        if not self._can_resume(error):
+            self._version = None
+        self._failures_since_event += 1
+
+    def _can_resume(self, error: KubeError) -> bool:
+        # An interrupted stream is resumed. After a second failure in a row the server may have been replaced by one
+        # with another history, for which our version means nothing: list again. Only an event ends the row: a stream
+        # that lasts without an event may be a dead connection.
+        is_interrupted = isinstance(error, Unreachable) and self._failures_since_event < 1
+        return isinstance(error, TooManyRequests) or is_interrupted
 
 
 class _Recovery:
@@ -149,10 +200,6 @@ class _Recovery:
         """The watch has ended."""
         if self._timer is not None:
             self._timer.cancel()
-
-
-def _wish(error: KubeError) -> float:
-    return (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
 
 
 @dataclass(frozen=True)
