@@ -9,12 +9,13 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
 
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.decoding import read_json
 from airflow_provider_spark_operator.kube.errors import LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
 from airflow_provider_spark_operator.kube.link import Links
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
-from airflow_provider_spark_operator.kube.transport import Call, JsonObject, Transport
+from airflow_provider_spark_operator.kube.transport import JsonObject, Transport
 
 PAGE_SIZE = 500
 WATCH_SECONDS = 290
@@ -291,7 +292,7 @@ class KubeClient:
                         if line.strip():
                             yield _event(call, line, trim)
             except LineTooLong as error:
-                raise call.failed(502, {"reason": "EventTooLarge", "message": str(error)}) from error
+                raise call.build_error(502, {"reason": "EventTooLarge", "message": str(error)}) from error
 
     async def logs(
         self,
@@ -353,9 +354,9 @@ def _event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None)
         kind, item = event["type"], event["object"]
     except (ValueError, KeyError, TypeError) as error:
         # A cut in the middle of a line looks like this too, where a proxy ends the stream politely.
-        raise call.unreachable("the watch delivered an incomplete event") from error
+        raise call.build_unreachable("the watch delivered an incomplete event") from error
     if kind == "ERROR":
-        raise call.failed(int(item.get("code") or 500), item)
+        raise call.build_error(int(item.get("code") or 500), item)
     return WatchEvent(kind, _received(item, call.resource, None if kind == "BOOKMARK" else trim))
 
 

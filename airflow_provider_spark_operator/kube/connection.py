@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import yaml
 
+from airflow_provider_spark_operator.kube.call import CallObserver, RequestGate
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
 from airflow_provider_spark_operator.kube.endpoint import Access, Fingerprint, Unusable, digest, tls_context
@@ -27,7 +28,7 @@ from airflow_provider_spark_operator.kube.link import Link, Links
 from airflow_provider_spark_operator.kube.plugins import ask
 from airflow_provider_spark_operator.kube.service_account import fingerprint as service_account_fingerprint
 from airflow_provider_spark_operator.kube.service_account import open_service_account
-from airflow_provider_spark_operator.kube.transport import CallObserver, RequestGate, RetryPolicy, Transport
+from airflow_provider_spark_operator.kube.transport import RetryPolicy, Transport
 
 # An object is at most 1.5 MiB; a smaller buffer would make aiohttp stop and go inside one event.
 _READ_BUFFER = 2 * 1024 * 1024

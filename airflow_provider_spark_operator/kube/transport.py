@@ -8,9 +8,9 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -18,18 +18,16 @@ import aiohttp
 from yarl import URL
 
 from airflow_provider_spark_operator import __version__
+from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestGate
 from airflow_provider_spark_operator.kube.decoding import read_json
 from airflow_provider_spark_operator.kube.errors import (
-    DISCOVER,
     KubeError,
     ServerError,
     TooManyRequests,
     Unauthorized,
     Unreachable,
-    from_status,
 )
 from airflow_provider_spark_operator.kube.link import Link, Links
-from airflow_provider_spark_operator.kube.resources import ResourceType
 
 JsonObject: TypeAlias = dict[str, Any]
 
@@ -67,78 +65,14 @@ class RetryPolicy:
         return min(self.longest, self.first * 2.0**retry) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
 
 
-@dataclass(frozen=True)
-class Call:
-    """One request: what it is to RBAC and messages, and what it is to HTTP."""
-
-    verb: str
-    method: str
-    resource: ResourceType
-    namespace: str | None
-    name: str | None = None
-    subresource: str | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    body: object = None
-    content_type: str = "application/json"
-    address: str | None = None
-    """The URL path, where it is not the resource's own."""
-
-    @property
-    def path(self) -> str:
-        """The URL path.
-
-        Raises:
-            KubeError: A name that would address something else, such as the whole collection.
-        """
-        for part in (self.namespace, self.name):
-            if part is not None and (part in {"", ".", ".."} or set(part) & set("/%?#")):
-                raise self.failed(400, {"reason": "BadRequest", "message": f"{part!r} is no valid name"})
-        return self.address or self.resource.path(self.namespace, self.name, self.subresource)
-
-    def failed(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> KubeError:
-        """The error for the API's answer to this call."""
-        return from_status(
-            status,
-            document,
-            verb=self._action,
-            resource=self.rbac_resource,
-            namespace=self.namespace,
-            name=self.name,
-            retry_after=retry_after,
-        )
-
-    def unreachable(self, message: str) -> Unreachable:
-        """The error for a call that got no answer."""
-        return Unreachable(None, "Unreachable", message, self._action, self.rbac_resource, self.namespace, self.name)
-
-    @property
-    def _action(self) -> str:
-        return self.verb if self.address is None else DISCOVER
-
-    @property
-    def rbac_resource(self) -> str:
-        """The kind as RBAC rules name it, subresource included: `pods/log`."""
-        if self.subresource is None:
-            return self.resource.qualified_name
-        group = f".{self.resource.group}" if self.resource.group else ""
-        return f"{self.resource.plural}/{self.subresource}{group}"
-
-
-CallObserver: TypeAlias = Callable[[Call, int | None, float], None]
-"""Told of every request: which it was, the code of the answer or None, the seconds until the answer began."""
-
-RequestGate: TypeAlias = Callable[[Call], Awaitable[None]]
-"""Passed by every request just before it is sent: it may keep it waiting, or turn it away with a `KubeError`."""
-
-
 class Transport:
     """Requests to one API server over one pool of connections.
 
     Args:
         links: The server and the credentials; both may change. Closed with the transport.
         retry: For reads, and for any call that the server turned away with 429 before acting on it.
-        observer: Told of every request, retries included; not of those that were cancelled.
-        gate: Passed by every request, retries included; none, if nothing holds them back.
+        observer: Called after every request, including retries, unless it was cancelled.
+        gate: Awaited before every request, including retries; None for no gate.
     """
 
     def __init__(
@@ -188,7 +122,7 @@ class Transport:
         except ValueError:
             document = None
         if not isinstance(document, dict):
-            raise call.failed(
+            raise call.build_error(
                 502,
                 {
                     "reason": "NoKubernetesAnswer",
@@ -213,7 +147,7 @@ class Transport:
         """
         async with AsyncExitStack() as links:
             link, response = await self._send_on_working_link(call, total_seconds, links)
-            with _explained(call, link, total_seconds):
+            with _translate_errors(call, link, total_seconds):
                 try:
                     yield response
                 finally:
@@ -226,7 +160,7 @@ class Transport:
         link = self.links.current
         await links.enter_async_context(link.in_use())
         try:
-            with _explained(call, link, total_seconds):
+            with _translate_errors(call, link, total_seconds):
                 return link, await self._send(link, call, total_seconds)
         except KubeError as error:
             if not _may_be_outdated(error) or not await self._renew(link, error) or not _had_no_effect(error):
@@ -235,7 +169,7 @@ class Transport:
             if _continues(call) and renewed.fingerprint.place != link.fingerprint.place:
                 raise
         await links.enter_async_context(renewed.in_use())
-        with _explained(call, renewed, total_seconds):
+        with _translate_errors(call, renewed, total_seconds):
             return renewed, await self._send(renewed, call, total_seconds)
 
     async def _renew(self, link: Link, error: KubeError) -> bool:
@@ -266,12 +200,12 @@ class Transport:
         try:
             response = await self._send_as(link, call, total_seconds, authentication)
         except (TimeoutError, aiohttp.ClientError, OSError):
-            self._tell(call, None, began)
+            self._report(call, None, began)
             raise
-        self._tell(call, response.status, began)
+        self._report(call, response.status, began)
         return response
 
-    def _tell(self, call: Call, status: int | None, began: float) -> None:
+    def _report(self, call: Call, status: int | None, began: float) -> None:
         if self._observer is not None:
             self._observer(call, status, time.monotonic() - began)
 
@@ -303,8 +237,8 @@ class Transport:
             _drop(response)
         if 300 <= response.status < 400:
             message = f"{link.server} redirects to another address: it is no Kubernetes API"
-            return call.failed(502, {"reason": "NoKubernetesAnswer", "message": message})
-        error = call.failed(response.status, _status_document(content), _retry_after(response))
+            return call.build_error(502, {"reason": "NoKubernetesAnswer", "message": message})
+        error = call.build_error(response.status, _status_document(content), _retry_after(response))
         if isinstance(error, Unauthorized):
             error.renewal = link.renewal
         return error
@@ -326,15 +260,15 @@ def _drop(response: aiohttp.ClientResponse) -> None:
 
 
 @contextmanager
-def _explained(call: Call, link: Link, total_seconds: float | None) -> Iterator[None]:
+def _translate_errors(call: Call, link: Link, total_seconds: float | None) -> Iterator[None]:
     """Turn what aiohttp raises into an `Unreachable`."""
     try:
         yield
     except TimeoutError as error:
         limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
-        raise call.unreachable(f"{link.server} did not answer{limit}") from error
+        raise call.build_unreachable(f"{link.server} did not answer{limit}") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise call.unreachable(f"{link.server} cannot be reached: {_cause(error)}") from error
+        raise call.build_unreachable(f"{link.server} cannot be reached: {_cause(error)}") from error
 
 
 def _may_be_outdated(error: KubeError) -> bool:
@@ -356,7 +290,7 @@ def _continues(call: Call) -> bool:
 
 def _is_worth_a_retry(call: Call, error: KubeError) -> bool:
     # 429 comes before the API acts on a request, so any verb may be repeated. Everything else may have
-    # taken effect, so only reads are. A refused connection is told at once: waiting does not mend it.
+    # taken effect, so only reads are. A refused connection is reported at once: a retry would not help.
     if isinstance(error, TooManyRequests):
         return True
     if call.verb not in _READING_VERBS:

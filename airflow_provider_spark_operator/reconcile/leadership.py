@@ -5,8 +5,8 @@ import math
 import time
 from collections.abc import Callable
 
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.transport import Call
 
 _READING = frozenset({"get", "list", "watch"})
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.kube.transport import Call, RequestGate
+from airflow_provider_spark_operator.kube.call import Call, RequestGate
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 
 

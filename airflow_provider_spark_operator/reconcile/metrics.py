@@ -25,8 +25,8 @@ from airflow_provider_spark_operator.core.models.cluster_status import ClusterSt
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, ApplicationState
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts, Rivalled
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey

@@ -13,6 +13,7 @@ import yaml
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, Invalid, NotFound, ServerError, TooManyRequests
@@ -23,7 +24,6 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     ResourceType,
 )
-from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.election import Elector, electing
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.webhook import serve_webhook

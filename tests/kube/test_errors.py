@@ -1,9 +1,9 @@
 import pytest
 
 from airflow_provider_spark_operator.kube import errors
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import KubeError, from_status
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from airflow_provider_spark_operator.kube.transport import Call
 
 
 def error(status: int, reason: str = "", message: str = "", **place: str | None) -> KubeError:
@@ -86,6 +86,6 @@ def test_an_answer_without_a_message_tells_its_code() -> None:
 
 def test_a_failed_discovery_names_no_place():
     call = Call("get", "GET", SPARK_APPLICATIONS, None, address="/apis/spark.apache.org/v1")
-    assert str(call.unreachable("Connection refused")) == (
+    assert str(call.build_unreachable("Connection refused")) == (
         "cannot discover sparkapplications.spark.apache.org: Connection refused"
     )

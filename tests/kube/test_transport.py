@@ -3,11 +3,11 @@ from contextlib import aclosing
 
 import pytest
 
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden, Unreachable
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.kube.transport import Call
 from tests.kube.scripted import IMPATIENT, ScriptedApi, answer, deny, hang_up, kubeconfig, page, refuse, stream
 
 Observed = list[tuple[str, str, int | None]]
@@ -75,7 +75,7 @@ async def test_a_gate_is_passed_before_each_request_and_may_turn_it_away(api: Sc
     async def gate(call: Call) -> None:
         asked.append(call.verb)
         if call.verb == "create":
-            raise call.unreachable("closed")
+            raise call.build_unreachable("closed")
 
     api.script(refuse(503, "starting"), answer({}))
     access = ClusterAccess(kubeconfig_document=kubeconfig(api.url))

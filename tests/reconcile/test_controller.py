@@ -4,6 +4,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import (
@@ -15,7 +16,6 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICES,
     SPARK_APPLICATIONS,
 )
-from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, SelectedNamespaces
 from tests.reconcile.stage import (

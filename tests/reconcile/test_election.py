@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, Unreachable
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS
-from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.election import Elector, electing, own_identity
 from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, tenure_of

@@ -8,9 +8,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import Forbidden, ServerError
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.kube.transport import Call
 from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
