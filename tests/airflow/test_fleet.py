@@ -38,6 +38,7 @@ from demo.processes import Component, Components
 from demo.run import AIRFLOW_COMMANDS, task_states
 from tests.airflow.database import database
 from tests.airflow.rotation import RotatingCredentials, rotating_credentials
+from tests.airflow.worker_processes import kill_if_running_task, kill_tree
 
 KUBECONFIG = os.environ.get("SIM_KUBECONFIG", "")
 TASKS = int(os.environ.get("SIM_TASKS", "200"))
@@ -63,9 +64,6 @@ IMPATIENCE = {
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
     "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "60",
 }
-
-# What the executor calls its processes.
-_BUSY, _IDLE = "LocalExecutor:", "<idle>"
 
 DAG_FILE = """
 from datetime import timedelta
@@ -131,36 +129,21 @@ class Fleet:
 
     async def kill(self, name: str) -> None:
         """Kill the process as a lost machine does, with all that it has started, and start it again."""
-        guarded = psutil.Process(self._present[name].process.pid).children(recursive=True)
-        for process in guarded:
-            _kill(process)
+        for process in self._descendants(name):
+            kill_tree(process)
         await self._present[name].process.wait()
         await self.start(name)
 
     def kill_a_worker(self) -> bool:
         """Kill one of the processes that run a task, and the task's own; whether there was one."""
-        guarded = psutil.Process(self._present["scheduler"].process.pid).children(recursive=True)
-        running = [one for one in guarded if _BUSY in _title(one) and _IDLE not in _title(one)]
-        if running:
-            worker = random.choice(running)
-            for process in (worker, *worker.children(recursive=True)):
-                _kill(process)
-            self.killed_workers += 1
-        return bool(running)
+        candidates = self._descendants("scheduler")
+        random.shuffle(candidates)
+        was_killed = any(map(kill_if_running_task, candidates))
+        self.killed_workers += was_killed
+        return was_killed
 
-
-def _kill(process: psutil.Process) -> None:
-    try:
-        process.kill()
-    except psutil.NoSuchProcess:
-        return
-
-
-def _title(process: psutil.Process) -> str:
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
+    def _descendants(self, name: str) -> list[psutil.Process]:
+        return psutil.Process(self._present[name].process.pid).children(recursive=True)
 
 
 async def test_every_task_ends_as_its_application_did_whatever_is_killed(client, namespace, tmp_path):
