@@ -4,7 +4,6 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 from jinja2 import Environment, FileSystemLoader
 
-from airflow_provider_spark_operator.core.compose.document import override_metadata
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.operators.document import parse, read_source
 
@@ -61,28 +60,6 @@ def test_a_mistake_in_yaml_does_not_show_what_may_be_secret():
     with pytest.raises(InvalidResource) as caught:
         parse(f"sparkConf: {{spark.hadoop.fs.s3a.secret.key: {secret}")
     assert secret not in "".join(traceback.format_exception(caught.value))
-
-
-def test_parameters_go_over_the_document():
-    document = {"metadata": {"name": "a", "namespace": "one", "labels": {"x": "y"}}}
-    assert override_metadata(document, name="b", namespace=None) == {
-        "metadata": {"name": "b", "namespace": "one", "labels": {"x": "y"}}
-    }
-    assert override_metadata({}, name=None, namespace="two") == {"metadata": {"namespace": "two"}}
-
-
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        ({"metadata": []}, "metadata: must be an object"),
-        ({"metadata": {"name": "Big"}}, "metadata.name: 'Big' cannot name the driver's service"),
-        ({"metadata": {"name": "a" * 64}}, "metadata.name: has 64 characters: use at most 63"),
-        ({"metadata": {"namespace": "-x"}}, "metadata.namespace: '-x' is not a valid namespace"),
-    ],
-)
-def test_metadata_that_kubernetes_would_refuse_is_refused(document, message):
-    with pytest.raises(InvalidResource, match=message):
-        override_metadata(document, name=None, namespace=None)
 
 
 def test_a_file_is_found_beside_the_dag_or_by_its_absolute_path(environment, tmp_path):

@@ -7,10 +7,7 @@ from datetime import timedelta
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -228,72 +225,6 @@ def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch)
         cluster.script = stay_submitted
         with pytest.raises(SparkApplicationError, match=r"does not know SparkApplication of .*helm install"):
             run(task(), TaskInstance())
-
-
-PARAMETERS = {
-    "image": "registry/spark:4.1.0",
-    "arguments": [1, "two"],
-    "conf": {"spark.eventLog.enabled": True},
-    "service_account": "spark",
-    "driver_cores": 2,
-    "driver_memory": "4g",
-    "executor_cores": "3",
-    "executor_memory": "8g",
-    "executor_instances": 5,
-    "files": ["s3a://b/one.csv"],
-}
-
-
-def test_parameters_go_into_kubeflows_fields():
-    spec = apply_parameters(with_spec(deps={"files": ["s3a://b/zero.csv"]}), Parameters(**PARAMETERS))["spec"]
-    assert spec == {
-        **DOCUMENT["spec"],
-        "image": "registry/spark:4.1.0",
-        "arguments": ["1", "two"],
-        "sparkConf": {"spark.eventLog.enabled": "true"},
-        "driver": {"cores": 2, "memory": "4g", "serviceAccount": "spark"},
-        "executor": {"cores": 3, "memory": "8g", "instances": 5},
-        "deps": {"files": ["s3a://b/zero.csv", "s3a://b/one.csv"]},
-    }
-
-
-@pytest.mark.parametrize(
-    ("parameters", "program"),
-    [
-        (
-            {"py_file": "s3a://b/a.py", "py_files": ["s3a://b/b.py"]},
-            {"type": "Python", "mainApplicationFile": "s3a://b/a.py", "deps": {"pyFiles": ["s3a://b/b.py"]}},
-        ),
-        ({"py_files": ["local:///a.py"]}, {"type": "Python", "mainApplicationFile": "local:///a.py"}),
-        (
-            {"main_class": "A", "jars": ["local:///a.jar", "local:///b.jar"]},
-            {
-                "type": "Java",
-                "mainClass": "A",
-                "mainApplicationFile": "local:///a.jar",
-                "deps": {"jars": ["local:///b.jar"]},
-            },
-        ),
-        ({"jars": "local:///b.jar"}, {"deps": {"jars": ["local:///b.jar"]}}),
-    ],
-)
-def test_what_to_run_goes_into_kubeflows_fields(parameters, program):
-    assert apply_parameters(DOCUMENT, Parameters(**parameters))["spec"] == {**DOCUMENT["spec"], **program}
-
-
-def test_no_executor_instances_are_refused_for_kubeflow():
-    with pytest.raises(InvalidResource, match="executor_instances: must be at least 1 for Kubeflow's operator"):
-        apply_parameters(DOCUMENT, Parameters(executor_instances=0))
-
-
-def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it():
-    bare = {**DOCUMENT, "spec": {"type": "Python", "mainApplicationFile": "local:///a.py"}}
-    assert apply_parameters(bare, Parameters(image="spark:4.1.0"))["spec"]["sparkVersion"] == "4.1.0"
-
-
-def test_a_part_that_is_no_object_is_named():
-    with pytest.raises(InvalidResource, match=r"spec\.driver: must be an object"):
-        apply_parameters(with_spec(driver="big"), Parameters(driver_cores=1))
 
 
 def test_files_beside_the_dag_need_a_place_to_upload_to(cluster, tmp_path):

@@ -7,7 +7,10 @@ import pytest
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.compose.document import new_application
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from tests.task import TaskInstance
 
@@ -181,3 +184,44 @@ def test_the_example_parses_without_a_cluster():
     example = run_path(str(Path(__file__).parents[2] / "example_dags" / "spark_pi.py"))
     for name in ("COMPUTE_PI", "FAIL_ON_PURPOSE"):
         parse_application(example[name])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "say what to run"),
+        ({"py_file": "local:///a.py", "driver_memory": 4}, "driver_memory: must be a size with its unit, .* not 4"),
+        (
+            {"py_file": "local:///a.py", "image": "a:4.3.0", "upload_to": "bucket/jobs"},
+            "upload_to: must be the URL",
+        ),
+    ],
+)
+def test_invalid_parameters_are_refused_while_the_dag_is_parsed(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SparkApplicationOperator(task_id="a", **parameters)
+
+
+def test_templates_are_checked_once_they_are_rendered():
+    with DAG("templates", schedule=None) as dag:
+        operator = SparkApplicationOperator(
+            task_id="a", py_file="local:///{{ ds }}.py", executor_instances="{{ params.n }}", arguments=["{{ ds }}"],
+            image="spark:{{ params.version }}", conf={"spark.day": "{{ ds }}"},
+        )  # fmt: skip
+    context = {"ds": "2026-01-02", "params": {"n": "none", "version": "4.3.0"}}
+    operator.render_template_fields(context, dag.get_template_env())
+    assert (operator.py_file, operator.arguments) == ("local:///2026-01-02.py", ["2026-01-02"])
+    assert operator.conf == {"spark.day": "2026-01-02"}
+    with pytest.raises(InvalidResource, match="executor_instances: must be an integer of 0 or more"):
+        apply_parameters(new_application(), operator._parameters())
+
+
+def test_a_result_of_another_task_may_be_any_parameter():
+    from airflow.sdk import task
+
+    @task
+    def how_many():
+        return 3
+
+    with DAG("results", schedule=None):
+        SparkApplicationOperator(task_id="a", py_file="local:///a.py", image="a:4.3.0", executor_instances=how_many())

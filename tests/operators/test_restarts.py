@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from airflow.sdk import DAG
 
-from airflow_provider_spark_operator.core.compose.restarts import backoff
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, SparkSchedulingFailed
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from tests.cluster import fail, succeed
@@ -77,24 +76,6 @@ def test_restarts_on_both_sides_are_counted_in_a_warning(cluster, caplog):
     run(operator(False, application=restarting(**ON_FAILURE), retries=4), TaskInstance())
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in caplog.text
     assert cluster.application()["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "OnFailure"
-
-
-@pytest.mark.parametrize(
-    ("config", "kind", "delay"),
-    [
-        ({"restartBackoffMillis": 5000}, "application", timedelta(seconds=5)),
-        ({"restartBackoffMillis": 5000, "restartBackoffMillisForFailure": 1}, "application", timedelta(milliseconds=1)),
-        (
-            {"restartBackoffMillisForSchedulingFailure": 9, "restartBackoffMillis": 5},
-            "scheduling",
-            timedelta(0, 0, 9000),
-        ),
-        ({"restartBackoffMillis": "5s"}, "application", None),
-        ({}, "infrastructure", None),
-    ],
-)
-def test_the_backoff_is_that_of_the_failures_kind(config, kind, delay):
-    assert backoff(restarting(**config), kind) == delay
 
 
 def test_a_failure_carries_its_backoff(cluster):

@@ -9,10 +9,6 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.names import master_url
-from airflow_provider_spark_operator.core.parameters import Parameters
-from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -418,27 +414,7 @@ def test_an_application_runs_on_the_workers_of_a_cluster(cluster):
     assert conf["spark.authenticate"] == "false"
 
 
-def test_a_secret_of_the_cluster_is_left_as_it_is_given():
-    conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
-    spec = apply_parameters(APPLICATION, Parameters(cluster="shared", conf=conf))["spec"]
-    assert spec["sparkConf"]["spark.authenticate"] == "true"
-
-
-@pytest.mark.parametrize(
-    ("name", "url"),
-    [("shared", "spark://shared-master-svc:7077"), ("jobs/shared", "spark://shared-master-svc.jobs.svc:7077")],
-)
-def test_the_master_is_found_in_its_namespace(name, url):
-    assert master_url(name) == url
-
-
 @pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
 def test_what_names_no_cluster_is_refused_while_the_dag_is_parsed(name):
     with pytest.raises(ValueError, match="cluster: must be the name of a SparkCluster"):
         application_operator(cluster=name)
-
-
-def test_kubeflows_operator_knows_no_clusters():
-    kubeflow = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
-    with pytest.raises(InvalidResource, match="runs no application on a SparkCluster"):
-        apply_parameters(kubeflow, Parameters(cluster="shared"))

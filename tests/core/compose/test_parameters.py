@@ -1,14 +1,14 @@
 """An application made of an operator's parameters, alone or over a document."""
 
+import re
+
 import pytest
-from airflow.sdk import DAG
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, cluster_problem, folder_problem
 from airflow_provider_spark_operator.core.problems import InvalidResource, errors_of
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 
 PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"
 JAVA = {"mainClass": "org.example.Report", "jars": "local:///opt/report.jar"}
@@ -197,10 +197,6 @@ WRONG = [
     ({"py_file": ["local:///a.py"]}, "py_file: must be text"),
     ({"py_file": "local:///a.py", "spark_version": 4.0}, "spark_version: must be text, not 4.0"),
     (
-        {"py_file": "local:///a.py", "spark_version": "4.3.0", "upload_to": "bucket/jobs"},
-        "upload_to: must be the URL",
-    ),
-    (
         {"py_file": "local:///a.py", "image": "spark:latest"},
         "spark_version: is required: the tag of spark:latest",
     ),
@@ -209,18 +205,54 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "message"), WRONG)
-def test_what_cannot_be_right_is_refused_while_the_dag_is_parsed(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        SparkApplicationOperator(task_id="a", **parameters)
+def test_invalid_parameters_are_reported_with_their_paths(parameters, message):
+    found = Parameters(**parameters).problems(alone=True)
+    assert re.search(message, "\n".join(map(str, found)))
 
 
-@pytest.mark.parametrize("enabled", [True, "true", "{{ var.value.dynamic }}"])
+def test_invalid_parameter_is_not_written():
+    with pytest.raises(InvalidResource, match="driver_cores: must be an integer of 1 or more, not 'many'"):
+        apply_parameters(new_application(), Parameters(driver_cores="many"))
+
+
+@pytest.mark.parametrize("enabled", [True, "true", "{{ var.value.dynamic }}", PENDING])
 def test_no_executor_instances_are_allowed_with_dynamic_allocation(enabled):
     conf = {"spark.dynamicAllocation.enabled": enabled}
-    operator = SparkApplicationOperator(
-        task_id="a", py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf
-    )
-    assert operator.executor_instances == 0
+    given = Parameters(py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf)
+    assert given.problems(alone=True) == []
+
+
+@pytest.mark.parametrize("value", [PENDING, "{{ params.n }}"])
+def test_parameters_that_are_not_known_yet_are_not_checked(value):
+    names = ("image", "executor_instances", "driver_memory", "arguments")
+    assert Parameters(py_file="local:///a.py", **dict.fromkeys(names, value)).problems(alone=True) == []
+    assert Parameters(py_file="local:///a.py", image=value, conf=value).problems(alone=True) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [("shared", "spark://shared-master-svc:7077"), ("jobs/shared", "spark://shared-master-svc.jobs.svc:7077")],
+)
+def test_cluster_becomes_the_master_without_a_secret(name, url):
+    conf = spec(py_file="local:///a.py", cluster=name)["sparkConf"]
+    assert (conf["spark.master"], conf["spark.authenticate"]) == (url, "false")
+
+
+def test_secret_of_the_cluster_stays():
+    conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
+    assert spec(py_file="local:///a.py", cluster="shared", conf=conf)["sparkConf"]["spark.authenticate"] == "true"
+
+
+@pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
+def test_invalid_name_of_a_cluster_is_reported(name):
+    problem = cluster_problem(name)
+    assert problem
+    assert str(problem).startswith("cluster: must be the name of a SparkCluster")
+
+
+@pytest.mark.parametrize(("url", "valid"), [("s3://bucket", True), (None, True), ("bucket/jobs", False), (3, False)])
+def test_folder_for_uploads_is_a_url(url, valid):
+    assert (folder_problem(url) is None) is valid
 
 
 def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_allocation():
@@ -235,31 +267,6 @@ def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_al
     (problem,) = errors_of(validate_application({**made, "metadata": {"name": "a"}}))
     assert problem.path == "spec.sparkConf['spark.executor.instances']"
     assert problem.message.startswith("must be at least 1, but is 0")
-
-
-def test_templates_are_checked_once_they_are_rendered():
-    with DAG("templates", schedule=None) as dag:
-        operator = SparkApplicationOperator(
-            task_id="a", py_file="local:///{{ ds }}.py", executor_instances="{{ params.n }}", arguments=["{{ ds }}"],
-            image="spark:{{ params.version }}", conf={"spark.day": "{{ ds }}"},
-        )  # fmt: skip
-    context = {"ds": "2026-01-02", "params": {"n": "none", "version": "4.3.0"}}
-    operator.render_template_fields(context, dag.get_template_env())
-    assert (operator.py_file, operator.arguments) == ("local:///2026-01-02.py", ["2026-01-02"])
-    assert operator.conf == {"spark.day": "2026-01-02"}
-    with pytest.raises(InvalidResource, match="executor_instances: must be an integer of 0 or more"):
-        apply_parameters(new_application(), operator._parameters())
-
-
-def test_a_result_of_another_task_may_be_any_parameter():
-    from airflow.sdk import task
-
-    @task
-    def how_many():
-        return 3
-
-    with DAG("results", schedule=None):
-        SparkApplicationOperator(task_id="a", py_file="local:///a.py", image="a:4.3.0", executor_instances=how_many())
 
 
 def test_a_spec_that_is_no_object_is_named():

@@ -1,0 +1,59 @@
+"""The apiVersion, kind and metadata of a resource."""
+
+import pytest
+
+from airflow_provider_spark_operator.core.compose.document import complete_kind, new_application, override_metadata
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.problems import InvalidResource
+
+KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
+
+
+def test_parameters_go_over_the_document():
+    document = {"metadata": {"name": "a", "namespace": "one", "labels": {"x": "y"}}}
+    assert override_metadata(document, name="b", namespace=None) == {
+        "metadata": {"name": "b", "namespace": "one", "labels": {"x": "y"}}
+    }
+    assert override_metadata({}, name=None, namespace="two") == {"metadata": {"namespace": "two"}}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"metadata": []}, "metadata: must be an object"),
+        ({"metadata": {"name": "Big"}}, "metadata.name: 'Big' cannot name the driver's service"),
+        ({"metadata": {"name": "a" * 64}}, "metadata.name: has 64 characters: use at most 63"),
+        ({"metadata": {"name": 3}}, "metadata.name: must be a string, not 3"),
+        ({"metadata": {"namespace": "-x"}}, "metadata.namespace: '-x' is not a valid namespace"),
+    ],
+)
+def test_metadata_that_kubernetes_would_refuse_is_refused(document, message):
+    with pytest.raises(InvalidResource, match=message):
+        override_metadata(document, name=None, namespace=None)
+
+
+def test_name_of_a_cluster_is_shorter():
+    with pytest.raises(InvalidResource, match="has 46 characters: use at most 45"):
+        override_metadata({}, name="a" * 46, namespace=None, identity=CLUSTER_IDENTITY)
+
+
+def test_application_without_a_document_has_no_fields():
+    assert new_application() == {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": {}}
+    assert new_application(KUBEFLOW)["apiVersion"] == KUBEFLOW
+
+
+@pytest.mark.parametrize(
+    ("document", "api_version", "expected"),
+    [
+        ({}, None, {"kind": "SparkApplication"}),
+        ({}, KUBEFLOW, {"apiVersion": KUBEFLOW, "kind": "SparkApplication"}),
+        ({"apiVersion": KUBEFLOW, "kind": "X"}, KUBEFLOW, {"apiVersion": KUBEFLOW, "kind": "X"}),
+    ],
+)
+def test_document_is_completed_with_its_kind(document, api_version, expected):
+    assert complete_kind(document, api_version) == expected
+
+
+def test_document_of_another_version_is_refused():
+    with pytest.raises(InvalidResource, match=r"apiVersion: is 'spark.apache.org/v1', but the parameter"):
+        complete_kind({"apiVersion": "spark.apache.org/v1"}, KUBEFLOW)

@@ -1,0 +1,20 @@
+"""What a DAG file loads when it composes an application."""
+
+import pkgutil
+import subprocess
+import sys
+
+from airflow_provider_spark_operator.core import compose, dialects
+
+OTHERS = ("pydantic", "yaml", "aiohttp", "kubernetes", "airflow.sdk", "airflow_provider_spark_operator.core.models")
+MODULES = [
+    f"{package.__name__}.{module.name}"
+    for package in (compose, dialects)
+    for module in pkgutil.iter_modules(package.__path__)
+]
+
+
+def test_composing_loads_the_standard_library_only():
+    program = f"import sys, {', '.join(MODULES)}; print([name for name in {OTHERS!r} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,158 @@
+"""The spec of Kubeflow's SparkApplication, written and read."""
+
+import pytest
+
+from airflow_provider_spark_operator.core.compose.application import apply_parameters
+from airflow_provider_spark_operator.core.compose.restarts import backoff, disable_restarts, retries_of
+from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource
+
+DOCUMENT = {
+    "apiVersion": "sparkoperator.k8s.io/v1beta2",
+    "kind": "SparkApplication",
+    "spec": {
+        "type": "Python",
+        "sparkVersion": "4.0.0",
+        "mainApplicationFile": "local:///opt/job.py",
+        "driver": {"cores": 1},
+        "executor": {"instances": 2},
+    },
+}
+
+
+def with_spec(**changes):
+    return {**DOCUMENT, "spec": {**DOCUMENT["spec"], **changes}}
+
+
+PARAMETERS = {
+    "image": "registry/spark:4.1.0",
+    "arguments": [1, "two"],
+    "conf": {"spark.eventLog.enabled": True},
+    "service_account": "spark",
+    "driver_cores": 2,
+    "driver_memory": "4g",
+    "executor_cores": "3",
+    "executor_memory": "8g",
+    "executor_instances": 5,
+    "files": ["s3a://b/one.csv"],
+}
+
+
+def test_parameters_go_into_kubeflows_fields():
+    spec = apply_parameters(with_spec(deps={"files": ["s3a://b/zero.csv"]}), Parameters(**PARAMETERS))["spec"]
+    assert spec == {
+        **DOCUMENT["spec"],
+        "image": "registry/spark:4.1.0",
+        "arguments": ["1", "two"],
+        "sparkConf": {"spark.eventLog.enabled": "true"},
+        "driver": {"cores": 2, "memory": "4g", "serviceAccount": "spark"},
+        "executor": {"cores": 3, "memory": "8g", "instances": 5},
+        "deps": {"files": ["s3a://b/zero.csv", "s3a://b/one.csv"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "program"),
+    [
+        (
+            {"py_file": "s3a://b/a.py", "py_files": ["s3a://b/b.py"]},
+            {"type": "Python", "mainApplicationFile": "s3a://b/a.py", "deps": {"pyFiles": ["s3a://b/b.py"]}},
+        ),
+        ({"py_files": ["local:///a.py"]}, {"type": "Python", "mainApplicationFile": "local:///a.py"}),
+        (
+            {"main_class": "A", "jars": ["local:///a.jar", "local:///b.jar"]},
+            {
+                "type": "Java",
+                "mainClass": "A",
+                "mainApplicationFile": "local:///a.jar",
+                "deps": {"jars": ["local:///b.jar"]},
+            },
+        ),
+        ({"main_class": "A"}, {"type": "Java", "mainClass": "A"}),
+        ({"jars": "local:///b.jar"}, {"deps": {"jars": ["local:///b.jar"]}}),
+    ],
+)
+def test_what_to_run_goes_into_kubeflows_fields(parameters, program):
+    assert apply_parameters(DOCUMENT, Parameters(**parameters))["spec"] == {**DOCUMENT["spec"], **program}
+
+
+def test_no_executor_instances_are_refused_for_kubeflow():
+    with pytest.raises(InvalidResource, match="executor_instances: must be at least 1 for Kubeflow's operator"):
+        apply_parameters(DOCUMENT, Parameters(executor_instances=0))
+
+
+def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it():
+    bare = {**DOCUMENT, "spec": {"type": "Python", "mainApplicationFile": "local:///a.py"}}
+    assert apply_parameters(bare, Parameters(image="spark:4.1.0"))["spec"]["sparkVersion"] == "4.1.0"
+
+
+def test_a_part_that_is_no_object_is_named():
+    with pytest.raises(InvalidResource, match=r"spec\.driver: must be an object"):
+        apply_parameters(with_spec(driver="big"), Parameters(driver_cores=1))
+
+
+def test_cluster_is_refused_for_kubeflow():
+    with pytest.raises(InvalidResource, match="runs no application on a SparkCluster"):
+        apply_parameters(DOCUMENT, Parameters(cluster="shared"))
+
+
+def test_numbers_may_be_templates_while_the_dag_is_parsed():
+    made = apply_parameters(DOCUMENT, Parameters(executor_instances="{{ params.n }}"))
+    assert made["spec"]["executor"] == {"instances": "{{ params.n }}"}
+
+
+POLICY = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
+
+
+def test_retries_of_a_task_replace_the_restart_policy():
+    found = retries_of(with_spec(restartPolicy=POLICY))
+    assert found
+    assert (found.number, found.delay.total_seconds(), found.application_failures) == (3, 7, True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind", "seconds"),
+    [
+        (POLICY, "application", 7),
+        (POLICY, "scheduling", 7),
+        ({**POLICY, "onSubmissionFailureRetryInterval": 9}, "scheduling", 9),
+        ({"type": "OnFailure", "onFailureRetryInterval": "9"}, "application", None),
+        ("OnFailure", "application", None),
+    ],
+)
+def test_backoff_is_that_of_the_failure(policy, kind, seconds):
+    delay = backoff(with_spec(restartPolicy=policy), kind)
+    assert (delay.total_seconds() if delay else None) == seconds
+
+
+def test_restarts_are_disabled_where_there_are_any():
+    assert disable_restarts(with_spec(restartPolicy=POLICY))["spec"]["restartPolicy"] == {"type": "Never"}
+    assert disable_restarts(DOCUMENT) is DOCUMENT
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(5, 5.0), (-1, 0.0), (True, None), (None, None)])
+def test_time_to_live_is_read_in_seconds(seconds, expected):
+    assert KUBEFLOW.read_ttl(with_spec(timeToLiveSeconds=seconds)) == expected
+
+
+def test_driver_is_kept_without_any_field():
+    assert KUBEFLOW.keep_driver(DOCUMENT, 600) is DOCUMENT
+
+
+def test_memory_is_read_from_its_fields_and_else_from_the_properties():
+    document = with_spec(
+        driver={"memory": "2g", "memoryOverhead": "1g"},
+        sparkConf={"spark.driver.memory": "9g", "spark.executor.memory": "4g", "spark.executor.memoryOverhead": 3},
+    )
+    assert KUBEFLOW.read_memory(document) == {
+        "spark.driver.memory": "2g",
+        "spark.driver.memoryOverhead": "1g",
+        "spark.executor.memory": "4g",
+    }
+
+
+def test_memory_is_written_to_its_fields():
+    made = KUBEFLOW.write_memory(DOCUMENT, {"spark.driver.memory": "3g", "spark.executor.memoryOverhead": "1g"})
+    assert made["spec"]["driver"] == {"cores": 1, "memory": "3g"}
+    assert made["spec"]["executor"] == {"instances": 2, "memoryOverhead": "1g"}
