@@ -1,122 +1,104 @@
-"""Says what happens on the cluster while the demo runs: states, executors, the driver's own lines, verdicts."""
+"""Show what happens on the cluster while the demo runs: states, executors, the driver's own lines, verdicts."""
 
 import asyncio
-import contextlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from typing import Any
 
-from airflow_provider_spark_operator.core.dialects import apache
-from airflow_provider_spark_operator.core.names import (
-    LABEL_APPLICATION_NAME,
-    LABEL_ROLE,
-    ROLE_DRIVER,
-    ROLE_EXECUTOR,
-)
-from airflow_provider_spark_operator.core.verdict import Outcome, verdict
+from airflow_provider_spark_operator.core.dialects.progress import StateEntry
+from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
+from airflow_provider_spark_operator.follow.narrator import Narration
+from airflow_provider_spark_operator.follow.obstacles import ATTENDED
+from airflow_provider_spark_operator.follow.pods import ExecutorCount
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.wait import wait_for_end
+from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.listwatch import Changed, Listed, Removed, list_and_watch
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list_and_watch
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 
-DEFAULT_EXECUTORS = 2
-# A quick driver is first seen when it has ended already.
-LOGGED = ("Running", "Succeeded", "Failed")
 # Spark logs with a date, or with its level first; what is left are the lines that the job itself has printed.
 SPARK_LOG_LINE = re.compile(
     r"^(\d\d(\d\d)?[-/]\d\d|WARNING:|Setting default log level|To adjust logging|Using Spark's|\s)"
 )
 
 
-@dataclass
-class Narrator:
-    """Follows every application of one namespace and hands each line for a person to `say(subject, text)`."""
+class DemoSink:
+    """The sink of the demo.
 
-    client: KubeClient
-    namespace: str
-    say: Callable[[str, str], None]
-    _wanted: dict[str, int] = field(default_factory=dict)
-    _history: dict[str, int] = field(default_factory=dict)
-    _ready: dict[str, set[str]] = field(default_factory=dict)
-    _shown: dict[str, str] = field(default_factory=dict)
-    _logs: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    Args:
+        name: The name of the application.
+        say: Receives the name and each line for a person.
+    """
 
-    async def run(self) -> None:
-        """Narrate until cancelled."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._follow_applications())
-                group.create_task(self._follow_pods())
-        finally:
-            for task in self._logs.values():
-                task.cancel()
-            await asyncio.gather(*self._logs.values(), return_exceptions=True)
+    def __init__(self, name: str, say: Callable[[str, str], None]) -> None:
+        self._name = name
+        self._say = say
 
-    async def _follow_applications(self) -> None:
-        async for event in list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace):
-            match event:
-                case Listed(items=items):
-                    for item in items:
-                        self._application(item)
-                case Changed(object=application):
-                    self._application(application)
-                case Removed():
-                    pass
+    def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
+        """Show the state word, and the executors of an application that runs."""
+        self._say(self._name, entry.state)
+        if executors is not None:
+            self.show_executors(executors)
 
-    def _application(self, application: dict[str, Any]) -> None:
-        name = application["metadata"]["name"]
-        conf = application.get("spec", {}).get("sparkConf", {})
-        self._wanted[name] = int(conf.get("spark.executor.instances", DEFAULT_EXECUTORS))
-        progress = apache.progress(application)
-        for entry in progress.history[self._history.get(name, 0) :]:
-            self.say(name, entry.state)
-        self._history[name] = len(progress.history)
-        result = verdict(progress)
-        if result.outcome is not Outcome.WAITING and self._shown.get(name) != result.sentence:
-            self._shown[name] = result.sentence
-            self.say(name, f"verdict: {result.sentence}")
+    def show_executors(self, executors: ExecutorCount) -> None:
+        """Show the number of executors."""
+        self._say(self._name, f"executors {executors}")
 
-    async def _follow_pods(self) -> None:
-        async for event in list_and_watch(self.client, PODS, self.namespace, label_selector=LABEL_APPLICATION_NAME):
-            match event:
-                case Listed(items=items):
-                    for item in items:
-                        self._pod(item, present=True)
-                case Changed(object=pod):
-                    self._pod(pod, present=True)
-                case Removed(object=pod):
-                    self._pod(pod, present=False)
+    def show_obstacle(self, sentence: str) -> None:
+        """Show what the application waits for."""
+        self._say(self._name, sentence)
 
-    def _pod(self, pod: dict[str, Any], *, present: bool) -> None:
-        labels = pod["metadata"]["labels"]
-        name, role = labels[LABEL_APPLICATION_NAME], labels.get(LABEL_ROLE)
-        phase = pod.get("status", {}).get("phase")
-        if role == ROLE_EXECUTOR:
-            self._executor(name, pod["metadata"]["name"], ready=present and phase == "Running")
-        elif role == ROLE_DRIVER and present and phase in LOGGED:
-            self._read_log(name, pod["metadata"]["name"])
+    def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
+        """Show nothing: the demo's images exist."""
 
-    def _executor(self, application: str, pod: str, *, ready: bool) -> None:
-        running = self._ready.setdefault(application, set())
-        if ready == (pod in running):
-            return
-        if ready:
-            running.add(pod)
-        else:
-            running.discard(pod)
-        self.say(application, f"executors {len(running)}/{self._wanted.get(application, DEFAULT_EXECUTORS)}")
+    def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - only lines without a level are shown
+        """Show a line that the job itself has printed."""
+        if line.strip() and not SPARK_LOG_LINE.match(line):
+            self._say(self._name, f"driver: {line.rstrip()}")
 
-    def _read_log(self, application: str, pod: str) -> None:
-        if pod not in self._logs:
-            self._logs[pod] = asyncio.create_task(self._print_log(application, pod))
+    def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
+        """Show nothing: the verdict says why the application failed."""
 
-    async def _print_log(self, application: str, pod: str) -> None:
-        with contextlib.suppress(KubeError):
-            async for line in self.client.logs(self.namespace, pod, follow=True):
-                if line.strip() and not SPARK_LOG_LINE.match(line):
-                    self.say(application, f"driver: {line.rstrip()}")
+    def show_remark(self, level: int, sentence: str) -> None:
+        """Show nothing: the log of the task has it."""
+
+
+async def narrate(client: KubeClient, namespace: str, say: Callable[[str, str], None]) -> None:
+    """Show what happens to every application of a namespace, until cancelled.
+
+    Args:
+        client: The client for the cluster.
+        namespace: The namespace.
+        say: Receives the name of an application and each line for a person.
+    """
+    hub, known = WatchHub(client), set[str]()
+    try:
+        async with (
+            asyncio.TaskGroup() as group,
+            aclosing(list_and_watch(client, SPARK_APPLICATIONS, namespace)) as changes,
+        ):
+            async for change in changes:
+                if isinstance(change, Removed):
+                    continue
+                for application in change.items if isinstance(change, Listed) else [change.object]:
+                    reference = ApplicationReference.of(application)
+                    if reference.uid not in known:
+                        known.add(reference.uid)
+                        group.create_task(_follow(hub, reference, say))
+    finally:
+        await hub.close()
+
+
+async def _follow(hub: WatchHub, reference: ApplicationReference, say: Callable[[str, str], None]) -> None:
+    narration = Narration(DemoSink(reference.name, say), DriverLogOptions(), pauses=ATTENDED)
+    with suppress(ApplicationDeleted):
+        conclusion = await wait_for_end(hub, reference, narration)
+        say(reference.name, f"verdict: {conclusion.ending.verdict.sentence}")
 
 
 def timestamped(subject: str, text: str) -> str:

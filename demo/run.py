@@ -9,9 +9,10 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from demo.airflow_environment import airflow_environment
-from demo.narrator import Narrator, timestamped
+from demo.narrator import narrate, timestamped
 from demo.processes import Component, Components
 from demo.task_log import failure_of, log_of
 
@@ -56,7 +57,7 @@ async def _run(home: Path) -> None:
         for name, arguments in AIRFLOW_COMMANDS.items():
             parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
         async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
-            states = await _until_ended(reports, parts, Narrator(client, NAMESPACE, _say))
+            states = await _until_ended(reports, parts, client)
     _judge(states, airflow_home, home / "logs" / "scheduler.log")
 
 
@@ -119,7 +120,7 @@ async def task_states(dag_run: Component) -> AsyncIterator[dict[str, str | None]
 async def _until_ended(
     reports: AsyncIterator[dict[str, str | None]],
     parts: list[Component],
-    narrator: Narrator,
+    client: KubeClient,
 ) -> dict[str, str | None]:
     async def last_report() -> dict[str, str | None]:
         last: dict[str, str | None] = {}
@@ -127,7 +128,7 @@ async def _until_ended(
             last = report
         return last
 
-    narration = asyncio.create_task(narrator.run())
+    narration = asyncio.create_task(narrate(client, NAMESPACE, _say))
     ending = asyncio.create_task(last_report())
     exits = {asyncio.create_task(part.process.wait()): part for part in parts}
     try:

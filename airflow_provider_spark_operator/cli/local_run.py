@@ -12,14 +12,17 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.local_cluster import RunningCluster, running_cluster
 from airflow_provider_spark_operator.cli.local_images import image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
-from airflow_provider_spark_operator.cli.narration import Narration
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
-from airflow_provider_spark_operator.follow.await_end import Ending, wait_for_end
+from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.evidence import failure_sentence, gather_evidence
+from airflow_provider_spark_operator.follow.evidence import failure_sentence
+from airflow_provider_spark_operator.follow.narrator import Narration
+from airflow_provider_spark_operator.follow.obstacles import ATTENDED
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.follow.wait import Conclusion, wait_for_end
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
@@ -65,11 +68,11 @@ async def _follow_through(
     hub = WatchHub(cluster.client)
     try:
         async with asyncio.timeout(limit):
-            ending = await _narrated_end(cluster.client, hub, submission.reference)
-        if isinstance(ending, str):
-            print_error(f"{submission.reference}: {ending}")
+            conclusion = await _wait(hub, submission.reference)
+        if isinstance(conclusion, str):
+            print_error(f"{submission.reference}: {conclusion}")
             return ExitCode.INFRASTRUCTURE_FAILED
-        return await _judged(cluster.client, submission.reference, ending)
+        return _report(conclusion)
     except TimeoutError:
         print_error(f"{submission.reference} had not ended after {limit:g} s")
         return ExitCode.TIMED_OUT
@@ -90,17 +93,18 @@ def _retaining(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "spec": {**spec, "applicationTolerations": tolerations}}
 
 
-async def _narrated_end(client: KubeClient, hub: WatchHub, reference: ApplicationReference) -> Ending | str:
-    """The end of the application, or which of its pods cannot be started and why."""
-    async with Narration(client, reference) as narration:
-        end = asyncio.create_task(wait_for_end(hub, reference, narration.on_progress))
-        either: set[asyncio.Future[Any]] = {end, narration.obstacle}
-        try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            return await end if end.done() else narration.obstacle.result()
-        finally:
-            end.cancel()
-            await asyncio.wait({end})
+async def _wait(hub: WatchHub, reference: ApplicationReference) -> Conclusion | str:
+    """Wait until the application ends; return a sentence if one of its pods cannot be started."""
+    terminal = Terminal()
+    narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
+    end = asyncio.create_task(wait_for_end(hub, reference, narration))
+    either: set[asyncio.Future[Any]] = {end, terminal.obstacle}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return await end if end.done() else terminal.obstacle.result()
+    finally:
+        end.cancel()
+        await asyncio.wait({end})
 
 
 async def _ensure_namespace(client: KubeClient, name: str) -> None:
@@ -111,13 +115,12 @@ async def _ensure_namespace(client: KubeClient, name: str) -> None:
         return
 
 
-async def _judged(client: KubeClient, reference: ApplicationReference, ending: Ending) -> ExitCode:
-    verdict = ending.verdict
+def _report(conclusion: Conclusion) -> ExitCode:
+    verdict = conclusion.ending.verdict
     if verdict.outcome is Outcome.SUCCEEDED:
-        print_note(f"{reference}: {verdict.sentence}")
+        print_note(f"{conclusion.reference}: {verdict.sentence}")
         return ExitCode.SUCCESS
-    evidence = await gather_evidence(client, reference, ending.progress)
-    print_error(failure_sentence(verdict, evidence))
+    print_error(failure_sentence(verdict, conclusion.evidence))
     if verdict.failure_kind is FailureKind.APPLICATION:
         return ExitCode.APPLICATION_FAILED
     return ExitCode.INFRASTRUCTURE_FAILED

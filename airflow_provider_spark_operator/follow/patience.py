@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.errors import PASSING, ConfigurationError, KubeError
@@ -16,6 +16,8 @@ _LONGEST_PAUSE_SECONDS = 10.0
 _SAME_OUTAGE_SECONDS = 120.0
 
 Result = TypeVar("Result")
+Report: TypeAlias = Callable[[int, str], object]
+"""Receives the level of `logging` and the sentence: `Logger.log`, or `Sink.show_remark`."""
 
 
 class Patience:
@@ -45,17 +47,17 @@ class Patience:
 
 
 class OutageLog:
-    """Reports an outage to one log: each cause once, and the end.
+    """Reports an outage: each cause once, and the end.
 
     Args:
         subject: Who waits for the API server, for messages.
-        log: Where to report.
+        report: Where to report.
         seconds: How long the outage is tolerated.
     """
 
-    def __init__(self, subject: str, log: logging.Logger, seconds: float) -> None:
+    def __init__(self, subject: str, report: Report, seconds: float) -> None:
         self._subject = subject
-        self._log = log
+        self._report = report
         self._seconds = seconds
         self._causes: set[str] = set()
 
@@ -66,25 +68,25 @@ class OutageLog:
             return
         self._causes.add(cause)
         limit = f"{self._seconds / 60:.0f} min" if self._seconds >= 60 else f"{self._seconds:.0f} s"
-        message = "%s: the Kubernetes API is not available: %s; trying again for up to %s"
-        self._log.warning(message, self._subject, error, limit)
+        message = f"{self._subject}: the Kubernetes API is not available: {error}; trying again for up to {limit}"
+        self._report(logging.WARNING, message)
 
     def succeeded(self, server: str) -> None:
         """Report the end of the outage, if there was one."""
         if self._causes:
             self._causes.clear()
-            self._log.info("%s: the Kubernetes API is available again at %s", self._subject, server)
+            self._report(logging.INFO, f"{self._subject}: the Kubernetes API is available again at {server}")
 
 
 async def retry(
-    attempt: Callable[[], Awaitable[Result]], subject: str, log: logging.Logger, *, seconds: float = PATIENCE_SECONDS
+    attempt: Callable[[], Awaitable[Result]], subject: str, report: Report, *, seconds: float = PATIENCE_SECONDS
 ) -> Result:
     """Repeat `attempt` while the API server is not available, and report that.
 
     Args:
         attempt: Opens its own client, or uses one that reads its configuration again.
         subject: What is attempted, for messages.
-        log: Where to report.
+        report: Where to report.
         seconds: How long to repeat it.
 
     Raises:
@@ -92,7 +94,7 @@ async def retry(
         ConfigurationError: No client could be made for longer than `seconds`.
     """
     patience, backoff = Patience(seconds), Backoff(longest=_LONGEST_PAUSE_SECONDS)
-    outage = OutageLog(subject, log, seconds)
+    outage = OutageLog(subject, report, seconds)
     while True:
         try:
             return await attempt()

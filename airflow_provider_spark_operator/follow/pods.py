@@ -24,10 +24,27 @@ _ON_THE_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 @dataclass(frozen=True)
 class ExecutorCount:
-    """Executor pods that exist, and those of them that are ready."""
+    """The executor pods of an application.
+
+    Attributes:
+        ready: The number of pods that are ready.
+        present: The number of pods that exist.
+        wanted: The number of executors that the application asks for; 0 if it is not fixed.
+    """
 
     ready: int
     present: int
+    wanted: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all executors are ready."""
+        # With dynamic allocation the final number is unknown: at least one, and all that exist must be ready.
+        return self.ready >= max(self.wanted, self.present, 1)
+
+    def __str__(self) -> str:
+        """`<ready>/<wanted>`."""
+        return f"{self.ready}/{max(self.wanted, self.present)}"
 
 
 async def driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
@@ -55,9 +72,14 @@ async def executor_pods(client: KubeClient, reference: ApplicationReference) -> 
     return [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
 
 
-def count(executors: Sequence[Mapping[str, Any]]) -> ExecutorCount:
-    """How many executors there are."""
-    return ExecutorCount(sum(is_ready(pod) for pod in executors), len(executors))
+def count(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> ExecutorCount:
+    """Count executor pods.
+
+    Args:
+        executors: The pods.
+        wanted: The number of executors that the application asks for; 0 if it is not fixed.
+    """
+    return ExecutorCount(sum(is_ready(pod) for pod in executors), len(executors), wanted)
 
 
 def blocked_container(pod: Mapping[str, Any]) -> Container | None:

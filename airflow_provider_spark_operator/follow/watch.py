@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.mailbox import Mailbox
-from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS, OutageLog, Patience, retry
+from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS, OutageLog, Patience, Report, retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.versions import ServedVersions
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -70,11 +70,17 @@ class WatchHub:
         """Of the configuration that is in use now."""
         return self.client.links.current.fingerprint
 
-    async def follow(self, reference: ApplicationReference) -> AsyncGenerator[JsonObject, None]:
-        """The application as it is now, then after each change; quick changes may be drawn together.
+    async def follow(
+        self, reference: ApplicationReference, report: Report = logger.log
+    ) -> AsyncGenerator[JsonObject, None]:
+        """Yield the application as it is now, then after each change; quick changes may be combined.
 
         Objects are shared with other followers: do not change them. Leave early only through
         `contextlib.aclosing`.
+
+        Args:
+            reference: The application.
+            report: Where to report an outage of the API server.
 
         Raises:
             ApplicationDeleted: It is gone, also if another one has taken its name. Its last content is
@@ -82,17 +88,17 @@ class WatchHub:
             KubeError: The API refuses to show it, or was unreachable for longer than the patience.
         """
         last: JsonObject | None = None
-        async with aclosing(self._news(reference)) as news:
+        async with aclosing(self._news(reference, report)) as news:
             async for current in news:
                 if last is None or _is_newer(current, last):
                     last = current
                     yield current
         raise ApplicationDeleted(reference, last)
 
-    async def _news(self, reference: ApplicationReference) -> AsyncGenerator[JsonObject, None]:
+    async def _news(self, reference: ApplicationReference, report: Report) -> AsyncGenerator[JsonObject, None]:
         """The application's contents, possibly repeated or out of order, until it is gone."""
         # Reported here and not by the watch: Airflow shows a log line to the task in whose context it is written.
-        outage = OutageLog(str(reference), logger, self._patience)
+        outage = OutageLog(str(reference), report, self._patience)
         place = self.fingerprint.place
         with self._mailbox(reference) as mailbox:
             while True:
@@ -154,7 +160,7 @@ class WatchHub:
             self.retry_now()
 
     def _outage_log(self, subject: str) -> OutageLog:
-        return OutageLog(subject, logger, self._patience)
+        return OutageLog(subject, logger.log, self._patience)
 
     async def _get(self, resource: ResourceType, name: str, namespace: str, outage: OutageLog) -> JsonObject | None:
         async def get() -> JsonObject | None:
@@ -394,7 +400,7 @@ async def _join_patiently(
                 access = await reread(access)
             raise
 
-    return await retry(attempt, waiting_for, logger)
+    return await retry(attempt, waiting_for, logger.log)
 
 
 async def _leave(hubs: list[_SharedHub], shared: _SharedHub) -> None:

@@ -62,15 +62,20 @@ def settle(
 
 def _untold_end(loop: "LoopThread", engagement: "Engagement") -> "ApplicationEvent | None":
     from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+    from airflow_provider_spark_operator.follow.narrator import Narration
     from airflow_provider_spark_operator.follow.owned import untold_failure
+    from airflow_provider_spark_operator.follow.wait import wait_for_end
     from airflow_provider_spark_operator.follow.watch import shared_hub
     from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-    from airflow_provider_spark_operator.triggers.waiting import wait_for_end
+    from airflow_provider_spark_operator.triggers.outcome import describe_end
+    from airflow_provider_spark_operator.triggers.task_log import TaskLog
 
     async def look() -> "ApplicationEvent | None":
         async with shared_hub(engagement.access) as hub:
             found = await untold_failure(hub.client, engagement.stamp, engagement.namespace, engagement.resource)
-            return None if found is None else await wait_for_end(hub, found, logger, with_driver_log=False)
+            if found is None:
+                return None
+            return describe_end(await wait_for_end(hub, found, Narration(TaskLog(found, logger))))
 
     try:
         return loop.run(look())

@@ -138,7 +138,7 @@ class Engagement:
             async with await open_client(access) as client:
                 return await cancel_try(client, self.stamp, self.namespace, self.resource)
 
-        return await retry(attempt, "deletion of what this task has submitted", logger, seconds=seconds)
+        return await retry(attempt, "deletion of what this task has submitted", logger.log, seconds=seconds)
 
 
 def engage(

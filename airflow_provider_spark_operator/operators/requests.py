@@ -82,6 +82,6 @@ def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "Applic
 
     subject = f"recording the end of {reference}"
     try:
-        loop.run(retry(send, subject, logger, seconds=_ACKNOWLEDGEMENT_SECONDS))
+        loop.run(retry(send, subject, logger.log, seconds=_ACKNOWLEDGEMENT_SECONDS))
     except (ConfigurationError, KubeError) as error:
         logger.warning("the end is not marked as taken note of; a later try would find it: %s", error)

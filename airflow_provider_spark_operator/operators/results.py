@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.exceptions import (
     deletion,
     failure,
 )
-from airflow_provider_spark_operator.follow.await_end import judge
+from airflow_provider_spark_operator.follow.ending import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.links.spark_application import LinkTarget, find_own_ui

@@ -17,11 +17,12 @@ from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING,
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.follow.cancel import CancelOutcome
+    from airflow_provider_spark_operator.follow.narrator import Narration
+    from airflow_provider_spark_operator.follow.obstacles import Situation
     from airflow_provider_spark_operator.follow.reference import ApplicationReference
     from airflow_provider_spark_operator.follow.stamp import TaskStamp
     from airflow_provider_spark_operator.follow.watch import WatchHub
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
-    from airflow_provider_spark_operator.triggers.obstacle_watch import Standing
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class SparkApplicationTrigger(BaseTrigger):
         self.version = version
         self._later = later
         self._fired = False
-        self._standing: Standing | None = None
+        self._situation: Situation | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments, as Airflow stores them."""
@@ -115,22 +116,26 @@ class SparkApplicationTrigger(BaseTrigger):
         """
         from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
         from airflow_provider_spark_operator.follow.logs import LogPosition
+        from airflow_provider_spark_operator.follow.narrator import Narration
+        from airflow_provider_spark_operator.follow.obstacles import Situation
+        from airflow_provider_spark_operator.follow.wait import wait_for_end
         from airflow_provider_spark_operator.follow.watch import shared_hub
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-        from airflow_provider_spark_operator.triggers.obstacle_watch import Standing
-        from airflow_provider_spark_operator.triggers.waiting import wait_for_end
+        from airflow_provider_spark_operator.triggers.outcome import describe_end
+        from airflow_provider_spark_operator.triggers.task_log import TaskLog, read_driver_log_options
 
         reference = self._reference()
         reader = self.stamp.get("task_instance_id") if resumable and self.stamp else None
-        shown: Any = {"with_driver_log": self.driver_log, "reader": reader, "position": LogPosition()}
-        shown["standing"] = self._standing = Standing()
+        driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
+        self._situation = Situation()
+        narration = Narration(TaskLog(reference, logger), driver_log, self._situation)
         try:
             async with (
                 asyncio.timeout(seconds_until(self.deadline)) as limit,
                 shared_hub(access, waiting_for=str(reference)) as hub,
             ):
                 reference = await self._served_reference(hub)
-                return await wait_for_end(hub, reference, logger, **shown)
+                return describe_end(await wait_for_end(hub, reference, narration))
         except ApplicationDeleted as error:
             successor = await self._successor(access)
             if successor is None:
@@ -140,14 +145,14 @@ class SparkApplicationTrigger(BaseTrigger):
         except TimeoutError:
             if not limit.expired():
                 raise
-            return await self._last_look(access, shown)
+            return await self._last_look(access, narration)
         except (KubeError, ConfigurationError) as error:
             return self._event(EventKind.LOST, f"{reference} cannot be followed any more: {error}")
 
     @property
     def unended(self) -> str:
         """The sentence for a task whose time is over: which application, its state, and what it waits for."""
-        return f"{self._reference()} had not ended{self._standing or ''}"
+        return f"{self._reference()} had not ended{self._situation or ''}"
 
     async def on_kill(self) -> None:
         """Delete the application if a person has killed the task, and if it is still this try's."""
@@ -167,21 +172,22 @@ class SparkApplicationTrigger(BaseTrigger):
             return self._event(EventKind.LOST, f"{self._reference()} cannot be followed: {error}")
         return await self.wait(access, resumable=True)
 
-    async def _last_look(self, access: "ClusterAccess", shown: Any) -> ApplicationEvent:
+    async def _last_look(self, access: "ClusterAccess", narration: "Narration") -> ApplicationEvent:
         """The time is over, but the application may have ended in that moment, or while no triggerer ran."""
+        from airflow_provider_spark_operator.follow.wait import read_end
         from airflow_provider_spark_operator.follow.watch import shared_hub
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-        from airflow_provider_spark_operator.triggers.waiting import ending_by_now
+        from airflow_provider_spark_operator.triggers.outcome import describe_end
 
         reference = self._reference()
         try:
             async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access, waiting_for=str(reference)) as hub:
-                ended = await ending_by_now(hub, await self._served_reference(hub), logger, **shown)
+                ended = await read_end(hub, await self._served_reference(hub), narration)
         except (KubeError, ConfigurationError, TimeoutError) as error:
             cause = str(error) or f"the Kubernetes API did not answer within {_LAST_LOOK_SECONDS:.0f} s"
             logger.warning("could not read %s again: %s", reference, cause)
             ended = None
-        return ended or self._event(EventKind.TIMED_OUT, self.unended)
+        return describe_end(ended) if ended else self._event(EventKind.TIMED_OUT, self.unended)
 
     async def _successor(self, access: "ClusterAccess") -> str | None:
         """The other run of the task that has replaced the application; None if there is none, or it is unknown."""
@@ -211,7 +217,7 @@ class SparkApplicationTrigger(BaseTrigger):
             if await sync_to_async(fate_of_deferred)(stamp) is Fate.MOVED:
                 logger.info(LEFT_RUNNING, reference)
                 return
-            outcome = await retry(partial(self._cancel, stamp), f"deletion of {reference}", logger)
+            outcome = await retry(partial(self._cancel, stamp), f"deletion of {reference}", logger.log)
         except Exception as error:
             # Nobody waits for this task any more: what is not logged here is lost.
             logger.warning(
@@ -357,7 +363,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
             async with shared_hub(access) as hub:
                 return await cancel_run(hub.client, resource, self.name, self.namespace, stamp)
 
-        outcome = await retry(cancel, f"deletion of {resource.kind} {self.name}", logger)
+        outcome = await retry(cancel, f"deletion of {resource.kind} {self.name}", logger.log)
         logger.info("nobody waits for %s %s any more: %s", resource.kind, self.name, outcome)
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
@@ -367,13 +373,18 @@ class SparkApplicationStateTrigger(BaseTrigger):
             access: To the cluster, as the connection says.
         """
         from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+        from airflow_provider_spark_operator.follow.narrator import Narration
+        from airflow_provider_spark_operator.follow.wait import ReachedState, wait_for_state
         from airflow_provider_spark_operator.follow.watch import shared_hub
         from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-        from airflow_provider_spark_operator.triggers.waiting import wait_for_state
+        from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
+        from airflow_provider_spark_operator.triggers.task_log import TaskLog
 
         try:
             async with shared_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
-                return await wait_for_state(hub, await self._appearance(hub), self.expects, logger)
+                reference = await self._appearance(hub)
+                found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
+                return describe_state(found) if isinstance(found, ReachedState) else describe_end(found)
         except ApplicationDeleted as error:
             return self._event(EventKind.DELETED, str(error))
         except (KubeError, ConfigurationError) as error:

@@ -192,7 +192,7 @@ class SparkClusterTrigger(BaseTrigger):
             if await sync_to_async(fate_of_deferred)(stamp) is Fate.MOVED:
                 logger.info(LEFT_RUNNING, self._shown())
                 return
-            outcome = await retry(partial(self._cancel, stamp), f"deletion of {self._shown()}", logger)
+            outcome = await retry(partial(self._cancel, stamp), f"deletion of {self._shown()}", logger.log)
         except Exception as error:
             # Nobody waits for this task any more: what is not logged here is lost.
             logger.warning(

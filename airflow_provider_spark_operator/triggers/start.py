@@ -163,7 +163,7 @@ class SparkApplicationStartTrigger(BaseTrigger):
                 return
             if self._submitting is not None:
                 await asyncio.wait([self._submitting])
-            outcomes = await retry(partial(self._cancel, stamp), "deletion of what this task has submitted", logger)
+            outcomes = await retry(partial(self._cancel, stamp), "deletion of what this task has submitted", logger.log)
         except Exception as error:
             # Nobody waits for this task any more: what is not logged here is lost.
             logger.warning(

@@ -348,7 +348,7 @@ async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(cluster, 
     cluster.script = run_on
     fate(Fate.KILLED)
     trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.waiting.wait_for_end", unpermitted)
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.wait.wait_for_end", unpermitted)
     events = trigger.run()
     assert (await anext(events)).payload["kind"] == "lost"  # the next try takes the application over
     await trigger.on_kill()

@@ -6,7 +6,7 @@ import pytest
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.driver_log import with_lines
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, verdict
-from airflow_provider_spark_operator.follow.await_end import judge, judge_again
+from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from tests.follow.applications import DRIVER_EXITED_3, FAILED, RUNNING, driver, stored
@@ -158,7 +158,7 @@ def judged(evidence: Evidence, *states: str, driver_status: Any) -> Verdict:
     """The verdict on an application of the Apache operator, with the evidence."""
     ending = judge(stored("pi", "u1", "5", *states, driver_status=driver_status))
     assert ending is not None
-    return judge_again(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
+    return judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
 
 
 @pytest.mark.parametrize("exit_code", [143, 137])
@@ -218,7 +218,7 @@ async def test_driver_of_kubeflow_that_the_kubelet_stopped_was_interrupted(api: 
     assert ending is not None
     async with await client_of(api) as client:
         evidence = await gather_evidence(client, REFERENCE, ending.progress)
-    verdict = judge_again(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
+    verdict = judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted).verdict
     assert (verdict.failure_kind, verdict.reason) == (FailureKind.INFRASTRUCTURE, "DriverInterrupted")
 
 

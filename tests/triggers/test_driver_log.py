@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.follow import driver_log
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import LogUnavailable
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
-from airflow_provider_spark_operator.triggers import driver_log
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import PODS
 from tests.cluster import NAMESPACE, stay_submitted

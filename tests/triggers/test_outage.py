@@ -89,7 +89,7 @@ async def waiting(trigger, text="RunningHealthy"):
     return task
 
 
-async def told(text, act, logger=watch.logger):
+async def told(text, act, logger=spark_application.logger):
     """Call `act`, and wait until the log has the text."""
     seen = asyncio.Event()
     with when_told(text, seen.set, logger):

@@ -1,7 +1,6 @@
-"""Wait until an application has ended, and say how."""
+"""Judge from its content whether, and how, an application has ended."""
 
-from collections.abc import Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +18,8 @@ from airflow_provider_spark_operator.core.pods import deletion_ends, status_of
 from airflow_provider_spark_operator.core.reasons import DRIVER_FAILED
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict, verdict
-from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.pods import driver_pod, has_ended
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 
 
@@ -84,8 +81,10 @@ async def judge_abandoned(
     return Ending(verdict(seen), seen, resource)
 
 
-def judge_again(ending: Ending, driver_status: Mapping[str, object] | None, *, driver_deleted: bool = False) -> Ending:
-    """The ending with what the driver pod itself says of it, where the resource says little.
+def judge_with_driver(
+    ending: Ending, driver_status: Mapping[str, object] | None, *, driver_deleted: bool = False
+) -> Ending:
+    """Judge an ending again with the status of the driver pod, for a resource whose own status says little.
 
     Args:
         ending: The ending that the application's status shows.
@@ -103,35 +102,3 @@ def judge_again(ending: Ending, driver_status: Mapping[str, object] | None, *, d
 def _is_as_young(pod: Mapping[str, Any], resource: Mapping[str, Any]) -> bool:
     created = [str(one["metadata"].get("creationTimestamp", "")) for one in (pod, resource)]
     return created[0] >= created[1]
-
-
-async def wait_for_end(
-    hub: WatchHub,
-    reference: ApplicationReference,
-    on_progress: Callable[[Progress], None] | None = None,
-) -> Ending:
-    """Follow the application until it has ended; for as long as that takes.
-
-    Args:
-        hub: Of the cluster (`follow.watch.shared_hub`).
-        reference: The application.
-        on_progress: Told of the state at the start and of each change of state, message or attempt.
-
-    Raises:
-        ApplicationDeleted: It was deleted before its end.
-        KubeError: It cannot be read, for longer than the hub's patience.
-    """
-    told: tuple[str, str | None, int] | None = None
-    async with aclosing(hub.follow(reference)) as contents:
-        async for resource in contents:
-            seen = progress(resource)
-            here = (seen.state, seen.message, seen.attempt)
-            if on_progress is not None and here != told:
-                told = here
-                on_progress(seen)
-            if is_deleted(resource):
-                break
-            ending = judge(resource)
-            if ending is not None:
-                return ending
-    raise ApplicationDeleted(reference)

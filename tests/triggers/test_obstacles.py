@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_provider_spark_operator.follow import narrator, obstacles
+from airflow_provider_spark_operator.follow.obstacles import Pauses
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.triggers import obstacle_watch
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import EVENTS, PODS
 from tests.cluster import NAMESPACE, stay_submitted
@@ -22,10 +23,10 @@ MOUNT = 'MountVolume.SetUp failed for volume "data": configmap "data" not found'
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr(obstacle_watch, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(obstacle_watch, "_LONGEST_PAUSE", 0.05)
-    monkeypatch.setattr(obstacle_watch, "_PACE_SECONDS", 0.0)
-    monkeypatch.setattr(obstacle_watch, "_UNRECONCILED_SECONDS", 0.1)
+    pauses = Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05))
+    monkeypatch.setattr(narrator, "BACKGROUND", pauses)
+    monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
+    monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.1)
 
 
 def trigger_for(application, **parameters):
@@ -206,7 +207,7 @@ async def test_executors_without_a_node_are_reported(cluster):
 
 
 async def test_timeout_does_not_queue_behind_the_pauses_of_others(cluster, monkeypatch):
-    monkeypatch.setattr(obstacle_watch, "_PACE_SECONDS", 3600.0)
+    monkeypatch.setattr(obstacles, "_PACE_SECONDS", 3600.0)
     application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
     deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
     triggers = [trigger_for(application, deadline=deadline) for _ in range(5)]
@@ -219,8 +220,8 @@ async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(
         await asyncio.Event().wait()
 
     application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
-    monkeypatch.setattr(obstacle_watch, "driver_pod", hang)
-    monkeypatch.setattr(obstacle_watch, "_LAST_LOOK_SECONDS", 0.05, raising=False)
+    monkeypatch.setattr(obstacles, "driver_pod", hang)
+    monkeypatch.setattr(obstacles, "_LAST_CHECK_SECONDS", 0.05)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     event = (await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)).payload
     assert "had not ended (DriverRequested)" in event["sentence"]
@@ -232,7 +233,7 @@ async def test_silent_api_at_the_timeout_is_named_as_the_cause(cluster, monkeypa
         await asyncio.Event().wait()
 
     application = await asyncio.to_thread(requested, cluster, pending())
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.waiting.ending_by_now", hang)
+    monkeypatch.setattr("airflow_provider_spark_operator.follow.wait.read_end", hang)
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application._LAST_LOOK_SECONDS", 0.1)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)

@@ -1,4 +1,4 @@
-"""Log what an application waits for before it runs, once per change."""
+"""Show what an application waits for before it runs, once per change."""
 
 import asyncio
 import logging
@@ -10,31 +10,54 @@ from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.last_lines import cleaned
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.obstacles import driver_waits_for, ignores_suspension, is_held_back
 from airflow_provider_spark_operator.follow.evidence import warnings_about
-from airflow_provider_spark_operator.follow.pods import driver_pod
+from airflow_provider_spark_operator.follow.pods import blocked_container, driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.sink import Sink
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 
+logger = logging.getLogger(__name__)
+
 # An operator that runs writes a status within seconds.
 _UNRECONCILED_SECONDS = 60.0
-# A driver that starts at once needs no request.
-_FIRST_PAUSE = 5.0
-_LONGEST_PAUSE = 120.0
-# Between two looks with one client: thousands in a queue must not keep the API server busy.
+# The time between two requests with one client: thousands in a queue must not keep the API server busy.
 _PACE_SECONDS = 0.2
 
 # A task whose time is over reports the obstacle known so far if the API server takes longer than this.
-_LAST_LOOK_SECONDS = 2.0
+_LAST_CHECK_SECONDS = 2.0
 
 _pace: WeakKeyDictionary[KubeClient, asyncio.Lock] = WeakKeyDictionary()
 
 
+@dataclass(frozen=True)
+class Pauses:
+    """The seconds between two requests for the pods of an application: the first pause and the longest one.
+
+    Attributes:
+        driver: Before the driver runs.
+        executors: While the driver runs.
+        keeps_counting: Count executors also after all of them were ready.
+    """
+
+    driver: tuple[float, float]
+    executors: tuple[float, float]
+    keeps_counting: bool = False
+
+
+# A driver that starts at once needs no request.
+BACKGROUND = Pauses(driver=(5.0, 120.0), executors=(1.0, 30.0))
+"""The pauses for a process that waits for thousands of applications."""
+ATTENDED = Pauses(driver=(0.1, 1.0), executors=(0.1, 1.0), keeps_counting=True)
+"""The pauses for a process that waits for few applications while a person watches."""
+
+
 @dataclass
-class Standing:
-    """How far an application is, in words, for the message of a task whose time is over.
+class Situation:
+    """The state of an application in words, for the message of a task whose time is over.
 
     Attributes:
         state: The state word; empty before it is known.
@@ -51,23 +74,31 @@ class Standing:
 
 
 class ObstacleWatch:
-    """Looks at an application from time to time as long as it does not run.
+    """Reads the driver pod of an application from time to time as long as the application does not run.
 
     Args:
         client: The client for the cluster. What it may not read is left out.
         reference: The application.
-        log: The task's log.
-        standing: Where the latest obstacle is kept.
+        sink: Where obstacles are shown.
+        situation: Where the latest obstacle is kept.
+        pauses: The seconds between two requests: the first and the longest pause.
     """
 
     def __init__(
-        self, client: KubeClient, reference: ApplicationReference, log: logging.Logger, standing: Standing
+        self,
+        client: KubeClient,
+        reference: ApplicationReference,
+        sink: Sink,
+        situation: Situation,
+        pauses: tuple[float, float],
     ) -> None:
         self._client = client
         self._reference = reference
-        self._log = log
-        self._standing = standing
-        self._told: set[str] = set()
+        self._sink = sink
+        self._situation = situation
+        self._pauses = pauses
+        self._shown: set[str] = set()
+        self._blocked: set[str] = set()  # driver pods, by uid
         self._seen: Progress | None = None
         self._resource: Mapping[str, Any] = {}
         self._task: asyncio.Task[None] | None = None
@@ -75,8 +106,8 @@ class ObstacleWatch:
     async def update(self, seen: Progress, resource: Mapping[str, Any]) -> None:
         """Take the present content of the application."""
         if self._seen is None or seen.state != self._seen.state or seen.attempt != self._seen.attempt:
-            if seen.state != self._standing.state:
-                self._standing.state, self._standing.obstacle = seen.state, None
+            if seen.state != self._situation.state:
+                self._situation.state, self._situation.obstacle = seen.state, None
             self._seen, self._resource = seen, resource
             await self.close()
             if seen.phase is Phase.WAITING or (seen.phase is Phase.RUNNING and is_held_back(resource)):
@@ -85,29 +116,30 @@ class ObstacleWatch:
         self._check_suspension(settled=False)
 
     async def close(self) -> None:
-        """Stop looking."""
+        """Stop reading."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
 
-    async def look(self) -> None:
-        """Find out what the driver waits for, and log it if it is new."""
+    async def check(self) -> None:
+        """Read what the driver waits for, and show it if it is new."""
         seen = self._seen
         if seen is None or not seen.driver_expected:
             return
-        self._standing.obstacle = why = await self._why(seen)
+        self._situation.obstacle = why = await self._why(seen)
         if why:
-            self._warn(f"{self._reference} waits: {why}")
+            self._show(f"{self._reference} waits: {why}")
 
-    async def look_once_more(self) -> None:
-        """Find out what the driver waits for at once, for a task whose time is over."""
+    async def check_at_once(self) -> None:
+        """Read what the driver waits for without a pause, for a task whose time is over."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_LOOK_SECONDS):
-                await self.look()
+            async with asyncio.timeout(_LAST_CHECK_SECONDS):
+                await self.check()
 
     async def _run(self) -> None:
-        loop, backoff = asyncio.get_running_loop(), Backoff(first=_FIRST_PAUSE, longest=_LONGEST_PAUSE)
+        first, longest = self._pauses
+        loop, backoff = asyncio.get_running_loop(), Backoff(first=first, longest=longest)
         overdue = loop.time() + _UNRECONCILED_SECONDS
         while True:
             left = overdue - loop.time()
@@ -118,17 +150,19 @@ class ObstacleWatch:
                 self._check_suspension(settled=True)
             async with _pace.setdefault(self._client, asyncio.Lock()):
                 await asyncio.sleep(_PACE_SECONDS)
-            await self.look()
+            await self.check()
 
     async def _why(self, seen: Progress) -> str | None:
         try:
             pod = await driver_pod(self._client, self._reference)
+            if pod is not None:
+                self._show_blocked(pod)
             if pod is not None and (why := driver_waits_for(pod, seen, ())):
                 return cleaned(why)
             uid = pod["metadata"]["uid"] if pod is not None else self._reference.uid
             events = await warnings_about(self._client, self._reference, uid)
         except KubeError as error:
-            self._log.debug("what %s waits for cannot be read: %s", self._reference, error)
+            logger.debug("could not read what %s waits for: %s", self._reference, error)
             return None
         if pod is None:
             return events[-1] if events else None
@@ -139,11 +173,11 @@ class ObstacleWatch:
         if self._resource.get("status"):
             return
         if is_held_back(self._resource):
-            self._standing.obstacle = "it is suspended; set spec.suspend to false to start it"
-            self._warn(f"{self._reference} waits: {self._standing.obstacle}")
+            self._situation.obstacle = "it is suspended; set spec.suspend to false to start it"
+            self._show(f"{self._reference} waits: {self._situation.obstacle}")
             return
-        self._standing.obstacle = "no operator seems to reconcile it"
-        self._warn(
+        self._situation.obstacle = "no operator seems to reconcile it"
+        self._show(
             f"{self._reference} has had no status for {_UNRECONCILED_SECONDS:.0f} s: no operator seems to reconcile "
             f"it. Check that an operator for {self._reference.resource.api_version} runs, that it watches the "
             f"namespace {self._reference.namespace}, and that its log shows no error"
@@ -151,12 +185,18 @@ class ObstacleWatch:
 
     def _check_suspension(self, *, settled: bool) -> None:
         if self._seen is not None and ignores_suspension(self._seen, self._resource, settled=settled):
-            self._warn(
+            self._show(
                 f"{self._reference} runs although spec.suspend is true: the operator of this cluster ignores the "
                 "field. Delete the application to stop it"
             )
 
-    def _warn(self, message: str) -> None:
-        if message not in self._told:
-            self._told.add(message)
-            self._log.warning("%s", message)
+    def _show_blocked(self, pod: Mapping[str, Any]) -> None:
+        container, uid = blocked_container(pod), pod["metadata"]["uid"]
+        if container is not None and uid not in self._blocked:
+            self._blocked.add(uid)
+            self._sink.show_blocked_pod(ROLE_DRIVER, pod["metadata"]["name"], container)
+
+    def _show(self, sentence: str) -> None:
+        if sentence not in self._shown:
+            self._shown.add(sentence)
+            self._sink.show_obstacle(sentence)

@@ -1,14 +1,13 @@
-"""Copy the log of an application's driver to the log of its task, across restarts of the triggerer."""
+"""Show the log of an application's driver, across attempts and across restarts of the reader."""
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakKeyDictionary
-
-from airflow.sdk import conf
 
 from airflow_provider_spark_operator.core.dialects.progress import Progress, driver_period, had_driver
 from airflow_provider_spark_operator.core.last_lines import LastLines
@@ -16,22 +15,20 @@ from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
 from airflow_provider_spark_operator.core.root_cause import RootCause
 from airflow_provider_spark_operator.follow.annotate import annotate
-from airflow_provider_spark_operator.follow.logs import LogPosition, follow_driver_log, follow_pod_log
+from airflow_provider_spark_operator.follow.logs import LONGEST_LOG, LogPosition, follow_driver_log, follow_pod_log
 from airflow_provider_spark_operator.follow.pods import driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.sink import Sink
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 
-_SECTION = "spark_operator"
-# A task's log is read by people. Longer logs belong in the cluster's log store.
-_LONGEST_LOG = 4 * 1024 * 1024
-# Each stream is a connection. Drivers beyond this number are read at their end.
-_MOST_STREAMS = 200
+logger = logging.getLogger(__name__)
+
 # A driver that has ended has no more lines after this pause.
 _PAUSE_SECONDS = 5.0
 # The longest time for which a task waits for the rest of a log.
 _REST_SECONDS = 60.0
-# The position is noted soon after the first lines, then at this interval. After a triggerer was killed, the lines of at
+# The position is noted soon after the first lines, then at this interval. After a reader was killed, the lines of at
 # most one interval are shown twice.
 _FIRST_NOTE_SECONDS = 2.0
 _NOTE_SECONDS = 30.0
@@ -42,32 +39,45 @@ _REMARK = "… "
 _streams: WeakKeyDictionary[asyncio.AbstractEventLoop, int] = WeakKeyDictionary()
 
 
+@dataclass(frozen=True)
+class DriverLogOptions:
+    """How the log of a driver is read.
+
+    Attributes:
+        reader: The id of the reader, such as a task instance. Another reader with the same id continues where this one
+            stops. None if no other reader can take over.
+        position: The position in the log. It outlives a `DriverLog`; an empty one starts at the position noted on the
+            application.
+        longest: The number of bytes of one log that are shown at most.
+        most_streams: The number of logs that are followed at the same time in this event loop. The logs of further
+            drivers are read at their end. None for no limit.
+    """
+
+    reader: str | None = None
+    position: LogPosition = field(default_factory=LogPosition)
+    longest: int = LONGEST_LOG
+    most_streams: int | None = None
+
+
 class DriverLog:
     """The log of one application's drivers, one attempt after another.
 
     Args:
         client: The client for the cluster.
         reference: The application.
-        log: The task's log.
-        reader: The id of the task instance. Another reader with the same id continues where this one stops. None if
-            no other reader can take over.
-        position: A position that outlives this object. None starts at the position noted on the application.
+        sink: Where the lines are shown.
+        options: How the log is read.
     """
 
     def __init__(
-        self,
-        client: KubeClient,
-        reference: ApplicationReference,
-        log: logging.Logger,
-        *,
-        reader: str | None = None,
-        position: LogPosition | None = None,
+        self, client: KubeClient, reference: ApplicationReference, sink: Sink, options: DriverLogOptions
     ) -> None:
         self._client = client
         self._reference = reference
-        self._log = log
-        self._reader = reader
-        self._position = position or LogPosition()
+        self._sink = sink
+        self._options = options
+        self._reader = options.reader
+        self._position = options.position
         self._resumed = bool(self._position.stamp)
         self._noted = ""
         self._tail = LastLines()
@@ -148,30 +158,33 @@ class DriverLog:
     async def _follow(self) -> None:
         with self._stream() as free:
             if not free:
-                most = _most_streams()
-                self._log.info("%d drivers' logs are being shown already: this one's follows at the end", most)
+                limit = f"{self._options.most_streams} drivers' logs are being shown already"
+                self._remark(logging.INFO, f"{limit}: this one's follows at the end")
                 return
-            await self._show(follow_driver_log(self._client, self._reference, **self._options()))
+            options, position = self._options, self._position
+            lines = follow_driver_log(self._client, self._reference, longest=options.longest, position=position)
+            await self._show(lines)
 
     async def _read_rest(self, seen: Progress) -> None:
         """Read the log if the driver pod still exists."""
         try:
             pod = await driver_pod(self._client, self._reference)
         except KubeError as error:
-            self._log.warning("the driver's log cannot be read: %s", error)
+            self._remark(logging.WARNING, f"the driver's log cannot be read: {error}")
             return
         if pod is None:
             self._warn_of_gap(seen)
             return
         with self._stream() as free:
             if free:
-                await self._show(follow_pod_log(self._client, self._reference, pod, **self._options()))
+                longest, position = self._options.longest, self._position
+                await self._show(follow_pod_log(self._client, self._reference, pod, longest=longest, position=position))
 
     async def _show(self, lines: AsyncGenerator[str, None]) -> None:
         position = self._position
         self._from_start = not position.stamp
         if position.since is not None:
-            self._log.info("the driver's log goes on after %s UTC", f"{position.since.astimezone(UTC):%H:%M:%S}")
+            self._remark(logging.INFO, f"the driver's log goes on after {_clock(position.since)} UTC")
         noting = asyncio.create_task(self._note_regularly(position))
         try:
             async with aclosing(lines) as stream:
@@ -180,10 +193,10 @@ class DriverLog:
                     if not line.startswith(_REMARK):
                         self._tail.add(line)
                         self._cause.add(line)
-                    self._log.log(self._levels.level(line), "driver | %s", line)
+                    self._sink.show_driver_line(line, self._levels.level(line))
             self._complete = True
         except KubeError as error:
-            self._log.warning("the driver's log cannot be read: %s", error)
+            self._remark(logging.WARNING, f"the driver's log cannot be read: {error}")
             self._complete = True  # a missing permission does not come back at the end
         except asyncio.CancelledError:
             noting.cancel()
@@ -206,14 +219,13 @@ class DriverLog:
         since = f" after {_clock(begin)}" if begin else ""
         until = f" until its end at {_clock(end)}" if end else ""
         zone = " UTC" if begin or end else ""
-        message = "the driver's log%s%s%s is not available: the driver pod was deleted%s"
-        # The position is noted from time to time: a triggerer that was killed has shown more than it noted.
+        # The position is noted from time to time: a reader that was killed has shown more than it noted.
         above = f"; lines after {_clock(shown)} may already be shown above" if shown and not self._lines else ""
-        self._log.warning(message, since, until, zone, above)
+        gap = f"the driver's log{since}{until}{zone} is not available: the driver pod was deleted{above}"
+        self._remark(logging.WARNING, gap)
 
-    def _options(self) -> dict[str, Any]:
-        longest = conf.getint(_SECTION, "driver_log_bytes", fallback=_LONGEST_LOG)
-        return {"longest": longest, "position": self._position}
+    def _remark(self, level: int, sentence: str) -> None:
+        self._sink.show_remark(level, sentence)
 
     async def _note_regularly(self, position: LogPosition) -> None:
         pause = _FIRST_NOTE_SECONDS
@@ -224,7 +236,7 @@ class DriverLog:
             await self._note(position)
 
     async def _note(self, position: LogPosition) -> None:
-        """Note on the application how far its log was shown, for a triggerer that takes over."""
+        """Note on the application how far its log was shown, for a reader that takes over."""
         note = f"{self._reader} {position.to_text()}"
         if self._reader is None or not position.stamp or note == self._noted:
             return
@@ -232,13 +244,13 @@ class DriverLog:
             await annotate(self._client, self._reference, {ANNOTATION_LOG_POSITION: note})
             self._noted = note
         except KubeError as error:  # some lines may be shown twice; nothing else depends on it
-            self._log.debug("the position in the log is not noted: %s", error)
+            logger.debug("could not note the position in the log of %s: %s", self._reference, error)
 
     @contextmanager
     def _stream(self) -> Iterator[bool]:
-        """Count a stream while it is open; whether there is room for it."""
-        loop = asyncio.get_running_loop()
-        if _streams.get(loop, 0) >= _most_streams():
+        """Count a stream while it is open. The value is False if no further stream is allowed."""
+        loop, most = asyncio.get_running_loop(), self._options.most_streams
+        if most is not None and _streams.get(loop, 0) >= most:
             yield False
             return
         _streams[loop] = _streams.get(loop, 0) + 1
@@ -246,10 +258,6 @@ class DriverLog:
             yield True
         finally:
             _streams[loop] -= 1
-
-
-def _most_streams() -> int:
-    return conf.getint(_SECTION, "driver_log_streams", fallback=_MOST_STREAMS)
 
 
 def _position_of(resource: Mapping[str, Any], reader: str | None) -> LogPosition:

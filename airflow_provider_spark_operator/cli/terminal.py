@@ -1,0 +1,79 @@
+"""Show what happens to an application on a terminal: the driver's log on stdout, everything else on stderr."""
+
+import asyncio
+import errno
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from airflow_provider_spark_operator.cli.errors import print_note
+from airflow_provider_spark_operator.cli.streams import OutputError
+from airflow_provider_spark_operator.core.dialects.progress import StateEntry
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER
+from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, why_blocked
+
+# The container can be started, but ends each time: Spark replaces an executor that does not come up.
+_RESTARTED = "CrashLoopBackOff"
+
+
+class Terminal:
+    """The sink of a command.
+
+    Attributes:
+        obstacle: The sentence about the first pod that cannot be started. On a cluster of the command's own nobody
+            else will fix the cause.
+    """
+
+    def __init__(self) -> None:
+        self.obstacle: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._is_output_lost = False
+
+    def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
+        """Print the time and the state, and the executors of an application that runs."""
+        message = f": {entry.message}" if entry.message else ""
+        print_note(f"{_clock(entry.time)} {entry.state}{message}")
+        if executors is not None:
+            self.show_executors(executors)
+
+    def show_executors(self, executors: ExecutorCount) -> None:
+        """Print the time and the number of executors."""
+        if executors.present:
+            print_note(f"{_clock(None)} executors {executors}")
+
+    def show_obstacle(self, sentence: str) -> None:
+        """Print the sentence."""
+        print_note(sentence)
+
+    def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
+        """Set the obstacle, unless Spark itself replaces the pod."""
+        is_driver = role == ROLE_DRIVER
+        if self.obstacle.done() or (not is_driver and container.reason == _RESTARTED):
+            return
+        subject = "the driver" if is_driver else f"executor pod {name}"
+        self.obstacle.set_result(f"{subject} cannot be started: {why_blocked(container)}")
+
+    def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - the line itself has its level
+        """Print the line to stdout, as long as stdout can be written."""
+        if self._is_output_lost:
+            return
+        try:
+            print(line, flush=True)
+        except OutputError as error:
+            # The application continues; `main` reports the error at the end, unless the reader has closed the pipe.
+            self._is_output_lost = True
+            if error.errno != errno.EPIPE:
+                print_note(f"the driver's log is not shown any more: {error}")
+
+    def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
+        """Print nothing: the error at the end of the command says why the application failed."""
+
+    def show_remark(self, level: int, sentence: str) -> None:
+        """Print what a user must know."""
+        if level >= logging.WARNING:
+            print_note(sentence)
+
+
+def _clock(time: datetime | None) -> str:
+    return f"{(time or datetime.now(UTC)).astimezone():%H:%M:%S}"

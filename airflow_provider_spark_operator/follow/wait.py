@@ -1,0 +1,284 @@
+"""Wait until an application ends, or reaches a state, and show on the way what happens to it."""
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of, progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.ending import (
+    Ending,
+    is_deleted,
+    judge,
+    judge_abandoned,
+    judge_with_driver,
+)
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd, executor_ends
+from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
+from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.kube.backoff import Backoff
+from airflow_provider_spark_operator.kube.errors import KubeError
+
+_DRIVER_STOPPED = frozenset({Phase.STOPPING, Phase.ENDED})
+# The time for the rest of the driver's log when the task's time is over.
+_LAST_LOG_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """How an application ended, and what the cluster still knew about the end.
+
+    Attributes:
+        ending: How it ended, judged with the status of the driver pod.
+        evidence: What was read about the end of the driver.
+        executors: The executors of the last attempt that failed.
+    """
+
+    ending: Ending
+    evidence: Evidence
+    executors: tuple[ExecutorEnd, ...] = ()
+
+    @property
+    def reference(self) -> ApplicationReference:
+        """The application."""
+        return self.evidence.reference
+
+
+@dataclass(frozen=True)
+class ReachedState:
+    """A state that the caller waits for.
+
+    Attributes:
+        reference: The application.
+        progress: The progress of the application.
+        state: The state word.
+    """
+
+    reference: ApplicationReference
+    progress: Progress
+    state: str
+
+
+@dataclass(frozen=True)
+class _Change:
+    """The content of an application after a change; `ending` is None as long as it goes on."""
+
+    resource: Mapping[str, Any]
+    progress: Progress
+    ending: Ending | None
+
+
+@dataclass(frozen=True)
+class _AttemptEnd:
+    """What was seen at the end of one attempt."""
+
+    attempt: int
+    evidence: Evidence
+    executors: tuple[ExecutorEnd, ...]
+
+
+async def wait_for_end(hub: WatchHub, reference: ApplicationReference, narration: Narration) -> Conclusion:
+    """Wait until the application ends, without a time limit.
+
+    Args:
+        hub: The hub of the cluster.
+        reference: The application.
+        narration: What is shown on the way, and where.
+
+    Raises:
+        ApplicationDeleted: The application was deleted before its end.
+        KubeError: The application could not be read for longer than the hub's patience, or the API refused it.
+    """
+    async with Narrator(hub.client, reference, narration) as narrator:
+        known: _AttemptEnd | None = None  # of the latest attempt that has ended
+        try:
+            async with aclosing(_follow(hub, reference, narrator)) as changes:
+                async for change in changes:
+                    ending = change.ending
+                    seen = ending.progress if ending is not None else change.progress
+                    # The operator deletes the driver and its log soon after the end: they are read at once.
+                    if seen.phase in _DRIVER_STOPPED and (known is None or known.attempt != seen.attempt):
+                        known = await _end_attempt(hub, narrator, reference, seen)
+                    if ending is not None and known is not None:
+                        return _conclude(ending, known.evidence, known.executors)
+        except ApplicationDeleted as error:
+            if error.last is not None:  # the driver's last lines may not have arrived yet
+                await narrator.finish(progress(error.last))
+            raise
+    raise ApplicationDeleted(reference)
+
+
+async def read_end(hub: WatchHub, reference: ApplicationReference, narration: Narration) -> Conclusion | None:
+    """Read how the application has ended; None if it still runs, or if another application has its name.
+
+    The driver's log is shown from where an earlier reader stopped.
+
+    Args:
+        hub: The hub of the cluster.
+        reference: The application.
+        narration: What is shown, and where. Its situation is set if the application still runs.
+
+    Raises:
+        KubeError: The application could not be read.
+    """
+    resource = await hub.client.get(reference.resource, reference.name, reference.namespace)
+    if resource["metadata"]["uid"] != reference.uid or is_deleted(resource):
+        return None
+    seen = progress(resource)
+    async with Narrator(hub.client, reference, narration) as narrator:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_LOG_SECONDS):
+                await narrator.show_log(seen, resource)
+        ending = judge(resource) or await judge_abandoned(hub.client, reference, resource)
+        if ending is None:
+            await narrator.find_obstacle(seen, resource)
+            return None
+        return _conclude(ending, await _gather(hub, narrator, reference, seen, with_events=True))
+
+
+async def wait_for_state(
+    hub: WatchHub, reference: ApplicationReference, expected: Collection[str], narration: Narration
+) -> ReachedState | Conclusion:
+    """Wait until the application is, or has been, in one of the states `expected`, or has ended.
+
+    Args:
+        hub: The hub of the cluster.
+        reference: The application.
+        expected: State words. A state that was left quickly counts, as the history has it.
+        narration: What is shown on the way, and where.
+
+    Raises:
+        ApplicationDeleted: The application was deleted before.
+        KubeError: The application could not be read for longer than the hub's patience, or the API refused it.
+    """
+    async with (
+        Narrator(hub.client, reference, narration) as narrator,
+        aclosing(_follow(hub, reference, narrator, expected)) as changes,
+    ):
+        async for change in changes:
+            seen, ending = change.progress, change.ending
+            reached = _find_reached(seen, expected)
+            if reached:
+                return ReachedState(reference, seen, reached)
+            if ending is not None and ending.verdict.outcome is Outcome.SUCCEEDED and seen.driver_abandoned:
+                success = dialect_of(change.resource.get("apiVersion")).success
+                if success in expected:
+                    return ReachedState(reference, seen, success)
+            if ending is not None:
+                return _conclude(ending, await gather_evidence(hub.client, reference, seen))
+    raise ApplicationDeleted(reference)
+
+
+async def _follow(
+    hub: WatchHub, reference: ApplicationReference, narrator: Narrator, expected: Collection[str] = ()
+) -> AsyncGenerator[_Change, None]:
+    """Show each change of the application and yield it with its ending: the one loop of all that wait.
+
+    A content that has reached one of the states `expected` is yielded without an ending.
+
+    Raises:
+        ApplicationDeleted: The application was deleted before its end.
+        KubeError: The application could not be read for longer than the hub's patience, or the API refused it.
+    """
+    async with aclosing(hub.follow(reference, narrator.show_remark)) as contents:
+        async for resource in contents:
+            seen = progress(resource)
+            await narrator.show(seen, resource)
+            if _find_reached(seen, expected):
+                yield _Change(resource, seen, None)
+                continue
+            yield _Change(resource, seen, await _find_ending(hub, narrator, reference, resource))
+
+
+async def _find_ending(
+    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, resource: Mapping[str, Any]
+) -> Ending | None:
+    """Judge the application; a driver that its operator has given up is followed to its own end.
+
+    Raises:
+        ApplicationDeleted: The application was deleted before its end.
+        KubeError: The driver could not be read for longer than the hub's patience, or the API refused it.
+    """
+    if is_deleted(resource):
+        raise ApplicationDeleted(reference, resource)
+    ending = judge(resource)
+    if ending is not None or not progress(resource).driver_abandoned:
+        return ending
+    given_up = f"{reference}: its operator has given up, but a driver pod exists: its end decides"
+    narrator.show_remark(logging.WARNING, given_up)
+    narrator.follow_driver()
+    backoff, was_alive = Backoff(first=1.0, longest=30.0), False
+    while True:
+        attempt = partial(judge_abandoned, hub.client, reference, resource, was_alive=was_alive)
+        ending = await retry(attempt, str(reference), narrator.show_remark)
+        # Read after the driver pod: a deletion of the application removes both, and the pod last.
+        present = await hub.read(reference.resource, reference.name, reference.namespace)
+        if ending is not None and ending.verdict.outcome is Outcome.SUCCEEDED:
+            return ending
+        if present is None or present["metadata"]["uid"] != reference.uid or is_deleted(present):
+            raise ApplicationDeleted(reference, present or resource)
+        if ending is not None or not progress(present).driver_abandoned:
+            return ending or judge(present)
+        resource, was_alive = present, True
+        await asyncio.sleep(backoff.next())
+
+
+async def _end_attempt(
+    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress
+) -> _AttemptEnd:
+    """Show the rest of the driver's log, and read what the cluster still knows about the end of an attempt."""
+    await _outlast_outage(hub, reference)
+    stop = last_stop(seen.history)
+    failed = stop is None or stop.meaning != ApplicationState.SUCCEEDED
+    # The executors of a failed driver end with it: they are read while its last lines arrive.
+    reading = asyncio.create_task(executor_ends(hub.client, reference)) if failed else None
+    try:
+        await narrator.finish(seen)
+        evidence = await _gather(hub, narrator, reference, seen, with_events=failed)
+    finally:
+        executors = await reading if reading is not None else ()
+    if failed:
+        narrator.show_failure(evidence.events, executors)
+    return _AttemptEnd(seen.attempt, evidence, executors)
+
+
+async def _outlast_outage(hub: WatchHub, reference: ApplicationReference) -> None:
+    """Wait until the API server answers: an open watch may report an end while other requests are rejected."""
+    with suppress(KubeError):  # after such an outage the end is reported without evidence
+        await hub.read(reference.resource, reference.name, reference.namespace)
+
+
+async def _gather(
+    hub: WatchHub, narrator: Narrator, reference: ApplicationReference, seen: Progress, *, with_events: bool
+) -> Evidence:
+    found = await gather_evidence(hub.client, reference, seen, with_events=with_events)
+    # A stream that began in the middle, or stopped at its limit, may have missed the cause.
+    first, second = (narrator.cause, found.cause) if narrator.whole_log else (found.cause, narrator.cause)
+    found = dataclasses.replace(found, cause=first or second)
+    if not found.log_lines and narrator.last_lines:
+        return dataclasses.replace(found, log_lines=narrator.last_lines, log_problem=None)
+    if found.log_lines and not narrator.last_lines:
+        narrator.show_last_lines(found.log_lines)
+    return found
+
+
+def _conclude(ending: Ending, evidence: Evidence, executors: tuple[ExecutorEnd, ...] = ()) -> Conclusion:
+    judged = judge_with_driver(ending, evidence.driver_status, driver_deleted=evidence.driver_deleted)
+    return Conclusion(judged, evidence, executors)
+
+
+def _find_reached(seen: Progress, expected: Collection[str]) -> str | None:
+    """Return the latest of the states `expected` in which the application is, or has been."""
+    words = [*(entry.state for entry in seen.history), seen.state]
+    return next((word for word in reversed(words) if word in expected), None)

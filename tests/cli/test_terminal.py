@@ -1,0 +1,30 @@
+import pytest
+
+from airflow_provider_spark_operator.cli.terminal import Terminal
+from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR
+from airflow_provider_spark_operator.core.pods import Container, containers
+
+
+def waiting(reason: str) -> Container:
+    """A container that waits for a reason."""
+    state = {"waiting": {"reason": reason, "message": "refused"}}
+    (container,) = containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})
+    return container
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError"])
+@pytest.mark.parametrize(
+    ("role", "subject"), [(ROLE_DRIVER, "the driver"), (ROLE_EXECUTOR, "executor pod pi-1")], ids=["driver", "executor"]
+)
+async def test_pod_that_cannot_be_started_is_an_obstacle(role: str, subject: str, reason: str) -> None:
+    terminal = Terminal()
+    terminal.show_blocked_pod(role, "pi-1", waiting(reason))
+    terminal.show_blocked_pod(role, "pi-1", waiting("Later"))
+    expected = f"{subject} cannot be started: {reason}: refused (image registry/job:7)"
+    assert terminal.obstacle.result() == expected
+
+
+async def test_executor_that_is_restarted_is_no_obstacle() -> None:
+    terminal = Terminal()
+    terminal.show_blocked_pod(ROLE_EXECUTOR, "pi-1", waiting("CrashLoopBackOff"))
+    assert not terminal.obstacle.done()

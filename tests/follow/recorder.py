@@ -1,0 +1,52 @@
+"""A sink that keeps what it is given to show."""
+
+import asyncio
+from collections.abc import Iterable
+
+from airflow_provider_spark_operator.core.dialects.progress import StateEntry
+from airflow_provider_spark_operator.core.pods import Container
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, why_blocked
+
+
+class Recorder:
+    """Keeps one line for each call; `states` holds the state words alone."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.states: list[str] = []
+        self._changed = asyncio.Event()
+
+    def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
+        self.states.append(entry.state)
+        self._add(f"{entry.state}, executors {executors}" if executors else entry.state)
+
+    def show_executors(self, executors: ExecutorCount) -> None:
+        self._add(f"executors {executors}")
+
+    def show_obstacle(self, sentence: str) -> None:
+        self._add(sentence)
+
+    def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
+        self._add(f"{role} {name} is blocked: {why_blocked(container)}")
+
+    def show_driver_line(self, line: str, level: int) -> None:
+        self._add(f"driver | {line}")
+
+    def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
+        self._add(f"failure: {[*events]} {[*executors]}")
+
+    def show_remark(self, level: int, sentence: str) -> None:
+        self._add(sentence)
+
+    async def wait_for(self, end: str) -> list[str]:
+        """Wait until a line ends with `end`; return all lines."""
+        async with asyncio.timeout(30):
+            while not any(line.endswith(end) for line in self.lines):
+                self._changed.clear()
+                await self._changed.wait()
+        return self.lines
+
+    def _add(self, line: str) -> None:
+        self.lines.append(line)
+        self._changed.set()

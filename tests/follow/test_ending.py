@@ -1,0 +1,59 @@
+import pytest
+
+from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.ending import is_deleted, judge, judge_abandoned
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, count, executor_pods
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, driver, stored
+from tests.kube.scripted import client_of, page, scripted_api
+
+
+@pytest.mark.parametrize(
+    ("states", "deleted", "expected"),
+    [
+        (RUNNING, None, False),
+        (FAILED, None, False),
+        (RUNNING, "2026-01-01T00:00:09Z", True),
+        (FAILED, "2026-01-01T00:00:02Z", True),
+        (FAILED, "2026-01-01T00:00:09Z", False),
+        (SUCCEEDED, "2026-01-01T00:00:02Z", False),
+    ],
+    ids=["running", "failed", "deleted", "failed by the deletion", "failed before the deletion", "succeeded"],
+)
+def test_a_failure_after_a_deletion_is_an_effect_of_it(
+    states: tuple[str, ...], deleted: str | None, expected: bool
+) -> None:
+    resource = stored("pi", "u1", "5", *states)
+    if deleted:
+        resource["metadata"]["deletionTimestamp"] = deleted
+    assert is_deleted(resource) is expected
+
+
+def test_what_goes_on_has_no_ending() -> None:
+    assert judge(stored("pi", "u1", "5", *RUNNING, "Failed")) is None
+
+
+async def test_executors_are_counted_by_their_driver() -> None:
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    pods = [driver(owner="p1", status=ready), driver(owner="p1"), driver(owner="another")]
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(page(driver()), page(*pods), page())
+        reference = ApplicationReference("jobs", "pi", "u1")
+        assert count(await executor_pods(client, reference)) == ExecutorCount(ready=1, present=2)
+        assert count(await executor_pods(client, reference)) == ExecutorCount(0, 0)
+
+
+async def test_driver_of_an_earlier_application_of_the_name_decides_nothing() -> None:
+    resource = {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "metadata": {"name": "pi", "namespace": "jobs", "uid": "u1", "creationTimestamp": "2026-01-01T00:00:09Z"},
+        "status": {"applicationState": {"state": "FAILED", "errorMessage": "driver pod already exist"}},
+    }
+    reference = ApplicationReference("jobs", "pi", "u1", resource_of("sparkoperator.k8s.io/v1beta2"))
+    earlier = driver(status={"phase": "Running"})
+    earlier["metadata"]["ownerReferences"] = []
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(page(earlier), verb="list")
+        ending = await judge_abandoned(client, reference, resource)
+    assert ending is not None
+    assert ending.verdict.outcome is Outcome.FAILED

@@ -1,0 +1,81 @@
+"""What a narrator shows while the application runs."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
+from airflow_provider_spark_operator.follow.obstacles import ATTENDED, BACKGROUND, Pauses
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from tests.follow.applications import RUNNING, driver, stored
+from tests.follow.recorder import Recorder
+from tests.kube.scripted import client_of, page, scripted_api
+
+REFERENCE = ApplicationReference("jobs", "pi", "u1")
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+BLOCKED = "executor pi-exec-1 is blocked: ErrImagePull: no such image (image registry/job:7)"
+PAUSES = Pauses(driver=(0.001, 0.01), executors=(0.001, 0.01))
+
+
+def executor(number: int, reason: str | None = None) -> dict[str, Any]:
+    """An executor that is ready, or waits for a reason."""
+    pod = driver(owner="p1")
+    pod["metadata"] |= {"name": f"pi-exec-{number}", "uid": f"e{number}"}
+    waiting = {"waiting": {"reason": reason, "message": "no such image"}}
+    statuses = [{"name": "executor", "image": "registry/job:7", "state": waiting}]
+    return pod | {"status": {"phase": "Pending", "containerStatuses": statuses} if reason else READY}
+
+
+@pytest.mark.parametrize("conf", [{}, {"spark.dynamicAllocation.enabled": "true"}], ids=["fixed", "dynamic"])
+async def test_executor_that_cannot_be_started_is_shown_once(conf: dict[str, str]) -> None:
+    sink = Recorder()
+    looks = [
+        [],
+        [executor(0), executor(1, "ContainerCreating")],
+        [executor(0), executor(1, "ErrImagePull")],
+        [executor(0), executor(1, "ErrImagePull")],
+        [executor(0), executor(1)],
+    ]
+    resource = stored("pi", "u1", "5", *RUNNING)
+    resource["spec"]["sparkConf"] = conf
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(*[answer for pods in looks for answer in (page(driver()), page(*pods))])
+        async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
+            await narrator.show(progress(resource), resource)
+            lines = await sink.wait_for("executors 2/2")
+    assert [line for line in lines if "blocked" in line] == [BLOCKED]
+
+
+async def test_driver_that_cannot_be_started_is_shown_once() -> None:
+    sink, blocked = Recorder(), driver(status=executor(0, "ErrImagePull")["status"])
+    resource = stored("pi", "u1", "5", "Submitted", "DriverRequested")
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(page(blocked), page(), page(blocked), page(driver(status=READY)))
+        async with Narrator(client, REFERENCE, Narration(sink, pauses=PAUSES)) as narrator:
+            await narrator.show(progress(resource), resource)
+            await narrator.find_obstacle(progress(resource), resource)
+            await narrator.find_obstacle(progress(resource), resource)
+    name = blocked["metadata"]["name"]
+    found = [line for line in sink.lines if "blocked" in line]
+    assert found == [f"driver {name} is blocked: ErrImagePull: no such image (image registry/job:7)"]
+
+
+@pytest.mark.parametrize("keeps_counting", [True, False])
+async def test_executors_are_counted_after_all_were_ready_only_if_requested(keeps_counting: bool) -> None:
+    sink, pauses = Recorder(), replace(PAUSES, keeps_counting=keeps_counting)
+    resource = stored("pi", "u1", "5", *RUNNING)
+    async with scripted_api() as api, await client_of(api) as client:
+        api.script(page(driver()), page(executor(0), executor(1)), page(driver()), page(*map(executor, range(3))))
+        async with Narrator(client, REFERENCE, Narration(sink, pauses=pauses)) as narrator:
+            await narrator.show(progress(resource), resource)
+            if keeps_counting:
+                await sink.wait_for("executors 3/3")
+    assert ("executors 3/3" in sink.lines) is keeps_counting
+
+
+def test_only_attended_applications_are_asked_about_often() -> None:
+    assert ATTENDED.keeps_counting
+    assert not BACKGROUND.keeps_counting
+    assert BACKGROUND.driver > ATTENDED.driver

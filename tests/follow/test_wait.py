@@ -1,0 +1,67 @@
+import asyncio
+
+import pytest
+
+from airflow_provider_spark_operator.core.verdict import Outcome
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.narrator import Narration
+from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.follow.wait import wait_for_end
+from airflow_provider_spark_operator.follow.watch import WatchHub
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
+from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move
+from tests.follow.recorder import Recorder
+
+
+@pytest.mark.parametrize(
+    ("states", "outcome"), [(SUCCEEDED, Outcome.SUCCEEDED), (FAILED, Outcome.FAILED)], ids=["good", "bad"]
+)
+async def test_the_end_is_judged_and_the_way_there_told(
+    client: KubeClient, namespace: str, states: tuple[str, ...], outcome: Outcome
+) -> None:
+    reference = (await submit(client, document("pi"), namespace)).reference
+    hub, sink = WatchHub(client), Recorder()
+    waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(sink)))
+    await move(client, reference, *RUNNING)
+    await move(client, reference, *states[:-1])
+    await move(client, reference, *states)
+    ending = (await asyncio.wait_for(waiting, 30)).ending
+    await hub.close()
+    assert ending.verdict.outcome is outcome
+    assert ending.resource["metadata"]["name"] == "pi"
+    assert sink.states[-1] == "ResourceReleased"
+    assert len(sink.states) == len(set(sink.states))
+
+
+async def test_what_has_ended_before_is_judged_at_once(client: KubeClient, namespace: str) -> None:
+    reference = (await submit(client, document("pi"), namespace)).reference
+    await move(client, reference, *SUCCEEDED)
+    hub = WatchHub(client)
+    conclusion = await asyncio.wait_for(wait_for_end(hub, reference, Narration(Recorder())), 30)
+    await hub.close()
+    assert conclusion.ending.verdict.outcome is Outcome.SUCCEEDED
+
+
+async def test_a_deletion_ends_the_wait(client: KubeClient, namespace: str) -> None:
+    reference = (await submit(client, document("pi"), namespace)).reference
+    hub = WatchHub(client)
+    waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(Recorder())))
+    await client.delete(SPARK_APPLICATIONS, "pi", namespace)
+    with pytest.raises(ApplicationDeleted, match=r"jobs/pi .* was deleted before it came to its end"):
+        await asyncio.wait_for(waiting, 30)
+    await hub.close()
+
+
+async def test_a_deletion_that_an_operator_still_holds_up_ends_the_wait(client: KubeClient, namespace: str) -> None:
+    held = document("pi")
+    held["metadata"]["finalizers"] = ["example.org/hold"]
+    reference = (await submit(client, held, namespace)).reference
+    hub = WatchHub(client)
+    waiting = asyncio.create_task(wait_for_end(hub, reference, Narration(Recorder())))
+    await move(client, reference, *RUNNING)
+    await client.delete(SPARK_APPLICATIONS, "pi", namespace)
+    with pytest.raises(ApplicationDeleted):
+        await asyncio.wait_for(waiting, 30)
+    await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
+    await hub.close()
