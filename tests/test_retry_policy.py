@@ -1,9 +1,11 @@
 """Which failures are tried again, how soon, and with how much memory."""
 
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
-from airflow.sdk import RetryAction
+from airflow.sdk import Context, RetryAction
+from airflow.sdk.definitions.retry_policy import RetryDecision
 
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -18,44 +20,46 @@ from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 BACKOFF = timedelta(seconds=7)
 
 
-class Store(dict):
+class Store(dict[str, dict[str, Any]]):
     """The task state store: what it keeps outlives a try."""
 
-    def set(self, key, value):
+    def set(self, key: str, value: dict[str, Any]) -> None:
         self[key] = value
 
 
 @pytest.fixture
-def context():
-    return {"task_state_store": Store()}
+def context() -> Context:
+    return cast("Context", {"task_state_store": Store()})
 
 
-def decide(error, context=None, **policy):
+def decide(error: BaseException, context: Context | None = None, **policy: Any) -> RetryDecision:
     return SparkRetryPolicy(**policy).evaluate(error, 1, 3, context)
 
 
 @pytest.mark.parametrize("kind", [SparkInfrastructureFailed, SparkSchedulingFailed])
-def test_what_failed_beneath_the_application_is_tried_again_after_its_backoff(kind):
+def test_what_failed_beneath_the_application_is_tried_again_after_its_backoff(
+    kind: type[SparkInfrastructureFailed] | type[SparkSchedulingFailed],
+) -> None:
     decision = decide(kind("gone", reason="DriverEvicted", retry_delay=BACKOFF))
     assert (decision.action, decision.retry_delay) == (RetryAction.RETRY, BACKOFF)
 
 
-def test_without_a_backoff_the_tasks_own_delay_counts():
+def test_without_a_backoff_the_tasks_own_delay_counts() -> None:
     assert decide(SparkInfrastructureFailed("gone", reason="DriverLost")).retry_delay is None
 
 
-def test_the_applications_own_failure_is_final():
+def test_the_applications_own_failure_is_final() -> None:
     decision = decide(SparkApplicationFailed("exit code 3", reason="DriverFailed"))
     assert decision.action is RetryAction.FAIL
     assert decision.reason == "the application itself failed, not what it runs on"
 
 
-def test_the_applications_own_failure_is_tried_again_where_asked_for():
+def test_the_applications_own_failure_is_tried_again_where_asked_for() -> None:
     error = SparkApplicationFailed("exit code 3", reason="DriverFailed", retry_delay=BACKOFF)
     assert decide(error, application_failures=True).action is RetryAction.RETRY
 
 
-def test_what_would_surely_fail_again_is_not_tried_again():
+def test_what_would_surely_fail_again_is_not_tried_again() -> None:
     error = SparkSchedulingFailed("no image", reason="SpecUnbuildable", retry_worthy=False)
     decision = decide(error, application_failures=True)
     assert (decision.action, decision.reason) == (
@@ -65,20 +69,20 @@ def test_what_would_surely_fail_again_is_not_tried_again():
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SparkApplicationError("the API is down")])
-def test_what_is_no_verdict_is_left_to_the_task(error):
+def test_what_is_no_verdict_is_left_to_the_task(error: ValueError | SparkApplicationError) -> None:
     assert decide(error).action is RetryAction.DEFAULT
 
 
-def out_of_memory(*roles):
+def out_of_memory(*roles: str) -> SparkApplicationFailed:
     return SparkApplicationFailed("OOM", reason="OOMKilled", retry_worthy=False, out_of_memory=roles)
 
 
-def test_a_lack_of_memory_is_final_unless_it_may_grow(context):
+def test_a_lack_of_memory_is_final_unless_it_may_grow(context: Context) -> None:
     assert decide(out_of_memory("driver"), context).action is RetryAction.FAIL
     assert context["task_state_store"] == {}
 
 
-def test_memory_grows_with_every_try_that_lacked_it(context):
+def test_memory_grows_with_every_try_that_lacked_it(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=1.5)
     conf = {"spark.driver.memory": "2g", "spark.executor.memory": "1g", "spark.executor.memoryOverhead": "512"}
     assert policy.grown(conf, context) == {}
@@ -92,20 +96,20 @@ def test_memory_grows_with_every_try_that_lacked_it(context):
     }
 
 
-def test_memory_grows_from_sparks_own_default(context):
+def test_memory_grows_from_sparks_own_default(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=2)
     policy.evaluate(out_of_memory("driver"), 1, 3, context)
     assert policy.grown({}, context) == {"spark.driver.memory": "2048m"}
 
 
-def test_memory_grows_to_its_limit_and_never_shrinks(context):
+def test_memory_grows_to_its_limit_and_never_shrinks(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
     policy.evaluate(out_of_memory("driver"), 1, 3, context)
     assert policy.grown({"spark.driver.memory": "4g"}, context) == {"spark.driver.memory": "6144m"}
     assert policy.grown({"spark.driver.memory": "8g"}, context) == {"spark.driver.memory": "8192m"}
 
 
-def test_what_lacks_memory_at_the_limit_is_not_tried_again_with_the_same(context):
+def test_what_lacks_memory_at_the_limit_is_not_tried_again_with_the_same(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
     assert policy.evaluate(out_of_memory("driver"), 1, 5, context).action is RetryAction.RETRY
     policy.grown({"spark.driver.memory": "1g"}, context)
@@ -117,7 +121,7 @@ def test_what_lacks_memory_at_the_limit_is_not_tried_again_with_the_same(context
     assert policy.evaluate(out_of_memory("driver"), 4, 5, context).action is RetryAction.RETRY
 
 
-def test_an_executors_lack_of_memory_beneath_another_failure_counts(context):
+def test_an_executors_lack_of_memory_beneath_another_failure_counts(context: Context) -> None:
     error = SparkInfrastructureFailed("lost", reason="DriverLost", out_of_memory=("executor",))
     policy = SparkRetryPolicy(memory_growth=2)
     assert policy.evaluate(error, 1, 3, context).action is RetryAction.RETRY
@@ -132,26 +136,32 @@ def test_an_executors_lack_of_memory_beneath_another_failure_counts(context):
         ({"memory_limit": "32"}, "memory_limit must be a size with its unit, such as 32g, not '32'"),
     ],
 )
-def test_a_policy_that_cannot_be_meant_is_refused(arguments, message):
+def test_a_policy_that_cannot_be_meant_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkRetryPolicy(**arguments)
 
 
 @pytest.mark.parametrize("error", [SparkApplicationDeleted, SparkClusterDeleted])
 @pytest.mark.parametrize(("deletions", "action"), [(False, RetryAction.FAIL), (True, RetryAction.DEFAULT)])
-def test_a_deletion_is_retried_only_if_the_policy_says_so(context, deletions, action, error):
-    error = error("jobs/pi was deleted")
-    assert SparkRetryPolicy(deletions=deletions).evaluate(error, 1, 3, context).action is action
+def test_a_deletion_is_retried_only_if_the_policy_says_so(
+    context: Context,
+    deletions: bool,
+    action: RetryAction,
+    error: type[SparkApplicationDeleted] | type[SparkClusterDeleted],
+) -> None:
+    deleted = error("jobs/pi was deleted")
+    assert SparkRetryPolicy(deletions=deletions).evaluate(deleted, 1, 3, context).action is action
 
 
 @pytest.mark.parametrize("name", ["application_failures", "deletions"])
-def test_a_switch_of_a_policy_that_is_no_boolean_is_refused(name):
+def test_a_switch_of_a_policy_that_is_no_boolean_is_refused(name: str) -> None:
+    switch: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
-        SparkRetryPolicy(**{name: "false"})
+        SparkRetryPolicy(**switch)
 
 
 @pytest.mark.parametrize("size", ["", "abc", "1.5g"])
-def test_memory_that_cannot_be_read_is_left_as_it_is(context, size):
+def test_memory_that_cannot_be_read_is_left_as_it_is(context: Context, size: str) -> None:
     policy = SparkRetryPolicy(memory_growth=2)
     policy.evaluate(out_of_memory("driver"), 1, 3, context)
     assert policy.grown({"spark.driver.memory": size}, context) == {}

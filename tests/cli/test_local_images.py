@@ -5,7 +5,6 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.local import software
 from tests.cli.process import ended, running
 from tests.cli.test_local import write
 
@@ -34,7 +33,7 @@ def test_the_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[
 def test_without_spark_the_table_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(software.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
 
     assert main(["local", "images"]) == ExitCode.SUCCESS
 

@@ -1,5 +1,8 @@
 """`local prepare` makes the archive of Spark's classes once, or says in one sentence why not."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_spark_operator.cli import local_prepare
@@ -8,12 +11,12 @@ from airflow_provider_spark_operator.local.java import Java, JavaMissing
 
 
 @pytest.fixture
-def fake_java(monkeypatch, tmp_path):
+def fake_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
     """A Java that runs what a test writes as its program, and an archive in the test's folder."""
     program = tmp_path / "java" / "bin" / "java"
     program.parent.mkdir(parents=True)
 
-    async def find_java():
+    async def find_java() -> Java:
         return Java(tmp_path / "java", 17, frozenset())
 
     monkeypatch.setattr(local_prepare, "find_java", find_java)
@@ -31,7 +34,9 @@ for word in "$@"; do case $word in -XX:ArchiveClassesAtExit=*) echo classes >"${
 """
 
 
-def test_the_archive_is_made_and_its_path_printed(fake_java, tmp_path, capsys):
+def test_the_archive_is_made_and_its_path_printed(
+    fake_java: Callable[[str], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fake_java(RECORD)
     assert main(["local", "prepare"]) == 0
     archive = tmp_path / "cache" / "spark.jsa"
@@ -40,21 +45,25 @@ def test_the_archive_is_made_and_its_path_printed(fake_java, tmp_path, capsys):
     assert list(archive.parent.iterdir()) == [archive]
 
 
-def test_an_archive_that_is_there_is_not_made_again(fake_java, tmp_path):
+def test_an_archive_that_is_there_is_not_made_again(fake_java: Callable[[str], None], tmp_path: Path) -> None:
     fake_java(RECORD)
     assert main(["local", "prepare"]) == 0
     fake_java("exit 1")
     assert main(["local", "prepare"]) == 0
 
 
-def test_a_run_that_leaves_no_archive_says_the_last_words_of_java(fake_java, capsys):
+def test_a_run_that_leaves_no_archive_says_the_last_words_of_java(
+    fake_java: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     fake_java("echo out of memory >&2; exit 1")
     assert main(["local", "prepare"]) == 5
     assert "made no archive: out of memory" in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_without_java_it_says_what_to_install(monkeypatch, capsys):
-    async def no_java():
+def test_without_java_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def no_java() -> None:
         raise JavaMissing("no Java 17 or newer was found: install one")
 
     monkeypatch.setattr(local_prepare, "find_java", no_java)

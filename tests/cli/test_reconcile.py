@@ -36,8 +36,8 @@ async def test_it_works_from_its_ready_line_until_a_signal(
         await furnish(client)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
-        words = ("reconcile", "--kubeconfig", str(path), "--health-port", "0", "--metrics-port", "0")
-        words += ("--log-format", "json")
+        words = ["reconcile", "--kubeconfig", str(path), "--health-port", "0", "--metrics-port", "0"]
+        words += ["--log-format", "json"]
         async with running(*words, home=tmp_path) as process:
             ready = await line_of(process, "ready ")
             settings = dict(word.split("=", 1) for word in ready.split()[1:])

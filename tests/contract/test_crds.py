@@ -78,7 +78,8 @@ def tolerating(path: str, value: object) -> Document:
     content: dict[str, Any] = {last: value}
     for parent in reversed(parents):
         content = {parent: content}
-    return application(**{TOLERATIONS: content})
+    spec: dict[str, Any] = {TOLERATIONS: content}
+    return application(**spec)
 
 
 def lost(sent: object, stored: object, path: str = "") -> list[str]:
@@ -186,7 +187,8 @@ async def test_unknown_fields_are_dropped_but_those_of_kubernetes_own_types(
 async def test_what_is_absent_is_filled_in_where_the_apache_operator_does(
     server_with_definitions: Conversation,
 ) -> None:
-    sent = application(**{TOLERATIONS: {"restartConfig": {}, "instanceConfig": {}, "applicationTimeoutConfig": {}}})
+    spec: dict[str, Any] = {TOLERATIONS: {"restartConfig": {}, "instanceConfig": {}, "applicationTimeoutConfig": {}}}
+    sent = application(**spec)
     for version in VERSIONS:
         reply = await create(server_with_definitions, sent, version, "?dryRun=All")
         assert reply.body["spec"] == {

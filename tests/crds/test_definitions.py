@@ -23,8 +23,9 @@ def definition() -> dict[str, Any]:
 
 
 @pytest.fixture
-def schema(definition) -> dict[str, Any]:
-    return definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+def schema(definition: dict[str, Any]) -> dict[str, Any]:
+    schema: dict[str, Any] = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -34,7 +35,7 @@ def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield from parts(part)
 
 
-def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition):
+def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition: dict[str, Any]) -> None:
     versions = definition["spec"]["versions"]
     assert [(each["name"], each["served"], each["storage"]) for each in versions] == [
         ("v1", True, True),
@@ -45,13 +46,13 @@ def test_one_schema_is_served_in_three_versions_and_stored_in_v1(definition):
     assert all(each["subresources"] == {"status": {}} for each in versions)
 
 
-def test_the_names_are_the_apache_operators(definition):
+def test_the_names_are_the_apache_operators(definition: dict[str, Any]) -> None:
     assert definition["metadata"]["name"] == "sparkapplications.spark.apache.org"
     assert definition["spec"]["names"]["shortNames"] == ["sparkapp"]
     assert definition["spec"]["scope"] == "Namespaced"
 
 
-def test_the_schema_is_structural(schema):
+def test_the_schema_is_structural(schema: dict[str, Any]) -> None:
     allowed = {
         "type",
         "description",
@@ -71,12 +72,12 @@ def test_the_schema_is_structural(schema):
         assert not ("properties" in part and "additionalProperties" in part)
 
 
-def test_every_field_of_the_model_is_in_the_schema(schema):
+def test_every_field_of_the_model_is_in_the_schema(schema: dict[str, Any]) -> None:
     aliases = {field.alias for field in SparkApplicationSpec.model_fields.values()}
     assert set(at(schema, "spec")["properties"]) == aliases
 
 
-def test_only_what_the_apache_operator_needs_is_required(schema):
+def test_only_what_the_apache_operator_needs_is_required(schema: dict[str, Any]) -> None:
     required = {}
     for path in ("spec", "spec.runtimeVersions", "spec.applicationTolerations", "status", "status.currentState"):
         required[path] = at(schema, path).get("required")
@@ -91,19 +92,19 @@ def test_only_what_the_apache_operator_needs_is_required(schema):
     assert at(schema, "spec.configMapSpecs")["items"]["required"] == ["name"]
 
 
-def test_defaults_are_the_apache_operators_and_no_others(schema):
+def test_defaults_are_the_apache_operators_and_no_others(schema: dict[str, Any]) -> None:
     assert at(schema, f"{TOLERATIONS}.ttlAfterStopMillis")["default"] == -1
     assert at(schema, f"{TOLERATIONS}.resourceRetainDurationMillis")["default"] == -1
     assert at(schema, f"{TOLERATIONS}.restartConfig.restartCounterResetMillis")["default"] == -1
     assert sum("default" in part for part in parts(schema)) == 3
 
 
-def test_state_words_are_enumerated(schema):
+def test_state_words_are_enumerated(schema: dict[str, Any]) -> None:
     history = at(schema, "status.stateTransitionHistory")["additionalProperties"]
     assert history["properties"]["currentStateSummary"]["enum"] == sorted(ApplicationState)
 
 
-def test_kubernetes_own_types_keep_all_their_fields(schema):
+def test_kubernetes_own_types_keep_all_their_fields(schema: dict[str, Any]) -> None:
     for path in ("spec.driverSpec.podTemplateSpec", "status.currentState.lastObservedDriverStatus"):
         part = at(schema, path)
         assert part["x-kubernetes-preserve-unknown-fields"] is True
@@ -118,29 +119,31 @@ def test_kubernetes_own_types_keep_all_their_fields(schema):
         ("driverGrpcRouteList", ("grpcRouteMetadata", "grpcRouteSpec")),
     ],
 )
-def test_an_entry_of_a_way_to_the_driver_has_four_open_parts(schema, path, names):
+def test_an_entry_of_a_way_to_the_driver_has_four_open_parts(
+    schema: dict[str, Any], path: str, names: tuple[str, str]
+) -> None:
     entry = at(schema, f"spec.{path}")["items"]
     assert entry["required"] == sorted(["serviceMetadata", "serviceSpec", names[0]])
     assert set(entry["properties"]) == {"serviceMetadata", "serviceSpec", *names}
     assert all(part["x-kubernetes-preserve-unknown-fields"] for part in entry["properties"].values())
 
 
-def test_numbers_have_64_bits(schema):
+def test_numbers_have_64_bits(schema: dict[str, Any]) -> None:
     assert {part["format"] for part in parts(schema) if part["type"] == "integer"} == {"int64"}
 
 
-def test_every_call_returns_documents_of_its_own(definition):
+def test_every_call_returns_documents_of_its_own(definition: dict[str, Any]) -> None:
     definition["spec"]["versions"].clear()
     assert len(definition_of("SparkApplication")["spec"]["versions"]) == 3
 
 
-def test_a_path_that_is_not_there_is_an_error(schema):
+def test_a_path_that_is_not_there_is_an_error(schema: dict[str, Any]) -> None:
     with pytest.raises(KeyError):
         at(schema, "spec.nothing")
 
 
 @pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
-def test_every_field_is_described_for_kubectl_explain(kind):
+def test_every_field_is_described_for_kubectl_explain(kind: str) -> None:
     schema = definition_of(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     described = [
         schema,
@@ -160,11 +163,11 @@ def named_fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, 
 
 
 @pytest.mark.parametrize("kind", ["SparkApplication", "SparkCluster"])
-def test_a_definition_fits_into_the_annotation_of_kubectl_apply(kind):
+def test_a_definition_fits_into_the_annotation_of_kubectl_apply(kind: str) -> None:
     assert len(json.dumps(definition_of(kind)).encode()) < 262_144 // 2
 
 
-def test_a_description_says_meaning_unit_and_default(schema):
+def test_a_description_says_meaning_unit_and_default(schema: dict[str, Any]) -> None:
     described = at(schema, f"{TOLERATIONS}.applicationTimeoutConfig.driverStartTimeoutMillis")["description"]
     assert described == (
         "Time in milliseconds that the driver container may take to start after it was requested. "
@@ -172,7 +175,7 @@ def test_a_description_says_meaning_unit_and_default(schema):
     )
 
 
-def test_the_outcome_is_a_column(definition):
+def test_the_outcome_is_a_column(definition: dict[str, Any]) -> None:
     for version in definition["spec"]["versions"]:
         names = [column["name"] for column in version["additionalPrinterColumns"]]
         assert names == ["Current State", "Outcome", "Attempt", "Age"]

@@ -85,7 +85,7 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
     demo.wait_until_nothing_is_left()
 
 
-def test_the_demo_runs_real_spark_through_a_deferred_task(demo):
+def test_the_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
     assert demo.wait() == 0, "".join(demo.lines)
     output = "".join(demo.lines)
     assert "driver: Pi is roughly 3.1" in output
@@ -100,7 +100,7 @@ def test_the_demo_runs_real_spark_through_a_deferred_task(demo):
     assert list((demo.home.parent / "home").iterdir()) == []
 
 
-def test_an_interrupt_ends_the_demo_and_everything_in_it(demo):
+def test_an_interrupt_ends_the_demo_and_everything_in_it(demo: Demo) -> None:
     demo.wait_for("DriverRequested")
     demo.process.send_signal(signal.SIGINT)
     assert demo.wait() == 130
@@ -108,14 +108,14 @@ def test_an_interrupt_ends_the_demo_and_everything_in_it(demo):
     assert demo.left_behind() == []
 
 
-def test_a_killed_demo_takes_its_processes_with_it(demo):
+def test_a_killed_demo_takes_its_processes_with_it(demo: Demo) -> None:
     demo.wait_for("DriverRequested")
     os.killpg(demo.process.pid, signal.SIGKILL)
     demo.wait()
     demo.wait_until_nothing_is_left()
 
 
-def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
+def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
     demo = Demo(tmp_path)
     assert demo.wait() == 1
@@ -123,7 +123,7 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path):
     assert (tmp_path / "letter.txt").read_text() == "mine"
 
 
-def test_a_second_demo_in_the_same_folder_is_refused(tmp_path):
+def test_a_second_demo_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     mark = tmp_path / ".spark-operator-demo"
     with mark.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -3,9 +3,11 @@
 import configparser
 import re
 import shlex
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +17,8 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.problems import errors_of
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info
-from airflow_provider_spark_operator.testing.plugin import OPTION
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.testing.plugin import OPTION, RunSparkDag
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -34,22 +37,22 @@ BLOCKS = [
 _SHOWN_ONLY = {"", "text", "mermaid"}
 
 
-def blocks(*languages):
+def blocks(*languages: str) -> pytest.MarkDecorator:
     chosen = [(name, text) for name, language, text in BLOCKS if language in languages]
     return pytest.mark.parametrize("text", [text for _, text in chosen], ids=[name for name, _ in chosen])
 
 
-def test_every_language_of_the_pages_is_tried():
+def test_every_language_of_the_pages_is_tried() -> None:
     known = {"python", "yaml", "ini", "console"} | _SHOWN_ONLY
     assert [(name, language) for name, language, _ in BLOCKS if language not in known] == []
 
 
-def test_no_block_is_left_open():
+def test_no_block_is_left_open() -> None:
     assert [page.name for page in PAGES if len(re.findall(r"^ *```", page.read_text(), re.MULTILINE)) % 2] == []
 
 
 @blocks("yaml")
-def test_a_document_is_valid(text):
+def test_a_document_is_valid(text: str) -> None:
     for document in yaml.safe_load_all(text):
         if {"apiVersion", "kind"} <= document.keys():
             _check_resource(document)
@@ -59,7 +62,7 @@ def test_a_document_is_valid(text):
             _check_resource({"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": spec})
 
 
-def _check_resource(document):
+def _check_resource(document: dict[str, Any]) -> None:
     if document["apiVersion"].startswith("spark.apache.org/"):
         metadata = {"name": "documentation", **document.get("metadata", {})}
         assert errors_of(validate({**document, "metadata": metadata})) == []
@@ -68,7 +71,7 @@ def _check_resource(document):
 
 
 @blocks("ini")
-def test_a_setting_is_one_that_is_read(text):
+def test_a_setting_is_one_that_is_read(text: str) -> None:
     settings = configparser.RawConfigParser()
     settings.read_string(text)
     known = {"pytest": {OPTION}}
@@ -78,7 +81,7 @@ def test_a_setting_is_one_that_is_read(text):
         assert set(settings.options(section)) <= known[section]
 
 
-def commands(text):
+def commands(text: str) -> Iterator[list[str]]:
     """The commands of a console block, without what they print; each part of a pipe by itself."""
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     for line in lines:
@@ -90,13 +93,13 @@ def commands(text):
                 words = words[end + 1 :]
 
 
-VERBS = next(action.choices for action in parser("0")._actions if action.choices)
+VERBS = next(action.choices for action in parser("0")._actions if isinstance(action.choices, dict))
 TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
 CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
 
 
 @blocks("console")
-def test_a_command_is_one_that_there_is(text):
+def test_a_command_is_one_that_there_is(text: str) -> None:
     tried = 0
     for program, *arguments in commands(text):
         tried += 1
@@ -111,7 +114,7 @@ def test_a_command_is_one_that_there_is(text):
     assert tried
 
 
-def _check_chart(arguments):
+def _check_chart(arguments: list[str]) -> None:
     assert (REPOSITORY / next(one for one in arguments if one.startswith("charts/"))).is_dir()
     for option, setting in pairwise(arguments):
         if option == "--set":
@@ -121,7 +124,7 @@ def _check_chart(arguments):
                 values = values[key]
 
 
-def test_an_option_in_the_usage_of_a_page_is_one_of_the_commands():
+def test_an_option_in_the_usage_of_a_page_is_one_of_the_commands() -> None:
     usages = [text for _, language, text in BLOCKS if language == "" and text.startswith("spark-operator ")]
     assert usages
     for text in usages:
@@ -130,7 +133,7 @@ def test_an_option_in_the_usage_of_a_page_is_one_of_the_commands():
         assert set(re.findall(r"--[a-z-]+", text)) <= known
 
 
-def test_a_verb_on_a_page_is_one_of_the_command():
+def test_a_verb_on_a_page_is_one_of_the_command() -> None:
     named = {
         verb for page in PAGES for verb in re.findall(r"`spark-operator ([a-z]+)", page.read_text(encoding="utf-8"))
     }
@@ -143,10 +146,13 @@ TESTING = [text for name, language, text in BLOCKS if name.startswith("testing.m
 
 @pytest.mark.airflow
 @pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
-def test_the_script_on_the_page_about_testing_tells_applications_apart(spark_cluster, run_spark_dag, tmp_path):
+def test_the_script_on_the_page_about_testing_tells_applications_apart(
+    spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, tmp_path: Path
+) -> None:
     (dag_file,) = (text for text in TESTING if text.startswith("# dags/report.py"))
     (script,) = (text for text in TESTING if text.startswith("async def script"))
-    path, page = tmp_path / "dags" / "report.py", {}
+    path = tmp_path / "dags" / "report.py"
+    page: dict[str, Any] = {}
     path.parent.mkdir()
     exec(compile(script, "testing.md", "exec"), page)
     spark_cluster.script = page["script"]

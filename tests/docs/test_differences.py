@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,25 +15,25 @@ ENTRIES = [pytest.param(entry, id=entry["id"]) for entry in differences()]
 NAMED = sorted({test for entry in differences() for test in entry.get("tests", ())})
 
 
-def test_the_page_is_what_would_be_made():
+def test_the_page_is_what_would_be_made() -> None:
     written = (list_differences.FOLDER / "differences.md").read_text(encoding="utf-8")
     assert written == list_differences.page(), "run python docs/list_differences.py"
 
 
-def test_no_entry_is_there_twice():
+def test_no_entry_is_there_twice() -> None:
     names = [entry["id"] for entry in differences()]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_an_entry_says_what_differs_and_why(entry):
+def test_an_entry_says_what_differs_and_why(entry: dict[str, Any]) -> None:
     assert entry["decision"] in ("kept", "mended")
     assert all(entry[part].strip() for part in ("title", "path", "theirs", "ours", "reason"))
     assert entry["tests"]
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_a_test_that_is_named_exists(name):
+def test_a_test_that_is_named_exists(name: str) -> None:
     file, _, test = name.partition("::")
     tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
@@ -40,6 +41,6 @@ def test_a_test_that_is_named_exists(name):
     assert test in defined | assigned
 
 
-def test_a_scenario_that_is_named_was_recorded():
+def test_a_scenario_that_is_named_was_recorded() -> None:
     named = {trace["scenario"] for entry in differences() for trace in entry.get("traces", ())}
     assert {name for name in named - {"*"} if "cluster" not in name} <= set(scenarios())

@@ -29,12 +29,12 @@ ELSEWHERE = ("testing.md", "tutorial.md")
 PYTHON = [(name, code) for name, code in _blocks("python") if not name.startswith(ELSEWHERE)]
 
 
-def test_the_pages_have_python_to_try():
+def test_the_pages_have_python_to_try() -> None:
     assert len(PYTHON) >= 3
 
 
 @pytest.mark.parametrize("code", [code for _, code in PYTHON], ids=[name for name, _ in PYTHON])
-def test_a_python_block_makes_tasks_that_airflow_accepts(code):
+def test_a_python_block_makes_tasks_that_airflow_accepts(code: str) -> None:
     names: dict[str, object] = {}
     with DAG("documentation"):
         exec(compile(code, "documentation", "exec"), names)
@@ -42,32 +42,32 @@ def test_a_python_block_makes_tasks_that_airflow_accepts(code):
     assert any(issubclass(value, BaseOperator) for value in names.values() if isinstance(value, type)) or dags
 
 
-def test_the_exit_codes_of_the_page_are_those_of_the_command():
+def test_the_exit_codes_of_the_page_are_those_of_the_command() -> None:
     page = (REPOSITORY / "docs" / "command-line.md").read_text()
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {int(code) for code in ExitCode}
 
 
-def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help():
+def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help() -> None:
     page = (REPOSITORY / "docs" / "command-line.md").read_text()
     (meaning,) = re.findall(r"^\| 1 \| (.*) \|$", page, re.MULTILINE)
     assert "`reconcile --check`" in meaning
     assert "reconcile --check" in EXIT_CODES.partition("1 ")[2].partition("2 ")[0]
 
 
-def test_synopsis_of_reconcile_has_every_option():
-    verbs = next(action.choices for action in parser("0")._actions if action.choices)
+def test_synopsis_of_reconcile_has_every_option() -> None:
+    verbs = next(action.choices for action in parser("0")._actions if isinstance(action.choices, dict))
     options = {option for action in verbs["reconcile"]._actions for option in action.option_strings}
     synopsis = (REPOSITORY / "docs" / "reconcile.md").read_text().split("```")[1]
     assert options - {"-h", "--help"} == set(re.findall(r"--[a-z-]+", synopsis))
 
 
-def test_every_option_of_reconcile_is_on_the_page():
+def test_every_option_of_reconcile_is_on_the_page() -> None:
     page = (REPOSITORY / "docs" / "command-line.md").read_text()
     command = parser("0").parse_args  # the parser knows its verbs only by use
     options = re.findall(r"`(--[a-z-]+)", page.split("## `reconcile`")[1].split("## `local")[0])
     for option in {"--namespaces", "--namespace-selector", "--all-namespaces"} & set(options):
-        values = [] if option == "--all-namespaces" else ["x"]
-        assert command(["reconcile", option, *values]).module == "reconcile"
+        given = [] if option == "--all-namespaces" else ["x"]
+        assert command(["reconcile", option, *given]).module == "reconcile"
     values = {
         "--config": "f",
         "--health-port": "0",
@@ -83,7 +83,7 @@ def test_every_option_of_reconcile_is_on_the_page():
 @pytest.mark.parametrize(
     "manifest", sorted((REPOSITORY / "docs" / "manifests").glob("*.yaml")), ids=lambda path: path.name
 )
-def test_a_manifest_grants_no_wildcard(manifest):
+def test_a_manifest_grants_no_wildcard(manifest: Path) -> None:
     rules = [rule for document in yaml.safe_load_all(manifest.read_text()) for rule in document.get("rules", [])]
     assert rules
     assert not any("*" in words for rule in rules for words in rule.values())
@@ -93,11 +93,11 @@ APPLICATIONS = [(name, text) for name, text in _blocks("yaml") if "kind: SparkAp
 
 
 @pytest.mark.parametrize("text", [text for _, text in APPLICATIONS], ids=[name for name, _ in APPLICATIONS])
-def test_an_application_on_a_page_is_valid(text):
+def test_an_application_on_a_page_is_valid(text: str) -> None:
     document = yaml.safe_load(text)
     document.setdefault("metadata", {}).setdefault("name", "documentation")
     assert errors_of(validate(document)) == []
 
 
-def test_the_pages_have_applications_to_try():
+def test_the_pages_have_applications_to_try() -> None:
     assert APPLICATIONS

@@ -10,12 +10,12 @@ TEXTS = [page.read_text() for page in DOCS.glob("*.md")]
 SHOWN = {name for text in TEXTS for name in re.findall(r"!\[[^]]+\]\(pictures/([^)]+)\.png\)", text)}
 
 
-def test_every_picture_that_is_taken_is_shown_and_no_other():
+def test_every_picture_that_is_taken_is_shown_and_no_other() -> None:
     assert set(take_screenshots.PAGES) == SHOWN
     assert {path.stem for path in take_screenshots.PICTURES.glob("*.png")} == SHOWN
 
 
-def test_the_dag_in_the_pictures_can_be_loaded():
+def test_the_dag_in_the_pictures_can_be_loaded() -> None:
     compile(take_screenshots.DAG_FILE, "sales.py", "exec")
     tasks = re.findall(r'task_id="(\w+)"', take_screenshots.DAG_FILE)
     assert {page.split("/")[1] for page in take_screenshots.PAGES.values()} == set(tasks)

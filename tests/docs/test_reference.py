@@ -8,11 +8,11 @@ from docs import list_classes
 PAGE = (list_classes.FOLDER / "reference.md").read_text(encoding="utf-8")
 
 
-def test_the_page_is_what_would_be_made():
+def test_the_page_is_what_would_be_made() -> None:
     assert list_classes.page() == PAGE, "run python docs/list_classes.py"
 
 
-def test_everything_that_the_provider_tells_airflow_of_is_on_the_page():
+def test_everything_that_the_provider_tells_airflow_of_is_on_the_page() -> None:
     info = get_provider_info()
     modules = [module for part in ("operators", "sensors", "triggers") for module in info[part][0]["python-modules"]]
     assert [module for module in modules if f"`{module}`" not in PAGE] == []
@@ -20,13 +20,13 @@ def test_everything_that_the_provider_tells_airflow_of_is_on_the_page():
     assert [link for link in links if f"### {link}\n" not in PAGE] == []
 
 
-def test_every_parameter_of_the_page_has_a_meaning():
+def test_every_parameter_of_the_page_has_a_meaning() -> None:
     rows = re.findall(r"^\| `[^`]+` \|(?: [^|]*\|)* ?([^|]*) \|$", PAGE.replace("\\|", ""), re.MULTILINE)
     assert len(rows) > 100
     assert all(rows)
 
 
-def test_no_parameter_of_the_operator_is_missing():
+def test_no_parameter_of_the_operator_is_missing() -> None:
     import inspect
 
     from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,26 +34,26 @@ def _source() -> str:
 SOURCE = _source()
 
 
-def test_the_page_has_messages():
+def test_the_page_has_messages() -> None:
     assert len(MESSAGES) >= 20
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_a_message_of_the_page_is_one_of_the_package(message):
+def test_a_message_of_the_page_is_one_of_the_package(message: str) -> None:
     pieces = [piece.strip() for piece in message.split("…")]
     assert [piece for piece in pieces if len(piece) > 2 and piece not in SOURCE] == []
 
 
-def _text(node):
+def _text(node: object) -> str | None:
     """The words of a message, with … for what is filled in; None where there are none."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return re.sub(r"%[.\w]", "…", node.value)
     if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
     return None
 
 
-def _messages():
+def _messages() -> Iterator[str]:
     for part in PARTS:
         for path in sorted((PACKAGE / part).glob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
@@ -64,10 +65,10 @@ def _messages():
                         yield from (text for text in map(_text, call.args) if text and len(text) > 15)
 
 
-def _pieces(message):
+def _pieces(message: str) -> list[str]:
     return [piece.strip() for piece in message.split("…") if len(piece.strip()) > 2]
 
 
 @pytest.mark.parametrize("message", sorted(set(_messages())))
-def test_a_message_of_the_package_is_on_the_page(message):
+def test_a_message_of_the_package_is_on_the_page(message: str) -> None:
     assert any(all(piece in message for piece in _pieces(one)) for one in [*MESSAGES, *FRAMES])

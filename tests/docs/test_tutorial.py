@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.testing.applications import fail
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.testing.plugin import RunSparkDag
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tutorial.md").read_text()
 SCRIPT, DAG_FILE = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -17,14 +19,16 @@ pytestmark = [
 
 
 @pytest.fixture
-def dag_file(tmp_path):
+def dag_file(tmp_path: Path) -> Path:
     """The two files in a folder of DAGs."""
     (tmp_path / "words.py").write_text(SCRIPT)
     (tmp_path / "tutorial.py").write_text(DAG_FILE)
     return tmp_path / "tutorial.py"
 
 
-def test_the_script_travels_to_the_driver_as_the_page_says(spark_cluster, run_spark_dag, dag_file):
+def test_the_script_travels_to_the_driver_as_the_page_says(
+    spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, dag_file: Path
+) -> None:
     dag_run = run_spark_dag(dag_file)
     assert dag_run.state == "success"
     spec = spark_cluster.application()["spec"]
@@ -32,12 +36,14 @@ def test_the_script_travels_to_the_driver_as_the_page_says(spark_cluster, run_sp
     assert spec["driverArgs"] == ["to be or not to be", dag_run.run_id]
 
 
-def test_a_script_that_fails_is_not_tried_again(spark_cluster, run_spark_dag, dag_file):
+def test_a_script_that_fails_is_not_tried_again(
+    spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, dag_file: Path
+) -> None:
     spark_cluster.script = fail
     dag_run = run_spark_dag(dag_file)
     assert [(task.state, task.try_number) for task in dag_run.get_task_instances()] == [("failed", 1)]
 
 
-def test_the_script_is_python():
+def test_the_script_is_python() -> None:
     compile(SCRIPT, "words.py", "exec")
     assert "different words:" in SCRIPT

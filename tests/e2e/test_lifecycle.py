@@ -199,7 +199,7 @@ def test_the_example_dag_runs(driven: str, dags_folder: Path, monkeypatch: pytes
 
     dag_file = shutil.copy(EXAMPLE, dags_folder)
 
-    run = run_path(dag_file)["dag"].test()
+    run = run_path(str(dag_file))["dag"].test()
 
     states = {task.task_id: str(task.state) for task in run.get_task_instances()}
     assert states == {"compute_pi": "success", "fail_on_purpose": "failed"}

@@ -90,7 +90,7 @@ def test_a_cluster_that_is_killed_at_random_leaves_nothing_behind(tmp_path: Path
     mark = f"pod-of-{tmp_path.name}-{os.getpid()}"
     for round_number in range(rounds):
         seed = SEED + round_number
-        words = [sys.executable, "-c", CLUSTER, tmp_path / "home", mark, memory]
+        words = [sys.executable, "-c", CLUSTER, str(tmp_path / "home"), mark, memory]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as cluster:
             try:
                 assert cluster.stdout is not None

@@ -1,13 +1,16 @@
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.submit import submit
+from airflow_provider_spark_operator.follow.submit import Submission, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.follow.applications import FAILED, RUNNING, document, move, stamp
+
+if TYPE_CHECKING:
+    from airflow_provider_spark_operator.core.json_object import JsonObject
 
 
 async def exists(client: KubeClient, namespace: str) -> bool:
@@ -44,7 +47,8 @@ async def test_an_adoption_in_the_last_moment_wins(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await submit(client, document("pi"), namespace, stamp(1))
-    delete, adopted = client.delete, []
+    delete = client.delete
+    adopted: list[Submission] = []
 
     async def adopt_before(*arguments: Any, **options: Any) -> Any:
         if not adopted:
@@ -60,7 +64,8 @@ async def test_a_status_written_in_the_last_moment_does_not_save_it(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await submit(client, document("pi"), namespace, stamp())
-    delete, moved = client.delete, []
+    delete = client.delete
+    moved: list[JsonObject] = []
 
     async def move_before(*arguments: Any, **options: Any) -> Any:
         if not moved:

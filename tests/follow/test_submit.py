@@ -470,7 +470,8 @@ async def test_a_lost_answer_does_not_make_two_applications(
     *,
     took_effect: bool,
 ) -> None:
-    create, lost = client.create, []
+    create = client.create
+    lost: list[Exception] = []
 
     async def lose_first_answer(*arguments: Any, **options: Any) -> Any:
         if not lost:
@@ -489,7 +490,8 @@ async def test_a_lost_answer_does_not_make_two_applications(
 async def test_a_first_request_that_fails_in_passing_is_repeated(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, request_name: str
 ) -> None:
-    request, failed = getattr(client, request_name), []
+    request = getattr(client, request_name)
+    failed: list[str] = []
 
     async def fail_first(*arguments: Any, **options: Any) -> Any:
         if not failed:

@@ -1,4 +1,7 @@
 import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
@@ -8,28 +11,31 @@ from airflow_provider_spark_operator.hooks.spark import (
     access_from_extras,
     async_access_from_connection,
 )
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
 KUBECONFIG = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [{"user": {"token": "s3cret"}}]}
 
 
-def define(monkeypatch, conn_id, **extra):
+def define(monkeypatch: pytest.MonkeyPatch, conn_id: str, **extra: Any) -> None:
     document = json.dumps({"conn_type": "kubernetes", "extra": extra})
     monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", document)
 
 
 @pytest.fixture(params=["worker", "trigger"])
-async def read(request):
+async def read(request: pytest.FixtureRequest) -> Callable[[str | None], Awaitable[ClusterAccess]]:
     """Both ways to the same answer: the synchronous one of a worker, the asynchronous one of a trigger."""
     if request.param == "trigger":
         return async_access_from_connection
 
-    async def read_as_a_worker(conn_id):
+    async def read_as_a_worker(conn_id: str | None) -> ClusterAccess:
         return access_from_connection(conn_id)
 
     return read_as_a_worker
 
 
-async def test_a_connection_with_a_kubeconfig_path(monkeypatch, read):
+async def test_a_connection_with_a_kubeconfig_path(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
+) -> None:
     define(monkeypatch, "spark", kube_config_path="/etc/kubeconfig", cluster_context="prod", namespace="jobs")
     access = await read("spark")
     assert access.kubeconfig == "/etc/kubeconfig"
@@ -40,13 +46,17 @@ async def test_a_connection_with_a_kubeconfig_path(monkeypatch, read):
 
 
 @pytest.mark.parametrize("value", [KUBECONFIG, json.dumps(KUBECONFIG)], ids=["object", "text"])
-async def test_a_connection_that_holds_the_kubeconfig(monkeypatch, read, value):
+async def test_a_connection_that_holds_the_kubeconfig(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]], value: dict[str, Any] | str
+) -> None:
     define(monkeypatch, "spark", kube_config=value)
     access = await read("spark")
     assert access.kubeconfig_document == KUBECONFIG
 
 
-async def test_the_service_account_of_the_pod(monkeypatch, read):
+async def test_the_service_account_of_the_pod(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
+) -> None:
     define(monkeypatch, "spark", in_cluster=True)
     assert (await read("spark")).in_cluster is True
 
@@ -54,24 +64,27 @@ async def test_the_service_account_of_the_pod(monkeypatch, read):
 @pytest.mark.parametrize(
     ("value", "verified"), [(True, False), ("True", False), (False, True), ("false", True), ("", True)]
 )
-def test_the_check_of_the_certificate_can_be_switched_off(value, verified):
+def test_the_check_of_the_certificate_can_be_switched_off(value: bool | str, verified: bool) -> None:
     assert access_from_extras("spark", {"disable_verify_ssl": value}).verify_ssl is verified
 
 
-def test_fields_of_old_releases_carry_a_prefix():
+def test_fields_of_old_releases_carry_a_prefix() -> None:
     access = access_from_extras("spark", {"extra__kubernetes__namespace": "old", "namespace": "new"})
     assert access.namespace == "new"
     assert access_from_extras("spark", {"extra__kubernetes__namespace": "old"}).namespace == "old"
 
 
 @pytest.mark.parametrize("conn_id", [None, "kubernetes_default"])
-async def test_the_default_connection_need_not_exist(read, conn_id):
+async def test_the_default_connection_need_not_exist(
+    read: Callable[[str | None], Awaitable[ClusterAccess]], conn_id: str | None
+) -> None:
     access = await read(conn_id)
-    assert access.kubeconfig is access.kubeconfig_document is None
+    assert access.kubeconfig is None
+    assert access.kubeconfig_document is None
     assert access.in_cluster is False
 
 
-def test_inside_a_pod_its_service_account_is_the_default(monkeypatch, tmp_path):
+def test_inside_a_pod_its_service_account_is_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "token").touch()
     monkeypatch.setattr("airflow_provider_spark_operator.hooks.spark._SERVICE_ACCOUNT_TOKEN", tmp_path / "token")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
@@ -79,17 +92,21 @@ def test_inside_a_pod_its_service_account_is_the_default(monkeypatch, tmp_path):
     assert access_from_extras("spark", {"kube_config_path": "/etc/kubeconfig"}).in_cluster is False
 
 
-async def test_any_other_connection_that_is_missing_is_named(read):
+async def test_any_other_connection_that_is_missing_is_named(
+    read: Callable[[str | None], Awaitable[ClusterAccess]],
+) -> None:
     with pytest.raises(AirflowNotFoundException, match="'no_such_one' is not defined"):
         await read("no_such_one")
 
 
-def test_two_sources_of_configuration_contradict_each_other():
+def test_two_sources_of_configuration_contradict_each_other() -> None:
     with pytest.raises(AirflowFailException, match="'spark' sets in_cluster and kube_config_path; set only one"):
         access_from_extras("spark", {"in_cluster": True, "kube_config_path": "/etc/kubeconfig"})
 
 
-async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(monkeypatch, read):
+async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
+) -> None:
     document = json.dumps({"conn_type": "kubernetes", "extra": "{kube_config_path: /etc"})
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", document)
     with pytest.raises(AirflowFailException, match="the extra of connection 'spark' is not a JSON object"):
@@ -97,14 +114,16 @@ async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(mon
 
 
 @pytest.mark.parametrize("value", ["{token: s3cret", "s3cret"])
-def test_a_broken_kubeconfig_is_refused_without_being_quoted(value):
+def test_a_broken_kubeconfig_is_refused_without_being_quoted(value: str) -> None:
     with pytest.raises(AirflowFailException, match="kube_config of connection 'spark' is no kubeconfig") as caught:
         access_from_extras("spark", {"kube_config": value})
     assert "s3cret" not in str(caught.value)
     assert caught.value.__cause__ is None
 
 
-async def test_a_connection_can_be_read_again_after_it_was_edited(monkeypatch, read):
+async def test_a_connection_can_be_read_again_after_it_was_edited(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
+) -> None:
     define(monkeypatch, "spark", kube_config_path="/etc/one")
     access = await read("spark")
     define(monkeypatch, "spark", kube_config_path="/etc/two")
@@ -114,7 +133,9 @@ async def test_a_connection_can_be_read_again_after_it_was_edited(monkeypatch, r
     assert latest.source == access.source == "connection 'spark'"
 
 
-async def test_a_default_connection_that_was_deleted_is_not_replaced_by_another_cluster(monkeypatch, read):
+async def test_a_default_connection_that_was_deleted_is_not_replaced_by_another_cluster(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | None], Awaitable[ClusterAccess]]
+) -> None:
     define(monkeypatch, "kubernetes_default", kube_config_path="/etc/one")
     access = await read("kubernetes_default")
     monkeypatch.delenv("AIRFLOW_CONN_KUBERNETES_DEFAULT")

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.transport import RetryPolicy
 
-Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 IMPATIENT = RetryPolicy(first=0.001)
 
 
@@ -44,7 +44,7 @@ class ScriptedApi:
     def script(self, *answers: Answer, verb: str | None = None) -> None:
         (self.answers if verb is None else self.by_verb.setdefault(verb, [])).extend(answers)
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         text = await request.text()
         self.requests.append(
             Seen(
@@ -62,7 +62,7 @@ class ScriptedApi:
         return await answers.pop(0)(request)
 
 
-def verb_of(request: web.Request) -> str:
+def verb_of(request: web.BaseRequest) -> str:
     if "watch" in request.query:
         return "watch"
     if request.path.endswith("/log"):
@@ -112,7 +112,7 @@ def status_document(code: int, message: str = "", reason: str = "") -> dict[str,
 
 
 def answer(document: Any, status: int = 200, **headers: str) -> Answer:
-    async def respond(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.BaseRequest) -> web.StreamResponse:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return web.json_response(document, status=status, headers=named)
 
@@ -130,7 +130,7 @@ def deny(verb: str, resource: str, group: str = "") -> Answer:
 
 
 def text_answer(text: str | bytes, status: int = 200) -> Answer:
-    async def respond(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(body=text if isinstance(text, bytes) else text.encode(), status=status)
 
     return respond
@@ -141,7 +141,7 @@ def page(*items: dict[str, Any], version: str = "10", token: str = "") -> Answer
 
 
 def never() -> Answer:
-    async def respond(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -151,7 +151,7 @@ def never() -> Answer:
 def hang_up() -> Answer:
     """Drop the connection without an answer."""
 
-    async def respond(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.BaseRequest) -> web.StreamResponse:
         assert request.transport is not None
         request.transport.abort()
         return web.Response()
@@ -162,7 +162,7 @@ def hang_up() -> Answer:
 def stream(*lines: Any, cut: bool = False, hold: bool = False) -> Answer:
     """Stream lines (JSON where they are no bytes), then end politely, cut the connection or stay."""
 
-    async def respond(request: web.Request) -> web.StreamResponse:
+    async def respond(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         for line in lines:

@@ -29,7 +29,7 @@ def bomb(item: str, first: str, levels: int = 12) -> str:
         "{1: a, '1': b}",
     ],
 )
-def test_yaml_within_bounds_is_what_the_safe_loader_makes_of_it(text):
+def test_yaml_within_bounds_is_what_the_safe_loader_makes_of_it(text: str) -> None:
     assert list(load_all(text)) == list(yaml.safe_load_all(text))
 
 
@@ -46,21 +46,21 @@ def test_yaml_within_bounds_is_what_the_safe_loader_makes_of_it(text):
         pytest.param("&y {<<: *y}", "a value that contains itself", id="merged into itself"),
     ],
 )
-def test_yaml_out_of_bounds_is_refused(text, problem):
+def test_yaml_out_of_bounds_is_refused(text: str, problem: str) -> None:
     with pytest.raises(ExcessiveYaml) as caught:
         list(load_all(text))
     assert caught.value.problem == problem
     assert caught.value.problem_mark is not None
 
 
-def test_bounds_hold_for_each_document(monkeypatch):
+def test_bounds_hold_for_each_document(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_yaml, "MOST_VALUES", 4)
     assert list(load_all("[1, 2, 3]\n--- {a: b}\n--- [4, 5, 6]")) == [[1, 2, 3], {"a": "b"}, [4, 5, 6]]
     with pytest.raises(ExcessiveYaml, match="more than 4 values"):
         list(load_all("[1, 2, 3, 4]"))
 
 
-def test_as_many_levels_as_allowed_are_read():
+def test_as_many_levels_as_allowed_are_read() -> None:
     (document,) = load_all("[" * DEEPEST + "x" + "]" * DEEPEST)
     assert document != "x"
     with pytest.raises(ExcessiveYaml):
@@ -79,14 +79,15 @@ def test_as_many_levels_as_allowed_are_read():
         pytest.param("9" * 5000, "int", id="digits"),
     ],
 )
-def test_a_value_that_is_not_what_it_looks_like_is_a_mistake_in_yaml(value, tag):
-    with pytest.raises(yaml.YAMLError) as caught:
+def test_a_value_that_is_not_what_it_looks_like_is_a_mistake_in_yaml(value: str, tag: str) -> None:
+    with pytest.raises(yaml.MarkedYAMLError) as caught:
         list(load_all(f"a:\n  b: {value}"))
     assert caught.value.problem == f"a value that is no {tag}: put it in quotes"
+    assert caught.value.problem_mark is not None
     assert (caught.value.problem_mark.line, caught.value.problem_mark.column) == (1, 5)
 
 
-def test_documents_before_a_mistake_come_before_its_error():
+def test_documents_before_a_mistake_come_before_its_error() -> None:
     documents = load_all("a: 1\n---\nb: [\n")
     assert next(documents) == {"a": 1}
     with pytest.raises(yaml.YAMLError):
@@ -102,7 +103,7 @@ def test_documents_before_a_mistake_come_before_its_error():
         pytest.param("a: 1\n? a\n: 2\n", "duplicate key 'a', already defined in line 1", 2, id="explicit"),
     ],
 )
-def test_duplicate_key_is_refused_with_its_line(text, problem, line):
+def test_duplicate_key_is_refused_with_its_line(text: str, problem: str, line: int) -> None:
     with pytest.raises(DuplicateKey) as caught:
         list(load_all(text))
     assert caught.value.problem == problem

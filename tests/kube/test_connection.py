@@ -140,7 +140,7 @@ async def test_a_server_that_is_no_address_is_named(server: str) -> None:
 
 @pytest.mark.parametrize("proxy", ["me:hunter2@proxy:3128", "socks5://me:hunter2@proxy", "http://", "http://[hunter2"])
 async def test_a_proxy_that_cannot_be_used_is_refused_and_not_shown(proxy: str) -> None:
-    document = kubeconfig("https://k", **{"proxy-url": proxy})
+    document = kubeconfig("https://k", None, **{"proxy-url": proxy})
     with pytest.raises(ConfigurationError, match="the proxy-url of its cluster must begin with http://") as caught:
         await open_client(ClusterAccess(kubeconfig_document=document))
     assert "hunter2" not in str(caught.value)
@@ -194,7 +194,7 @@ async def test_a_pod_without_a_service_account_is_told_so() -> None:
 
 async def test_an_unreadable_certificate_authority_is_named(tmp_path: Path) -> None:
     authority = written(tmp_path / "ca", "no certificate")
-    document = kubeconfig("https://k", **{"certificate-authority": str(authority)})
+    document = kubeconfig("https://k", None, **{"certificate-authority": str(authority)})
     with pytest.raises(ConfigurationError, match="certificate authority or client certificate for https://k"):
         await open_client(ClusterAccess(kubeconfig_document=document))
 
@@ -236,7 +236,7 @@ async def test_any_certificate_is_taken_where_that_was_asked_for(tmp_path: Path)
 async def test_the_authority_of_the_kubeconfig_is_enough(tmp_path: Path) -> None:
     async with scripted_api(self_signed(tmp_path)) as api:
         api.script(answer(POD))
-        document = kubeconfig(api.url, **{"certificate-authority": str(tmp_path / "certificate.pem")})
+        document = kubeconfig(api.url, None, **{"certificate-authority": str(tmp_path / "certificate.pem")})
         async with await open_client(ClusterAccess(kubeconfig_document=document)) as client:
             assert await client.get(PODS, "a", "jobs") == POD
 

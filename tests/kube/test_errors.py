@@ -84,7 +84,7 @@ def test_an_answer_without_a_message_tells_its_code() -> None:
     assert str(error(418)) == "cannot create pods in namespace jobs: HTTP status 418"
 
 
-def test_a_failed_discovery_names_no_place():
+def test_a_failed_discovery_names_no_place() -> None:
     call = Call("get", "GET", SPARK_APPLICATIONS, None, address="/apis/spark.apache.org/v1")
     assert str(call.build_unreachable("Connection refused")) == (
         "cannot discover sparkapplications.spark.apache.org: Connection refused"

@@ -55,7 +55,7 @@ def test_token_file_that_is_not_text_is_named(tmp_path: Path) -> None:
 
 def test_what_a_cluster_says_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").touch()
-    cluster = {
+    cluster: dict[str, Any] = {
         "certificate-authority": "ca.crt",
         "insecure-skip-tls-verify": True,
         "tls-server-name": "api",
@@ -69,7 +69,10 @@ def test_what_a_cluster_says_is_taken_over(tmp_path: Path) -> None:
 
 def test_an_authority_in_the_document_wins_over_a_file(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").touch()
-    cluster = {"certificate-authority": "ca.crt", "certificate-authority-data": b64encode(b"PEM").decode()}
+    cluster: dict[str, Any] = {
+        "certificate-authority": "ca.crt",
+        "certificate-authority-data": b64encode(b"PEM").decode(),
+    }
     endpoint = opened(kubeconfig("https://k", **cluster), tmp_path).endpoint
     assert (endpoint.authority, endpoint.authority_file) == ("PEM", None)
 
@@ -162,7 +165,7 @@ def test_an_empty_file_among_several_says_nothing(tmp_path: Path, order: tuple[s
 def test_an_authority_may_have_comments_in_any_language(tmp_path: Path) -> None:
     self_signed(tmp_path)
     data = "# Zertifizierungsstelle Zürich\n".encode() + (tmp_path / "certificate.pem").read_bytes()
-    cluster = {"certificate-authority-data": b64encode(data).decode()}
+    cluster: dict[str, Any] = {"certificate-authority-data": b64encode(data).decode()}
     assert tls_context(opened(kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"] == 1
 
 

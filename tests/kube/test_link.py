@@ -86,7 +86,7 @@ async def test_a_new_certificate_authority_of_the_kubeconfig_is_trusted(tmp_path
     authority.write_bytes((other_folder / "certificate.pem").read_bytes())
     async with scripted_api(self_signed(tmp_path)) as api:
         api.script(answer(POD))
-        access = write(file, kubeconfig(api.url, **{"certificate-authority": str(authority)}))
+        access = write(file, kubeconfig(api.url, None, **{"certificate-authority": str(authority)}))
         async with await open_client(access) as client:
             with pytest.raises(Unreachable, match="its certificate is not accepted"):
                 await client.get(PODS, "a", "jobs")
@@ -168,7 +168,7 @@ async def test_the_token_and_the_authority_of_a_pod_are_read_again(
 async def test_a_stream_goes_on_while_a_new_connection_is_made(api: ScriptedApi, file: Path) -> None:
     release = asyncio.Event()
 
-    async def held(request: web.Request) -> web.StreamResponse:
+    async def held(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(b"first\n")

@@ -1,6 +1,7 @@
 """Where the links on a task's page lead."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,9 @@ from airflow_provider_spark_operator.links.spark_application import (
     find_own_ui,
 )
 from airflow_provider_spark_operator.operators.results import link_target
-from tests.cluster import run_on, succeed
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, run_on, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, defer, fire, run, stored
 
@@ -28,20 +31,20 @@ INGRESS = {
 
 
 @pytest.fixture
-def configured(monkeypatch):
+def configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__UI_URL", "https://ui.example.com/{namespace}/{name}/{uid}")
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__HISTORY_SERVER_URL", "https://history.example.com/{application_id}/")
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}&q={x}")
 
 
-def links(task, task_instance):
+def links(task: SparkApplicationOperator, task_instance: TaskInstance) -> tuple[str, str, str]:
     found = (
         one.get_link(task, ti_key=task_instance) for one in (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
     )
     return tuple(found)
 
 
-def test_the_links_are_there_while_the_application_runs(cluster, configured):
+def test_the_links_are_there_while_the_application_runs(cluster: Cluster, configured: None) -> None:
     cluster.script = run_on
     task, task_instance = operator(), TaskInstance()
     assert links(task, task_instance) == ("", "", "")
@@ -54,7 +57,7 @@ def test_the_links_are_there_while_the_application_runs(cluster, configured):
     )
 
 
-def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster, configured):
+def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster: Cluster, configured: None) -> None:
     cluster.script = succeed
     task_instance = TaskInstance()
     event = fire(stored(defer(operator(), task_instance).trigger))
@@ -67,7 +70,7 @@ def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster, confi
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_task_whose_time_is_over_keeps_its_links(cluster, configured, deferrable):
+def test_a_task_whose_time_is_over_keeps_its_links(cluster: Cluster, configured: None, deferrable: bool) -> None:
     cluster.script = run_on
     task_instance, task = TaskInstance(), operator(deferrable, execution_timeout=timedelta(milliseconds=300))
     with pytest.raises(SparkApplicationTimedOut):
@@ -78,7 +81,7 @@ def test_a_task_whose_time_is_over_keeps_its_links(cluster, configured, deferrab
     )
 
 
-def test_a_task_that_waits_on_its_worker_stores_its_links_at_the_submission(cluster, configured):
+def test_a_task_that_waits_on_its_worker_stores_its_links_at_the_submission(cluster: Cluster, configured: None) -> None:
     cluster.script = succeed
     task_instance = TaskInstance()
     run(operator(False), task_instance)
@@ -96,8 +99,8 @@ def test_a_task_that_waits_on_its_worker_stores_its_links_at_the_submission(clus
 )
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
 def test_the_link_to_the_log_has_the_name_that_the_controller_gives_the_driver_pod(
-    cluster, configured, conf, pod, deferrable
-):
+    cluster: Cluster, configured: None, conf: dict[str, str], pod: str, deferrable: bool
+) -> None:
     cluster.script = succeed
     task_instance, task = TaskInstance(), operator(deferrable, conf=conf)
     run(task, task_instance)
@@ -106,8 +109,8 @@ def test_the_link_to_the_log_has_the_name_that_the_controller_gives_the_driver_p
     assert links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
 
 
-def test_an_application_whose_driver_was_never_created_has_no_link_to_a_log(cluster, configured):
-    async def refuse(application):
+def test_an_application_whose_driver_was_never_created_has_no_link_to_a_log(cluster: Cluster, configured: None) -> None:
+    async def refuse(application: Application) -> None:
         application.enter("Submitted", "SchedulingFailure", "ResourceReleased")
 
     cluster.script = refuse
@@ -117,12 +120,12 @@ def test_an_application_whose_driver_was_never_created_has_no_link_to_a_log(clus
     assert links(task, task_instance)[1:] == ("https://history.example.com/pi-0/", "")
 
 
-def test_a_pod_name_that_no_driver_can_have_makes_no_link(configured):
+def test_a_pod_name_that_no_driver_can_have_makes_no_link(configured: None) -> None:
     document = {"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "${spark.kubernetes.driver.pod.name}"}}}
     assert link_target(document, "jobs", "pi", "u1").driver_pod == ""
 
 
-def test_what_is_not_known_yet_makes_no_link(configured):
+def test_what_is_not_known_yet_makes_no_link(configured: None) -> None:
     task = operator()
     task.link_target = LinkTarget("jobs", "pi", "u1", application_id="", driver_pod="pi-driver")
     assert links(task, TaskInstance()) == (
@@ -132,7 +135,7 @@ def test_what_is_not_known_yet_makes_no_link(configured):
     )
 
 
-def test_without_configuration_the_applications_own_ingress_is_its_ui(cluster):
+def test_without_configuration_the_applications_own_ingress_is_its_ui(cluster: Cluster) -> None:
     document = DOCUMENT | {"spec": DOCUMENT["spec"] | {"driverServiceIngressList": [INGRESS]}}
     task, task_instance = operator(False, application=document), TaskInstance()
     run(task, task_instance)
@@ -148,11 +151,11 @@ def test_without_configuration_the_applications_own_ingress_is_its_ui(cluster):
         (None, ""),
     ],
 )  # fmt: skip
-def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec, url):
+def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec: dict[str, Any] | None, url: str) -> None:
     assert find_own_ui({"spec": spec}) == url
 
 
-def test_airflow_stores_the_links_of_the_operator():
+def test_airflow_stores_the_links_of_the_operator() -> None:
     from airflow.sdk import DAG
     from airflow.serialization.serialized_objects import DagSerialization
 

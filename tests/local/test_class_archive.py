@@ -29,16 +29,16 @@ def spark(tmp_path: Path) -> Path:
     return tmp_path / "spark"
 
 
-def test_the_same_java_and_spark_have_one_archive(java, spark, tmp_path):
+def test_the_same_java_and_spark_have_one_archive(java: Java, spark: Path, tmp_path: Path) -> None:
     assert archive_path(java, spark, tmp_path) == archive_path(java, spark, tmp_path)
     assert archive_path(java, spark, tmp_path).parent == tmp_path
 
 
-def test_another_java_has_another_archive(java, spark, tmp_path):
+def test_another_java_has_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
     assert archive_path(java, spark, tmp_path) != archive_path(replace(java, major=21), spark, tmp_path)
 
 
-def test_another_jar_makes_another_archive(java, spark, tmp_path):
+def test_another_jar_makes_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
     before = archive_path(java, spark, tmp_path)
     (spark / "jars" / "extra.jar").write_text("extra")
     assert archive_path(java, spark, tmp_path) != before
@@ -51,13 +51,13 @@ def test_another_jar_makes_another_archive(java, spark, tmp_path):
         (25, "-XX:AOTCacheOutput=/a.jsa", "-XX:AOTCache=/a.jsa"),
     ],
 )
-def test_each_java_is_told_in_its_own_words(java, major, recorded, started):
+def test_each_java_is_told_in_its_own_words(java: Java, major: int, recorded: str, started: str) -> None:
     java = replace(java, major=major)
     assert recording_options(java, Path("/a.jsa")) == (recorded,)
     assert starting_options(java, Path("/a.jsa")) == (started, "-Xlog:disable")
 
 
-def test_what_is_recorded_has_the_class_path_that_containers_begin_with(java, spark):
+def test_what_is_recorded_has_the_class_path_that_containers_begin_with(java: Java, spark: Path) -> None:
     command = recording_command(SparkRuntime(spark, java), Path("/a.jsa"), ["--master", "local[2]", "job.py"])
     assert command[command.index("-cp") + 1] == f"{spark}/jars/*"
     assert command[-4:] == ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "job.py"]

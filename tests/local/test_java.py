@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local import java
 from airflow_provider_spark_operator.local.java import Java, JavaMissing, find_java, with_archive
 
 
@@ -18,7 +17,7 @@ def fake_java(home: Path, version: str, *, code: int = 0) -> Path:
 
 @pytest.fixture(autouse=True)
 def _without_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
 
 
 async def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
@@ -27,7 +26,7 @@ async def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
 
     found = await find_java({"JAVA_HOME": str(first), "PATH": str(second / "bin")})
 
-    assert (found.home, found.major, found.modules) == (first, 21, {"java.base"})
+    assert (found.home, found.major, found.modules) == (first, 21, frozenset({"java.base"}))
 
 
 async def test_an_old_or_broken_java_is_passed_over(tmp_path: Path) -> None:

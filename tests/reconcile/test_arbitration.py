@@ -125,7 +125,7 @@ async def test_what_a_controller_has_driven_that_names_no_lease_is_left_alone(
         )
         assert (value(ours.metrics, "reconciles_total", kind=KIND, result="left_alone") or 0) >= 1
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert (warning.getMessage(), warning.application) == (message, "jobs/pi")
+    assert (warning.getMessage(), warning.__dict__["application"]) == (message, "jobs/pi")
 
 
 async def test_what_is_new_is_driven_beside_what_is_left_alone(kubeconfig: JsonObject, stage: Stage) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ async def test_a_driver_does_not_wait_for_what_it_owns(stage: Stage) -> None:
     ],
 )
 async def test_names_that_the_user_has_chosen_are_free_before_anything_follows(
-    stage: Stage, modifiers: dict[str, object]
+    stage: Stage, modifiers: dict[str, Any]
 ) -> None:
     """Of the next attempt, or of the next application, which may be another one."""
     held, free = {"metadata": {"finalizers": ["test/held"]}}, {"metadata": {"finalizers": None}}

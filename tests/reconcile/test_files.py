@@ -129,7 +129,7 @@ def test_an_address_of_any_kind_is_shown_without_what_may_be_secret(
     def not_installed(_: str) -> None:
         raise ImportError
 
-    monkeypatch.setattr(files.importlib, "import_module", not_installed)
+    monkeypatch.setattr("importlib.import_module", not_installed)
     sentence = refusal(f"{scheme}://me:password@bucket/pod.yaml?signature=abc")
     assert sentence.startswith(f"{scheme}://bucket/pod.yaml can")
 

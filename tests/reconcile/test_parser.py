@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core.models.parse import parse_application
@@ -8,7 +10,7 @@ from airflow_provider_spark_operator.reconcile.parser import ApplicationParser
 from tests.reconcile.stage import application
 
 
-def stored(name: str = "pi", generation: int | None = 1, uid: str = "u", **spec: object) -> JsonObject:
+def stored(name: str = "pi", generation: int | None = 1, uid: str = "u", **spec: Any) -> JsonObject:
     document = application(name, **spec)
     document["metadata"] |= {"uid": uid, "namespace": "jobs"}
     if generation is not None:

@@ -1,4 +1,5 @@
 import logging
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ async def test_a_resource_that_cannot_be_read_does_not_stop_the_others(
         await stage.until(lambda seen: seen is None, "poison")
 
 
-UNKNOWN_MODE = {"spec": {"deploymentMode": "EdgeMode"}}
+UNKNOWN_MODE: dict[str, dict[str, Any]] = {"spec": {"deploymentMode": "EdgeMode"}}
 
 
 async def install_newer_definitions(stage: Stage) -> None:

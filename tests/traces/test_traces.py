@@ -57,7 +57,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
 
 
 async def _play_all(kubeconfig: Path, folder: Path) -> dict[str, Path]:
-    played = {}
+    played: dict[str, Path] = {}
     async with await open_client(ClusterAccess(kubeconfig=str(kubeconfig))) as client:
         for number, (profile, is_furnished, names) in enumerate(rounds()):
             gateway = _documents(TRACES / "gateway-crds.yaml") if is_furnished else []

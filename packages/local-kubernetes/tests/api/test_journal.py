@@ -1,11 +1,12 @@
 import asyncio
 import errno
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from local_kubernetes.api import journal as journal_module
 from local_kubernetes.api.journal import Journal, latest
 from local_kubernetes.api.journal_format import Entry
 from local_kubernetes.api.kinds import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
@@ -94,9 +95,13 @@ def test_an_overgrown_journal_is_written_anew(path: Path) -> None:
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
     store.create(CONFIG_MAPS, "default", config_map("a", {"k": "0"}))
     for number in range(200):
-        store.update(CONFIG_MAPS, "default", "a", lambda found, n=number: found | {"data": {"k": str(n)}})
+        store.update(CONFIG_MAPS, "default", "a", partial(set_value, str(number)))
     assert path.stat().st_size < 5000
     assert store_on(path).get(CONFIG_MAPS, "default", "a")["data"] == {"k": "199"}
+
+
+def set_value(value: str, found: dict[str, Any]) -> dict[str, Any]:
+    return found | {"data": {"k": value}}
 
 
 def test_a_write_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +114,7 @@ def test_a_write_that_fails_changes_nothing(path: Path, monkeypatch: pytest.Monk
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(journal_module.os, "write", full)
+        patch.setattr("os.write", full)
         with pytest.raises(ApiStatusError, match="No space left on device") as refused:
             store.update(CONFIG_MAPS, "default", "a", lambda found: found | {"data": {"k": "w"}})
         with pytest.raises(ApiStatusError):
@@ -164,8 +169,14 @@ def test_an_object_that_is_too_large_is_refused() -> None:
 
 async def test_those_who_wait_for_the_disk_share_the_effort(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(path)
-    calls, real = [], os.fsync
-    monkeypatch.setattr(journal_module.os, "fsync", lambda descriptor: (calls.append(descriptor), real(descriptor)))
+    calls: list[int] = []
+    real = os.fsync
+
+    def count(descriptor: int) -> None:
+        calls.append(descriptor)
+        real(descriptor)
+
+    monkeypatch.setattr("os.fsync", count)
 
     async def write(name: str) -> None:
         journal.append(entry(name))

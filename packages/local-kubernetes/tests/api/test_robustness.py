@@ -76,7 +76,9 @@ DOCUMENTS: dict[tuple[str, str, str], Document] = {
     },
 }
 EXAMPLES = 25
-ODD = st.sampled_from([None, 0, -1, 1.5, True, "", "text", [], ["text"], [None], [{}], {}, {"a": None}, {"name": 1}])
+ODD: st.SearchStrategy[Any] = st.sampled_from(
+    [None, 0, -1, 1.5, True, "", "text", [], ["text"], [None], [{}], {}, {"a": None}, {"name": 1}]
+)
 
 
 def mutated(document: Any, draw: st.DataObject) -> Any:

@@ -224,14 +224,16 @@ class Events:
 async def eventually(
     ask: Callable[[], Awaitable[Reply]], holds: Callable[[Reply], bool], seconds: float = DEADLINE
 ) -> Reply:
-    reply = None
+    reply: Reply | None = None
     try:
         async with asyncio.timeout(seconds):
-            while not holds(reply := await ask()):  # noqa: ASYNC110 (it happens in another process)
+            while True:
+                reply = await ask()
+                if holds(reply):
+                    return reply
                 await asyncio.sleep(0.05)
     except TimeoutError:
         raise AssertionError(f"it did not come to that: {reply}") from None
-    return reply
 
 
 def _encoded(body: object) -> bytes:

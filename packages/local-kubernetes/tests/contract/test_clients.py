@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,7 @@ async def run(*words: str, given: str = "", variables: dict[str, str] | None = N
     return Output(process.returncode, out.decode(), err.decode())
 
 
-Kubectl = Callable[..., Awaitable[Output]]
+Kubectl = Callable[..., Coroutine[Any, Any, Output]]
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def _essence(pod: Json, namespace: str) -> Json:
 
 
 def _container(status: Json, namespace: str) -> Json:
-    essence = {
+    essence: Json = {
         "state": _state(status["state"], namespace),
         **{key: status[key] for key in ("ready", "started", "restartCount") if key in status},
     }

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from contract.conftest import open_conversation
@@ -74,10 +75,14 @@ async def log_answers(kubeconfig: Path, image: str) -> Json:
             await api.created(api.path("pods"), _pod(name, spec, image))
         for name, (_, holds) in _PODS.items():
             path = api.path(f"pods/{name}")
-            await api.until(path, lambda reply, holds=holds: holds(reply.body), DEADLINE_SECONDS)
+            await api.until(path, partial(_body_holds, holds), DEADLINE_SECONDS)
         answers = {question: await _asked(api, question) for question in _QUESTIONS}
         answers |= await _since_a_line(api)
         return answers | {"from the start, as it is written": await following}
+
+
+def _body_holds(holds: Callable[[Json], bool], reply: Reply) -> bool:
+    return holds(reply.body)
 
 
 async def _followed(api: Conversation, image: str) -> Json:

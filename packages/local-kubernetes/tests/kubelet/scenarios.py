@@ -56,7 +56,7 @@ def ended(pod: Json) -> bool:
 
 
 def evicted(pod: Json) -> bool:
-    return pod["status"].get("phase") == "Failed"
+    return bool(pod["status"].get("phase") == "Failed")
 
 
 def ready(pod: Json) -> bool:

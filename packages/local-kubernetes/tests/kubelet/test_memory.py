@@ -3,6 +3,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def family() -> Iterator[int]:
         os.killpg(leader.pid, 9)
 
 
-def holding(mebibytes: int, **fields: object) -> dict[str, object]:
+def holding(mebibytes: int, **fields: Any) -> dict[str, object]:
     """A container that writes so much memory, and goes on."""
     script = f"import time; held = b'x' * ({mebibytes} << 20); print('holds', flush=True); time.sleep(600)"
     return container(sys.executable, "-c", script, resources={"limits": {"memory": "64Mi"}}, **fields)

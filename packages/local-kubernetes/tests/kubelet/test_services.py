@@ -7,7 +7,7 @@ from local_kubernetes.api.kinds import NAMESPACES, PODS, SERVICES
 from local_kubernetes.api.store import Store
 from local_kubernetes.kubelet.services import ServiceAddresses
 
-MASTER = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh && sleep 1"]}
+MASTER: dict[str, Any] = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh && sleep 1"]}
 PORTS = [{"name": "spark", "containerPort": 7077}, {"name": "web", "containerPort": 8080}]
 
 

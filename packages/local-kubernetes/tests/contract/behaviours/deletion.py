@@ -17,7 +17,7 @@ from contract.documents import (
     thing,
 )
 
-HELD = {"finalizers": ["example.com/x"]}
+HELD: dict[str, Any] = {"finalizers": ["example.com/x"]}
 
 
 def _metadata(body: Any) -> Any:
