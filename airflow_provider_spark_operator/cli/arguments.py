@@ -2,7 +2,7 @@
 
 import argparse
 
-from airflow_provider_spark_operator.reconcile.kubernetes_names import (
+from airflow_provider_spark_operator.core.kubernetes_names import (
     NAMESPACE_RULE,
     OBJECT_RULE,
     is_label_selector,

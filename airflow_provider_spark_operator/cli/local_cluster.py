@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.election import Elector, electing
+from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
-from airflow_provider_spark_operator.reconcile.rivals import Identity
+from airflow_provider_spark_operator.reconcile.managers import Identity
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
@@ -101,12 +101,12 @@ async def _running_controller(
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """Run the controller, which leaves to other controllers what they manage, as `reconcile` does."""
     settings = ControllerSettings()
-    settings = replace(settings, rivals=replace(settings.rivals, take_over=take_over))
+    settings = replace(settings, takeover=replace(settings.takeover, take_over=take_over))
     identity = Identity(settings.decisions.operator_name, LEASE)
     access = ClusterAccess(kubeconfig=kubeconfig)
     ready = asyncio.Event()
     async with (
-        electing(Elector(client, LEASE, _HOLDER, settings.election.terms)) as leadership,
+        elect(Elector(client, LEASE, _HOLDER, settings.election.terms)) as leadership,
         await open_client(access, gate=leadership.gate, field_manager=identity.field_manager) as managing,
     ):
         controller = Controller(managing, EveryNamespace(), settings, leadership=leadership, identity=identity)

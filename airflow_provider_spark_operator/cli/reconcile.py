@@ -13,20 +13,20 @@ from airflow_provider_spark_operator.cli.reconcile_check import check
 from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
 from airflow_provider_spark_operator.cli.webhook import webhook
+from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.follow.versions import require_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.election import Elector, electing, own_identity
+from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
 from airflow_provider_spark_operator.reconcile.health import serve_health
-from airflow_provider_spark_operator.reconcile.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
-from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, in_turn
+from airflow_provider_spark_operator.reconcile.limits import RequestLimiter, chain_gates
+from airflow_provider_spark_operator.reconcile.managers import Identity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics, serve_metrics
-from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, following, mark_of
-from airflow_provider_spark_operator.reconcile.rivals import Identity
+from airflow_provider_spark_operator.reconcile.reload import Mark, SettingsFile, follow_settings, read_mark
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -38,7 +38,7 @@ from airflow_provider_spark_operator.reconcile.settings import (
     ControllerSettings,
     ElectionSettings,
     SettingsError,
-    lease_of,
+    resolve_lease,
 )
 
 _WEBHOOK_PORT = 9443
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     """
     if options.webhook_port is not None and options.webhook is None:
         raise CommandError("--webhook-port: needs --webhook NAME, which says whose webhooks", ExitCode.INVALID)
-    mark = mark_of(options.config) if options.config else None
+    mark = read_mark(options.config) if options.config else None
     settings = _settings(options)
     configure_logs(options.log_format)
     # What the flags say is looked at before anything is asked of a cluster.
@@ -68,7 +68,7 @@ async def _check(options: argparse.Namespace, settings: ControllerSettings, scop
     access = ClusterAccess(kubeconfig=options.kubeconfig, context=options.context)
     async with await open_client(access) as client:
         await require_version(client, SPARK_APPLICATIONS)
-        lease = lease_of(settings.election, client.default_namespace) if settings.election.is_wanted else None
+        lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_wanted else None
         usual = NamedNamespaces((client.default_namespace,))
         identity = Identity(settings.decisions.operator_name, lease)
         return await check(client, _Scopes(scope, usual).of(settings), identity)
@@ -91,7 +91,7 @@ async def _reconcile(
         identity = Identity(settings.decisions.operator_name, lease)
         limiter = RequestLimiter(settings.requests)
         # What is driven goes through a client of its own, which nobody who may not write gets past.
-        gate, name = in_turn(limiter.gate, leadership.gate), identity.field_manager
+        gate, name = chain_gates(limiter.gate, leadership.gate), identity.field_manager
         driving = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
         await stack.enter_async_context(driving)
         controller = Controller(
@@ -104,7 +104,7 @@ async def _reconcile(
 
         if options.config and options.config != STANDARD_INPUT:
             file = SettingsFile(options.config, mark, settings, lambda: _settings_again(options), apply, metrics)
-            await stack.enter_async_context(following(file))
+            await stack.enter_async_context(follow_settings(file))
         words += await _serve(options, stack, client, controller, metrics)
         await controller.run(lambda: print(*words, flush=True))
     return ExitCode.SUCCESS
@@ -115,10 +115,10 @@ async def _leadership(
 ) -> tuple[Leadership, LeaseReference | None]:
     """What tells whether this process leads, and the Lease by which it is elected, if it has to be."""
     if not election.is_wanted:
-        return Leadership.undisputed(), None
-    lease = lease_of(election, client.default_namespace)
-    elector = Elector(client, lease, own_identity(), election.terms)
-    return await stack.enter_async_context(electing(elector)), lease
+        return Leadership.without_election(), None
+    lease = resolve_lease(election, client.default_namespace)
+    elector = Elector(client, lease, create_identity(), election.terms)
+    return await stack.enter_async_context(elect(elector)), lease
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _settings(options: argparse.Namespace) -> ControllerSettings:
     if options.lease:
         settings = replace(settings, election=_with_lease(settings.election, options.lease))
     if options.take_over:
-        settings = replace(settings, rivals=replace(settings.rivals, take_over=True))
+        settings = replace(settings, takeover=replace(settings.takeover, take_over=True))
     return settings
 
 

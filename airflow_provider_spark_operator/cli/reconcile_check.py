@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import key_of
-from airflow_provider_spark_operator.reconcile.rivals import Identity, is_settled, last_driver, state_of
+from airflow_provider_spark_operator.reconcile.managers import Identity, find_last_manager, is_settled, read_state
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces, Scope, SelectedNamespaces
 
 _FINALIZERS = {SPARK_APPLICATIONS: APPLICATION_FINALIZER, SPARK_CLUSTERS: CLUSTER_FINALIZER}
@@ -69,6 +69,6 @@ async def _owned(client: KubeClient, kind: ResourceType, namespace: str | None, 
         return []  # the kind is optional, and so is a namespace
     found = []
     for item in listed.items:
-        manager = _SETTLED if is_settled(item) else last_driver(item, _FINALIZERS[kind], own) or _NONE
-        found.append(_Owned(str(key_of(item)), state_of(item) or "Submitted", manager))
+        manager = _SETTLED if is_settled(item) else find_last_manager(item, _FINALIZERS[kind], own) or _NONE
+        found.append(_Owned(str(key_of(item)), read_state(item) or "Submitted", manager))
     return found

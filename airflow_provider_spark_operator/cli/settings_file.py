@@ -6,8 +6,8 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.reconcile.settings import (
     ControllerSettings,
     SettingsError,
-    settings_from_properties,
-    settings_from_yaml,
+    parse_properties_settings,
+    parse_yaml_settings,
 )
 
 
@@ -20,7 +20,7 @@ def read_settings(path: str | None) -> ControllerSettings:
     if not path:
         return ControllerSettings()
     text = read_text(path)
-    read = settings_from_properties if path.endswith(".properties") else settings_from_yaml
+    read = parse_properties_settings if path.endswith(".properties") else parse_yaml_settings
     try:
         settings = read(text)
     except SettingsError as error:

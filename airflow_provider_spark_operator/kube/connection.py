@@ -181,7 +181,7 @@ def read_configuration(access: ClusterAccess) -> Configuration:
         fingerprint = service_account_fingerprint(*settings)
         return Configuration(title, None, None, fingerprint, f"renew the token of {title}{place}")
     title = f"kubeconfig {source}" if isinstance(source, str) else "the given kubeconfig"
-    with _explained(title, access.context):
+    with _translate_errors(title, access.context):
         documents = read_files(source) if isinstance(source, str) else [Document(source, Path())]
         choice = choose(documents, access.context)
         renewal = f"{choice.renewal} in {title} (context {choice.context}){place}"
@@ -253,7 +253,7 @@ async def _open(access: ClusterAccess, configuration: Configuration, key_files: 
             return open_service_account()
         except Unusable as error:
             raise ConfigurationError(f"{title} is not usable: {error}") from error
-    with _explained(title, access.context):
+    with _translate_errors(title, access.context):
         if choice.asks:
             found = await ask(source, choice.context, key_files, _name_of_private_folder)
         else:
@@ -326,7 +326,7 @@ def _is_address(url: str) -> bool:
 
 
 @contextmanager
-def _explained(title: str, context: str | None) -> Iterator[None]:
+def _translate_errors(title: str, context: str | None) -> Iterator[None]:
     """Turn whatever reading a kubeconfig raises into a `ConfigurationError`."""
     where = f"{title} (context {context})" if context else title
     try:

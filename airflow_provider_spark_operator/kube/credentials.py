@@ -39,16 +39,16 @@ class Credentials:
     async def headers(self) -> Mapping[str, str]:
         """The headers for the next request; empty for a client certificate or no authentication."""
         if self._reload_on_time and self._age() >= RELOAD_SECONDS:
-            await self._renew(await self._known())
+            await self._reload_once(await self._known())
         return await self._known()
 
-    async def renewed(self, refused: Mapping[str, str]) -> bool:
-        """Whether other credentials than the `refused` headers can be had now."""
+    async def renew(self, refused: Mapping[str, str]) -> bool:
+        """Load credentials other than the `refused` headers; return whether there are any."""
         if await self._known() == refused:
-            await self._renew(refused)
+            await self._reload_once(refused)
         return await self._known() != refused
 
-    async def _renew(self, old: Mapping[str, str]) -> None:
+    async def _reload_once(self, old: Mapping[str, str]) -> None:
         # One reload for all requests that wait here: a thousand followers must not start a thousand plugins.
         async with self._lock:
             if await self._known() != old or self._age() < SHORTEST_RELOAD_SECONDS:

@@ -151,6 +151,13 @@ _BY_STATUS: Mapping[int, type[KubeError]] = {
 }
 
 
+# An object is rejected with status 500 if server-side apply does not know one of its fields, or if it is larger than
+# etcd's limit.
+_FINAL_MESSAGES = ("failed to create typed patch object", "etcdserver: request is too large", "larger than max")
+_REFUSED_CONTENT = frozenset({400, 413, 415, 422})
+# All other errors (401, 408, 409, 410, 429, 5xx, no answer) may be temporary.
+_REFUSED = frozenset({400, 403, 404, 405, 406, 413, 415, 422})
+
 # What the API server may recover from, or the user may correct, while a task waits.
 PASSING = (Unreachable, ServerError, TooManyRequests, Unauthorized)
 
@@ -187,6 +194,20 @@ def from_status(
     if isinstance(error, TooManyRequests):
         error.retry_after = retry_after
     return error
+
+
+def is_refusal(error: KubeError) -> bool:
+    """Whether the API rejected the request, and would reject it again."""
+    return error.status in _REFUSED or _has_final_message(error)
+
+
+def is_refused_content(error: KubeError) -> bool:
+    """Whether the API rejected the content of the request, whatever the permissions and the existing objects are."""
+    return error.status in _REFUSED_CONTENT or _has_final_message(error)
+
+
+def _has_final_message(error: KubeError) -> bool:
+    return any(message in error.message for message in _FINAL_MESSAGES)
 
 
 def _one_line(text: str) -> str:

@@ -184,7 +184,7 @@ class Transport:
         if response.status == 401:
             refusal = await self._refusal(link, call, response)
             # Without headers a client certificate was rejected, which only another link can replace.
-            if not authentication or not await link.credentials.renewed(authentication):
+            if not authentication or not await link.credentials.renew(authentication):
                 raise refusal
             response = await self._send_observed(link, call, total_seconds, await link.credentials.headers())
         if response.status >= 300:

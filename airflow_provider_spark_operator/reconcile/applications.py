@@ -37,10 +37,10 @@ from airflow_provider_spark_operator.kube.resources import PODS
 from airflow_provider_spark_operator.reconcile.attempt import clear_mounts, create_attempt, delete_attempt
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
 from airflow_provider_spark_operator.reconcile.driver_log import quote_driver_log
-from airflow_provider_spark_operator.reconcile.events import EventRecorder, spec_warning
+from airflow_provider_spark_operator.reconcile.events import EventRecorder, find_spec_warning
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.observe import driver_selector
 from airflow_provider_spark_operator.reconcile.parser import ApplicationParser
+from airflow_provider_spark_operator.reconcile.pod_selectors import build_driver_selector
 from airflow_provider_spark_operator.reconcile.reconciler import AnyAction, AnyStatus, Revision
 from airflow_provider_spark_operator.reconcile.resources import Resources
 
@@ -90,7 +90,7 @@ class ApplicationAdapter:
     def observe(self, model: SparkApplication) -> Observed:
         """Return the driver and the executors as the cache shows them."""
         key = _key_of(model)
-        return observe(model, self._pods.belonging_to(key), self._pods.departed_from(key))
+        return observe(model, self._pods.list_owned(key), self._pods.list_deleted(key))
 
     def decide(self, model: SparkApplication, observed: Observed, now: datetime) -> Decision:
         """Return what to do next."""
@@ -141,7 +141,7 @@ class ApplicationAdapter:
         driver = await self._find_driver(application, get_attempt_id(application))
         if driver is None:
             return replace(observed, driver=Absent())
-        pods = self._pods.belonging_to(_key_of(application))
+        pods = self._pods.list_owned(_key_of(application))
         return replace(observed, driver=Present(driver), executors=find_executors(driver, pods))
 
     async def _find_driver(self, application: SparkApplication, attempt_id: int) -> JsonObject | None:
@@ -157,7 +157,7 @@ class ApplicationAdapter:
         """Read the driver pods that carry an application's name as a label."""
         if not can_label(key.name):
             return []  # no such pod can exist, and the API rejects the selector
-        selector = driver_selector(self.settings.operator_name, key.name)
+        selector = build_driver_selector(self.settings.operator_name, key.name)
         return (await self._client.list(PODS, key.namespace, label_selector=selector)).items
 
     async def _create_attempt(
@@ -171,14 +171,14 @@ class ApplicationAdapter:
         creation = await create_attempt(self._client, application, attempt_id, self.settings.operator_name, drivers)
         if creation.driver is None:
             return replace(observed, create_outcome=creation.outcome)
-        if warning := spec_warning(revision.document, self._now()):
+        if warning := find_spec_warning(revision.document, self._now()):
             self._recorder.record(warning)
         self._pods.put_answer(creation.driver)
         return replace(observed, create_outcome=creation.outcome, driver=Present(creation.driver))
 
     async def _delete_driver(self, attempt_id: int, force: bool, application: SparkApplication) -> None:
         key = _key_of(application)
-        driver = find_driver(application, attempt_id, self._pods.belonging_to(key))
+        driver = find_driver(application, attempt_id, self._pods.list_owned(key))
         driver = driver or await self._find_driver(application, attempt_id)
         if driver is None or ("deletionTimestamp" in driver["metadata"] and not force):
             return

@@ -1,4 +1,4 @@
-"""What the watches have shown, kept by name: the newest state of every object, never an older one."""
+"""The latest known state of every watched object, by name."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -7,7 +7,7 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 class ObjectKey(NamedTuple):
-    """Where an object lives; what the work queue hands out."""
+    """The namespace and name of an object."""
 
     namespace: str
     name: str
@@ -22,36 +22,36 @@ def key_of(document: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(metadata.get("namespace", ""), metadata["name"])
 
 
-# As many as may go at once; who asks for an earlier one has to ask the API.
-_MOST_DEPARTED = 500
+# The objects that may be deleted at about the same time; earlier deletions must be confirmed by the API.
+_MAX_DELETED = 500
 
 
 class ObjectCache:
     """The objects of one kind in all watched namespaces.
 
-    The answers to our own writes are put in as well (`put_answer`), so that the next look at an object never
-    sees it older than we have written it. Resource versions are compared as integers, which the API promises
-    since Kubernetes 1.35 and etcd always kept; one that is none is believed to be newer.
+    The answers to our own writes are stored as well (`put_answer`), so that a reconcile never sees an object older
+    than it was written. Resource versions are compared as integers, which the API guarantees since Kubernetes 1.35
+    and etcd always did; a version that is no integer counts as newer.
 
     Args:
-        owner: from an object to the key of what it belongs to, for `belonging_to`; None belongs to nothing.
-        memorable: which objects `departed_from` tells of.
+        get_owner: Returns the key of the object's owner, for `list_owned`; None if it has none.
+        is_memorable: Whether `list_deleted` returns the object after its deletion.
     """
 
     def __init__(
         self,
-        owner: Callable[[JsonObject], ObjectKey | None] = lambda _: None,
-        memorable: Callable[[JsonObject], bool] = lambda _: False,
+        get_owner: Callable[[JsonObject], ObjectKey | None] = lambda _: None,
+        is_memorable: Callable[[JsonObject], bool] = lambda _: False,
     ) -> None:
         self._objects: dict[ObjectKey, JsonObject] = {}
-        self._owner = owner
-        self._memorable = memorable
+        self._get_owner = get_owner
+        self._is_memorable = is_memorable
         self._owned: dict[ObjectKey, set[ObjectKey]] = {}
-        self._departed: dict[ObjectKey, JsonObject] = {}
-        # How far the watch has come in each namespace: an answer older than this whose object is not here
-        # was overtaken by the object's deletion.
+        self._deleted: dict[ObjectKey, JsonObject] = {}
+        # The latest version of each namespace that the watch has shown: an older answer for an object that is not
+        # in the cache was overtaken by the deletion of the object.
         self._seen: dict[str, int] = {}
-        # Those that are not watched any more: what is in the middle of being done there must not come back to stay.
+        # Namespaces that are not watched any more: answers to requests in progress must not be stored.
         self._left: set[str] = set()
 
     def __len__(self) -> int:
@@ -61,32 +61,32 @@ class ObjectCache:
         return iter(self._objects)
 
     def get(self, key: ObjectKey) -> JsonObject | None:
-        """The newest known state of an object; not to be changed by the caller."""
+        """Return the latest known state of an object, which the caller must not change."""
         return self._objects.get(key)
 
     def documents(self) -> Iterable[JsonObject]:
-        """The newest known state of every object; not to be changed by the caller."""
+        """Return the latest known state of every object, which the caller must not change."""
         return self._objects.values()
 
-    def belonging_to(self, key: ObjectKey) -> list[JsonObject]:
-        """The objects whose owner is `key`."""
+    def list_owned(self, key: ObjectKey) -> list[JsonObject]:
+        """Return the objects whose owner is `key`."""
         return [self._objects[owned] for owned in sorted(self._owned.get(key, ()))]
 
-    def departed_from(self, key: ObjectKey) -> list[JsonObject]:
-        """The last memorable object, with its metadata only, whose owner is `key` and whose end the watch has shown.
+    def list_deleted(self, key: ObjectKey) -> list[JsonObject]:
+        """Return the last memorable object of the owner `key` whose deletion the watch has shown.
 
-        Of those whose end is long ago nothing is known.
+        The object has its metadata only. Deletions that are long ago are not known.
         """
-        departed = self._departed.get(key)
-        return [] if departed is None else [departed]
+        deleted = self._deleted.get(key)
+        return [] if deleted is None else [deleted]
 
     def put(self, document: JsonObject) -> bool:
-        """Take what the watch shows; whether it was news."""
+        """Store an object that the watch shows; return whether anything has changed."""
         self._advance(document)
         return self._store(document)
 
     def put_answer(self, document: JsonObject) -> bool:
-        """Take the API's answer to a read or write of ours; whether it was news."""
+        """Store the answer of the API to a read or a write; return whether anything has changed."""
         key, version = key_of(document), _version(document)
         if key.namespace in self._left:
             return False
@@ -95,7 +95,7 @@ class ObjectCache:
         return self._store(document)
 
     def replace(self, namespace: str | None, documents: Iterable[JsonObject]) -> set[ObjectKey]:
-        """Take a complete list of a namespace (None: of all); return what was new, changed or has gone."""
+        """Store a complete list of a namespace (None: of all); return the keys that are new, changed or deleted."""
         self._left = self._left - {namespace} if namespace is not None else set()
         changed: set[ObjectKey] = set()
         listed: set[ObjectKey] = set()
@@ -110,7 +110,7 @@ class ObjectCache:
         return changed
 
     def remove(self, document: JsonObject) -> bool:
-        """Take a deletion that the watch shows; False if a newer object has the name already."""
+        """Process a deletion that the watch shows; return False if a newer object has the name already."""
         self._advance(document)
         key = key_of(document)
         known = self._objects.get(key)
@@ -121,12 +121,12 @@ class ObjectCache:
         return True
 
     def forget(self, key: ObjectKey) -> None:
-        """Drop what a live read has shown to be gone."""
+        """Drop an object that does not exist any more, by a live read."""
         if key in self._objects:
             self._drop(key)
 
     def forget_namespace(self, namespace: str) -> None:
-        """Drop everything of a namespace that is no longer watched, and keep nothing of it until it is listed again."""
+        """Drop all objects of a namespace that is not watched any more, and store none until it is listed again."""
         self._left.add(namespace)
         for key in [key for key in self._objects if key.namespace == namespace]:
             self._drop(key)
@@ -141,22 +141,22 @@ class ObjectCache:
             self._drop(key)
         document["metadata"].pop("managedFields", None)
         self._objects[key] = document
-        if owner := self._owner(document):
+        if owner := self._get_owner(document):
             self._owned.setdefault(owner, set()).add(key)
         return True
 
     def _remember(self, document: JsonObject) -> None:
-        owner = self._owner(document)
-        if owner is None or not self._memorable(document):
+        owner = self._get_owner(document)
+        if owner is None or not self._is_memorable(document):
             return
-        self._departed.pop(owner, None)
-        self._departed[owner] = {"kind": document.get("kind", ""), "metadata": document["metadata"]}
-        if len(self._departed) > _MOST_DEPARTED:
-            del self._departed[next(iter(self._departed))]
+        self._deleted.pop(owner, None)
+        self._deleted[owner] = {"kind": document.get("kind", ""), "metadata": document["metadata"]}
+        if len(self._deleted) > _MAX_DELETED:
+            del self._deleted[next(iter(self._deleted))]
 
     def _drop(self, key: ObjectKey) -> None:
         document = self._objects.pop(key)
-        owner = self._owner(document)
+        owner = self._get_owner(document)
         if owner in self._owned:
             self._owned[owner].discard(key)
             if not self._owned[owner]:

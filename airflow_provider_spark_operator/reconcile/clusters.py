@@ -16,14 +16,13 @@ from airflow_provider_spark_operator.core.observation import Created, CreateOutc
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.unreadable import cluster_refusal
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
-from airflow_provider_spark_operator.kube.errors import KubeError, NotFound
+from airflow_provider_spark_operator.kube.errors import KubeError, NotFound, is_refusal
 from airflow_provider_spark_operator.kube.resources import STATEFUL_SETS, resource_type_of
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, key_of
-from airflow_provider_spark_operator.reconcile.events import EventRecorder, spec_warning
+from airflow_provider_spark_operator.reconcile.events import EventRecorder, find_spec_warning
 from airflow_provider_spark_operator.reconcile.parser import parse_cluster
 from airflow_provider_spark_operator.reconcile.reconciler import AnyAction, AnyStatus, Revision
-from airflow_provider_spark_operator.reconcile.refusals import is_refusal
 from airflow_provider_spark_operator.reconcile.resources import Resources
 
 Outcome: TypeAlias = CreateOutcome | None
@@ -80,7 +79,7 @@ class ClusterAdapter:
         if not revision.is_current:
             await self._resources.require_current(revision.document)
         outcome = await apply_cluster(self._client, revision.model, self._operator_name)
-        if isinstance(outcome, Created) and (warning := spec_warning(revision.document, self._now())):
+        if isinstance(outcome, Created) and (warning := find_spec_warning(revision.document, self._now())):
             self._recorder.record(warning)
         return outcome
 

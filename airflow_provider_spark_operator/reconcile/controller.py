@@ -8,28 +8,33 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests
+from airflow_provider_spark_operator.kube.errors import KubeError, TooManyRequests, is_refused_content
 from airflow_provider_spark_operator.reconcile.applications import ApplicationAdapter
-from airflow_provider_spark_operator.reconcile.arbitration import LOOK_AGAIN, Arbiter, ClaimCounts, Claims, Rivalled
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey
-from airflow_provider_spark_operator.reconcile.claim_report import ClaimReport
+from airflow_provider_spark_operator.reconcile.claims import (
+    RECHECK_INTERVAL,
+    Arbiter,
+    ClaimCounts,
+    ClaimReport,
+    Claims,
+    ManagedElsewhere,
+)
 from airflow_provider_spark_operator.reconcile.clusters import ClusterAdapter
 from airflow_provider_spark_operator.reconcile.defects import DefectReporter
 from airflow_provider_spark_operator.reconcile.events import EventRecorder
 from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.kinds import APPLICATION, CLUSTER, Kind
 from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
-from airflow_provider_spark_operator.reconcile.limits import LookLimiter
+from airflow_provider_spark_operator.reconcile.limits import ReconcileLimiter
+from airflow_provider_spark_operator.reconcile.managers import Identity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 from airflow_provider_spark_operator.reconcile.reconciler import Reconciler
-from airflow_provider_spark_operator.reconcile.refusals import is_refused_content
 from airflow_provider_spark_operator.reconcile.resources import Resources
-from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import Scope
+from airflow_provider_spark_operator.reconcile.scope_watch import ScopeWatch
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
-from airflow_provider_spark_operator.reconcile.watching import Watching
 from airflow_provider_spark_operator.reconcile.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -62,7 +67,7 @@ class _Pipeline:
     cache: ObjectCache
     claims: Claims | None
     queue: WorkQueue[ObjectKey]
-    limiter: LookLimiter
+    limiter: ReconcileLimiter
     reconcile: Callable[[ObjectKey], Awaitable[timedelta | None]]
     defects: DefectReporter
     metrics: Metrics
@@ -79,8 +84,8 @@ class _Pipeline:
         except NotYet as reason:
             seconds = self.queue.retry(key)
             logger.info("%s; retrying in %.1f s", reason, seconds, extra=context)
-        except Rivalled:
-            self.queue.add_after(key, LOOK_AGAIN.total_seconds())
+        except ManagedElsewhere:
+            self.queue.add_after(key, RECHECK_INTERVAL.total_seconds())
         except NotLeading as error:
             # The next leader reconciles all resources, also if it is this process again.
             logger.info("left to the next leader: %s", error, extra=context)
@@ -129,12 +134,12 @@ class Controller:
         self._client = client
         self._settings = settings
         self._caches = Caches.empty()
-        self._leadership = leadership or Leadership.undisputed()
+        self._leadership = leadership or Leadership.without_election()
         self._is_active = False
         self._metrics = metrics or Metrics()
         self._now = now
         self._recorder = EventRecorder(client, settings.decisions.operator_name)
-        self._arbiter = None if identity is None else Arbiter(client, identity, settings.rivals, now)
+        self._arbiter = None if identity is None else Arbiter(client, identity, settings.takeover, now)
         self._metrics.watch_states(self._caches.applications.documents, self._caches.clusters.documents)
         self._metrics.watch_leadership(self._leadership)
         applications, clusters = self._build_applications(), self._build_clusters()
@@ -149,7 +154,7 @@ class Controller:
             self._metrics.watch_claims(kind, count)
         self._workers = Workers(applications.queue, applications.process, settings.workers)
         self._all_workers = (self._workers, Workers(clusters.queue, clusters.process, _CLUSTER_WORKERS))
-        self._watching = Watching(self._caches, scope, self._build_informer)
+        self._watch = ScopeWatch(self._caches, scope, self._build_informer)
 
     def _build_applications(self) -> _Pipeline:
         claims = self._build_claims(APPLICATION)
@@ -191,7 +196,7 @@ class Controller:
             cache,
             claims,
             queue,
-            LookLimiter(self._settings.looks),
+            ReconcileLimiter(self._settings.reconciles),
             reconcile,
             DefectReporter(resources, self._recorder, self._now),
             self._metrics,
@@ -212,26 +217,26 @@ class Controller:
     @property
     def is_ready(self) -> bool:
         """Whether the caches are filled, so that reconciling can start as soon as this process is the leader."""
-        return self._watching.is_synced
+        return self._watch.is_synced
 
     def apply(self, settings: ControllerSettings, scope: Scope) -> None:
         """Use other settings and another scope from now on; the operator's name stays, and nothing is interrupted."""
         self._applications.settings = settings.decisions
         if self._arbiter is not None:
-            self._arbiter.settings = settings.rivals
+            self._arbiter.settings = settings.takeover
             self._requeue_foreign()
         for pipeline in self._pipelines.values():
             pipeline.queue.first_retry = settings.first_retry
-            pipeline.limiter.limit = settings.looks
+            pipeline.limiter.limit = settings.reconciles
         self._workers.resize(settings.workers)
-        self._watching.rescope(scope)
+        self._watch.rescope(scope)
 
     def _requeue_foreign(self) -> None:
         """Reconcile the resources of other controllers: it may have become possible to take them over."""
         if not self._is_active:
             return
         for pipeline in self._pipelines.values():
-            for key in pipeline.claims.foreign() if pipeline.claims else ():
+            for key in pipeline.claims.list_foreign() if pipeline.claims else ():
                 pipeline.queue.add(key)
 
     async def run(self, ready: Callable[[], None]) -> None:
@@ -242,9 +247,9 @@ class Controller:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._watching.run())
+                group.create_task(self._watch.run())
                 group.create_task(self._recorder.run())
-                await self._watching.wait_until_synced()
+                await self._watch.wait_until_synced()
                 group.create_task(self._reconcile_while_leading())
                 ready()
         except BaseExceptionGroup as failures:
@@ -254,7 +259,7 @@ class Controller:
 
     async def _reconcile_while_leading(self) -> None:
         while True:
-            await self._leadership.gained()
+            await self._leadership.wait_until_gained()
             self._is_active = True
             # The leader before may have left anything undone.
             for pipeline in self._pipelines.values():
@@ -263,13 +268,13 @@ class Controller:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(workers.run()) for workers in self._all_workers]
                 tasks.append(group.create_task(self._claim_report.run()))
-                await self._leadership.lost()
+                await self._leadership.wait_until_lost()
                 for task in tasks:
                     task.cancel()
             self._drop_work()
             for pipeline in self._pipelines.values():
                 if pipeline.claims is not None:
-                    pipeline.claims.release()
+                    pipeline.claims.release_all()
 
     def _enqueue(self, kind: str, key: ObjectKey) -> None:
         # A standby would keep the keys of all resources that ever existed; a new leader starts with all that exist.
@@ -279,7 +284,7 @@ class Controller:
     def _inspect(self, document: JsonObject) -> None:
         claims = self._pipelines[document["kind"]].claims
         if claims is not None:
-            claims.notice(document)
+            claims.track_manager(document)
 
     def _drop_work(self) -> None:
         self._is_active = False

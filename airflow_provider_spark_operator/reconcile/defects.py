@@ -8,9 +8,9 @@ from datetime import datetime
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
-from airflow_provider_spark_operator.reconcile.events import WARNING, EventRecorder, Happening
+from airflow_provider_spark_operator.reconcile.events import WARNING, EventRecorder, ResourceEvent
+from airflow_provider_spark_operator.reconcile.patches import build_precondition
 from airflow_provider_spark_operator.reconcile.resources import Resources
-from airflow_provider_spark_operator.reconcile.status import precondition
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +42,14 @@ class DefectReporter:
         noun = self.resources.kind.noun
         message = f"The controller fails at this {noun} and tries again; its log says more: {_cause(defect)}"
         identity = f"{type(defect).__name__} {resource['metadata'].get('generation')}"
-        self.recorder.record(Happening(resource, WARNING, reasons.CONTROLLER_FAILED, message, identity, self.now()))
+        self.recorder.record(ResourceEvent(resource, WARNING, reasons.CONTROLLER_FAILED, message, identity, self.now()))
         try:
             await self._write(resource, message)
         except KubeError as error:
             logger.warning("failed to write the status: %s", error, extra={noun: str(key)})
 
     async def _release_if_deleted(self, key: ObjectKey, resource: JsonObject, defect: Exception) -> bool:
-        if not (self.resources.holds(resource) and self.resources.is_claimed(resource)):
+        if not (self.resources.is_being_finalized(resource) and self.resources.is_claimed(resource)):
             return False
         context = {self.resources.kind.noun: str(key)}
         logger.warning("finalizer removed without cleanup: %s", _cause(defect), extra=context)
@@ -60,13 +60,13 @@ class DefectReporter:
         return True
 
     async def _write(self, resource: JsonObject, message: str) -> None:
-        patch = message_patch(resource, message)
+        patch = build_message_patch(resource, message)
         # A resource that is not claimed may be managed by another controller.
         if patch is not None and self.resources.is_claimed(resource):
             await self.resources.patch(resource, patch, subresource="status")
 
 
-def message_patch(resource: JsonObject, message: str) -> JsonObject | None:
+def build_message_patch(resource: JsonObject, message: str) -> JsonObject | None:
     """Return the patch that sets the message of the resource's current state; None if the state has it already.
 
     A resource without a status gets the status of a resource that was just submitted.
@@ -83,7 +83,7 @@ def message_patch(resource: JsonObject, message: str) -> JsonObject | None:
         return None
     else:
         status = {"currentState": {"message": message}}
-    return {"metadata": precondition(resource), "status": status}
+    return {"metadata": build_precondition(resource), "status": status}
 
 
 def _cause(defect: Exception) -> str:

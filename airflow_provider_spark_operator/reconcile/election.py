@@ -18,11 +18,11 @@ from airflow_provider_spark_operator.reconcile.lease import (
     LeaseReference,
     LeaseTerms,
     Step,
-    lease_patch,
-    new_lease,
-    next_step,
-    release_patch,
-    tenure_of,
+    build_lease,
+    build_lease_patch,
+    build_release_patch,
+    find_next_step,
+    read_tenure,
 )
 
 logger = logging.getLogger(__name__)
@@ -32,8 +32,8 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def own_identity() -> str:
-    """A name for this process that no other has: that of its pod or machine, and something random."""
+def create_identity() -> str:
+    """Create a unique name for this process from the name of its pod or machine and a random number."""
     return f"{os.uname().nodename}_{secrets.token_hex(8)}"
 
 
@@ -68,13 +68,13 @@ class Elector:
         self._now = now
         self._known: JsonObject | None = None
         self._known_since = clock()
-        self._told = ""
+        self._logged = ""
 
     async def run(self) -> None:
         """Go on trying until cancelled."""
         while True:
             pause = await self._try()
-            if self.leadership.holds:
+            if self.leadership.is_held:
                 pause = min(pause, self.leadership.seconds_left)
             if not self.leadership.has_lapsed:
                 await asyncio.sleep(pause)
@@ -82,18 +82,18 @@ class Elector:
                 self._step_down(f"lease {self._lease} could not be renewed in time")
 
     async def release(self) -> None:
-        """Let the Lease go if it is held; called when nothing is written any more."""
-        if not self.leadership.holds:
+        """Release the Lease if it is held; called after the last write."""
+        if not self.leadership.is_held:
             return
         self.leadership.end()
         try:
             async with asyncio.timeout(self._terms.renew_deadline):
                 # A renewal that was broken off may have come through.
                 lease = await self._read()
-                if lease is not None and tenure_of(lease).holder == self._identity:
-                    await self._patch(release_patch(lease, self._now()))
+                if lease is not None and read_tenure(lease).holder == self._identity:
+                    await self._patch(build_release_patch(lease, self._now()))
         except (KubeError, TimeoutError) as error:
-            logger.warning("lease %s could not be released, others wait for its end: %s", self._lease, error)
+            logger.warning("could not release lease %s, other replicas wait until it expires: %s", self._lease, error)
         else:
             logger.info("lease %s released", self._lease)
 
@@ -101,7 +101,7 @@ class Elector:
         """Bring the Lease a step on; return the seconds after which to try again."""
         began = self._clock()
         # A renewal that takes longer than the deadline allows is none.
-        patience = self.leadership.seconds_left if self.leadership.holds else self._terms.renew_deadline
+        patience = self.leadership.seconds_left if self.leadership.is_held else self._terms.renew_deadline
         try:
             async with asyncio.timeout(patience):
                 if await self._take_or_renew():
@@ -109,29 +109,29 @@ class Elector:
         except (Conflict, AlreadyExists, NotFound):
             # Somebody else has written or deleted it.
             self._known = None
-            return 0.0 if self.leadership.holds else self._terms.retry
+            return 0.0 if self.leadership.is_held else self._terms.retry
         except TimeoutError:
-            self._tell(f"lease {self._lease}: the API did not answer in time", logging.WARNING)
+            self._log(f"lease {self._lease}: the API did not answer in time", logging.WARNING)
         except KubeError as error:
-            self._tell(f"lease {self._lease}: {error}", logging.WARNING)
+            self._log(f"lease {self._lease}: {error}", logging.WARNING)
         except Exception:
-            # Without the election nobody would lead any more.
-            logger.exception("lease %s cannot be looked after", self._lease)
+            # Without the election there would be no leader any more.
+            logger.exception("could not renew lease %s", self._lease)
         return self._terms.retry
 
     async def _take_or_renew(self) -> bool:
         """Hold the Lease, if it can be held; whether it is."""
         # Its holder knows it as it is: nobody else writes it, and the precondition tells if somebody has.
-        lease = self._known if self.leadership.holds and self._known is not None else await self._read()
-        step = next_step(lease, self._identity, timedelta(seconds=self._clock() - self._known_since))
+        lease = self._known if self.leadership.is_held and self._known is not None else await self._read()
+        step = find_next_step(lease, self._identity, timedelta(seconds=self._clock() - self._known_since))
         if lease is None:
-            document = new_lease(self._lease, self._identity, self._terms, self._now())
+            document = build_lease(self._lease, self._identity, self._terms, self._now())
             self._note(await self._client.create(LEASES, document, self._lease.namespace))
         elif step is Step.STAND_BY:
-            self._step_down(f"{tenure_of(lease).holder} holds lease {self._lease}")
+            self._step_down(f"{read_tenure(lease).holder} holds lease {self._lease}")
             return False
         else:
-            await self._patch(lease_patch(lease, self._identity, self._terms, self._now()))
+            await self._patch(build_lease_patch(lease, self._identity, self._terms, self._now()))
         return True
 
     async def _read(self) -> JsonObject | None:
@@ -159,23 +159,23 @@ class Elector:
         if self.leadership.has_lapsed:
             # A write that was turned away in between is not tried again by who goes on, only by who begins anew.
             self._step_down(f"lease {self._lease} was renewed too late")
-        self._tell(f"leads: holds lease {self._lease} as {self._identity}")
+        self._log(f"leads: holds lease {self._lease} as {self._identity}")
         self.leadership.extend(deadline)
 
     def _step_down(self, reason: str) -> None:
         self.leadership.end()
-        self._tell(f"stands by: {reason}")
+        self._log(f"stands by: {reason}")
 
-    def _tell(self, news: str, level: int = logging.INFO) -> None:
-        """Log what is other than it was at the last look."""
-        if news != self._told:
+    def _log(self, news: str, level: int = logging.INFO) -> None:
+        """Log news unless it is the same as before."""
+        if news != self._logged:
             logger.log(level, news)
-        self._told = news
+        self._logged = news
 
 
 @asynccontextmanager
-async def electing(elector: Elector) -> AsyncIterator[Leadership]:
-    """Try to lead beside the body, and let the Lease go after it; give what tells whether this process leads."""
+async def elect(elector: Elector) -> AsyncIterator[Leadership]:
+    """Take part in the election while the body runs, then release the Lease; yield the leadership."""
     task = asyncio.create_task(elector.run())
     try:
         yield elector.leadership

@@ -1,4 +1,4 @@
-"""Kubernetes Events: what `kubectl describe` tells a user about their application."""
+"""Kubernetes Events, which `kubectl describe` shows to the user of a resource."""
 
 import asyncio
 import hashlib
@@ -27,16 +27,16 @@ _MOST_WAITING = 1000
 
 
 @dataclass(frozen=True)
-class Happening:
-    """One thing to tell about a resource.
+class ResourceEvent:
+    """An event of a resource.
 
     Attributes:
-        resource: whom it happened to.
+        resource: The resource.
         type: NORMAL or WARNING.
-        reason: a word, constant for each kind of happening.
-        message: a sentence.
-        identity: what tells it from others of that reason; telling it twice makes one Event.
-        time: when it happened.
+        reason: A constant word for the kind of event.
+        message: A sentence for the user.
+        identity: Distinguishes events of the same reason; events of the same identity are written once.
+        time: The time of the event.
     """
 
     resource: JsonObject
@@ -48,13 +48,13 @@ class Happening:
 
 
 class EventRecorder:
-    """Writes Events beside the work, which never waits for them nor fails with them.
+    """Writes Events in the background: reconciling never waits for them nor fails with them.
 
-    Those of one resource are written one after the other, in the order in which they happened.
+    Events of one resource are written one after the other, in order.
 
     Args:
-        client: the way to the API.
-        component: who tells it: the operator's name.
+        client: The client of the API.
+        component: The component that reports the events: the operator's name.
     """
 
     def __init__(self, client: KubeClient, component: str) -> None:
@@ -64,23 +64,23 @@ class EventRecorder:
             asyncio.Queue(_MOST_WAITING) for _ in range(WRITERS)
         )
 
-    def record(self, happening: Happening) -> None:
-        """Have an Event written soon; dropped where so many wait that the API must be in trouble."""
-        # The document is small, and the resource as it was then would have to be kept until it is written.
-        document = event_document(happening, self._component)
+    def record(self, event: ResourceEvent) -> None:
+        """Have an Event written soon. It is dropped if too many are waiting to be written."""
+        # The document is small; the event would keep the whole resource until it is written.
+        document = build_event(event, self._component)
         try:
-            self._waiting[hash(key_of(happening.resource)) % WRITERS].put_nowait(document)
+            self._waiting[hash(key_of(event.resource)) % WRITERS].put_nowait(document)
         except asyncio.QueueFull:
-            logger.warning("event dropped, too many wait: %s", happening.reason, extra=_key(document))
+            logger.warning("event dropped, too many wait: %s", event.reason, extra=_key(document))
 
     async def run(self) -> None:
-        """Write what is recorded, until cancelled."""
+        """Write recorded events until cancelled."""
         async with asyncio.TaskGroup() as writers:
             for waiting in self._waiting:
                 writers.create_task(self._write_all(waiting))
 
     async def drain(self) -> None:
-        """Wait until everything recorded so far has been written or given up."""
+        """Wait until all events recorded so far are written or dropped."""
         for waiting in self._waiting:
             await waiting.join()
 
@@ -98,36 +98,36 @@ class EventRecorder:
         try:
             await self._client.create(EVENTS, document, document["metadata"]["namespace"])
         except AlreadyExists:
-            return  # told by an earlier pass that was interrupted
+            return  # written by an earlier reconcile that was interrupted
         except KubeError as error:
             logger.warning("event not written: %s", error, extra=_key(document))
 
 
-def invalid(resource: JsonObject, problems: InvalidResource, time: datetime) -> Happening:
-    """That a resource cannot be read, told once for each version of its spec."""
+def build_invalid_event(resource: JsonObject, problems: InvalidResource, time: datetime) -> ResourceEvent:
+    """Build the event of a resource that cannot be parsed, once for each version of its spec."""
     sentence = "; ".join(str(problem) for problem in problems.problems)
     metadata = resource["metadata"]
     identity = str(metadata.get("generation", metadata.get("resourceVersion")))
-    return Happening(resource, WARNING, reasons.INVALID_RESOURCE, sentence, identity, time)
+    return ResourceEvent(resource, WARNING, reasons.INVALID_RESOURCE, sentence, identity, time)
 
 
-def spec_warning(resource: JsonObject, time: datetime) -> Happening | None:
-    """What `spark-operator validate` finds wrong with a resource that is run, once for each version of its spec."""
+def find_spec_warning(resource: JsonObject, time: datetime) -> ResourceEvent | None:
+    """Return the event with the problems that `spark-operator validate` finds, once for each version of the spec."""
     problems = validate_without_status(resource)
     if not problems:
         return None
     sentence = "; ".join(str(problem) for problem in problems)
     generation = str(resource["metadata"].get("generation"))
-    return Happening(resource, WARNING, reasons.SPEC_WARNING, sentence, generation, time)
+    return ResourceEvent(resource, WARNING, reasons.SPEC_WARNING, sentence, generation, time)
 
 
-def event_document(happening: Happening, component: str) -> JsonObject:
-    """The `core/v1` Event; its name follows from resource, reason and identity."""
-    metadata = happening.resource["metadata"]
-    digest = hashlib.sha256(
-        "\0".join((metadata.get("uid", ""), happening.reason, happening.identity)).encode()
-    ).hexdigest()[:16]
-    time = happening.time.strftime("%Y-%m-%dT%H:%M:%SZ")
+def build_event(event: ResourceEvent, component: str) -> JsonObject:
+    """Build the `core/v1` Event; its name follows from the resource, the reason and the identity."""
+    metadata = event.resource["metadata"]
+    digest = hashlib.sha256("\0".join((metadata.get("uid", ""), event.reason, event.identity)).encode()).hexdigest()[
+        :16
+    ]
+    time = event.time.strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,
@@ -136,16 +136,16 @@ def event_document(happening: Happening, component: str) -> JsonObject:
             "namespace": metadata.get("namespace", ""),
         },
         "involvedObject": {
-            "apiVersion": happening.resource.get("apiVersion", ""),
-            "kind": happening.resource.get("kind", ""),
+            "apiVersion": event.resource.get("apiVersion", ""),
+            "kind": event.resource.get("kind", ""),
             "namespace": metadata.get("namespace", ""),
             "name": metadata["name"],
             "uid": metadata.get("uid", ""),
             "resourceVersion": metadata.get("resourceVersion", ""),
         },
-        "type": happening.type,
-        "reason": happening.reason,
-        "message": _shortened(happening.message),
+        "type": event.type,
+        "reason": event.reason,
+        "message": _shorten(event.message),
         "source": {"component": component},
         "reportingComponent": component,
         "reportingInstance": component,
@@ -155,7 +155,7 @@ def event_document(happening: Happening, component: str) -> JsonObject:
     }
 
 
-def _shortened(message: str) -> str:
+def _shorten(message: str) -> str:
     return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"
 
 

@@ -1,7 +1,7 @@
-"""Reading what a configuration names: files of this machine's disk, and of stores that fsspec reaches.
+"""The files that a configuration names: on the disk of this machine, and in stores that fsspec can read.
 
-Content is bounded, and a template must be one: neither may a resource fill the controller's memory, nor have
-it hand out files of its disk that were never meant for others.
+The size is limited, and a template must be valid: a resource must neither fill the controller's memory nor make it
+disclose other files of its disk.
 """
 
 import importlib
@@ -50,24 +50,24 @@ _STORES = {
 
 
 def read_templates(named: Mapping[str, str]) -> NamedTemplates:
-    """Read the templates that a configuration names, by configuration key; blocks until they are here.
+    """Read the templates that a configuration names, by configuration key; blocks.
 
     Raises:
-        DriverBuildError: one cannot be read, or is no template.
+        DriverBuildError: A file cannot be read, or is not a valid template.
     """
     executor = named.get(EXECUTOR_TEMPLATE_KEY)
     return NamedTemplates(
-        driver=_parsed(named, DRIVER_TEMPLATE_KEY),
-        executor=None if executor is None else _checked_text(EXECUTOR_TEMPLATE_KEY, executor),
-        pod_group=_parsed(named, POD_GROUP_TEMPLATE_KEY),
+        driver=_read_template(named, DRIVER_TEMPLATE_KEY),
+        executor=None if executor is None else _read_template_text(EXECUTOR_TEMPLATE_KEY, executor),
+        pod_group=_read_template(named, POD_GROUP_TEMPLATE_KEY),
     )
 
 
 def read_file(key: str, path: str) -> bytes:
-    """The content of a path, or of a URI `file:`, `local:`, `https:`, `s3a:`, `gs:`, `abfss:`, …; blocks.
+    """Read the file at a path, or at a URI `file:`, `local:`, `https:`, `s3a:`, `gs:`, `abfss:`, …; blocks.
 
     Raises:
-        DriverBuildError: naming `key`: not there, not permitted, too large, or nothing here can read it.
+        DriverBuildError: The file of `key` does not exist, is not permitted, is too large, or is not supported.
     """
     match = _SCHEME.match(path)
     scheme = match[1].lower() if match else "file"
@@ -80,16 +80,16 @@ def read_file(key: str, path: str) -> bytes:
             content = _read_store(key, path, scheme)
         else:
             known = ", ".join((*_WEB_SCHEMES, *_STORES))
-            raise DriverBuildError(key, f"{_shown(path)} cannot be read without a JVM: use a path, or one of {known}")
+            raise DriverBuildError(key, f"{_redact(path)} cannot be read without a JVM: use a path, or one of {known}")
     except FileNotFoundError:
-        raise DriverBuildError(key, f"the file {_shown(path)} does not exist") from None
+        raise DriverBuildError(key, f"the file {_redact(path)} does not exist") from None
     except ValueError as error:  # a NUL in a path
-        raise DriverBuildError(key, f"the file {_shown(path)!r} cannot be read: {error}") from None
+        raise DriverBuildError(key, f"the file {_redact(path)!r} cannot be read: {error}") from None
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
-        raise DriverBuildError(key, f"the file {_shown(path)} cannot be read: {reason}") from None
+        raise DriverBuildError(key, f"the file {_redact(path)} cannot be read: {reason}") from None
     if len(content) > LARGEST_FILE:
-        raise DriverBuildError(key, f"the file {_shown(path)} is larger than {LARGEST_FILE} bytes")
+        raise DriverBuildError(key, f"the file {_redact(path)} is larger than {LARGEST_FILE} bytes")
     return content
 
 
@@ -106,7 +106,7 @@ def _read_web(url: str) -> bytes:
     end = monotonic() + _READ_SECONDS
     content = b""
     try:
-        # The scheme has been looked at.
+        # The scheme has been checked.
         with urlopen(url, timeout=_READ_SECONDS) as response:  # noqa: S310
             while len(content) <= LARGEST_FILE and (chunk := response.read1(_CHUNK)):
                 content += chunk
@@ -129,7 +129,7 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
         importlib.import_module("fsspec").get_filesystem_class(protocol)
     except (ImportError, ValueError):  # ValueError: a protocol that no installed package offers
         sentence = (
-            f"{_shown(path)} can be read only with the package {package}: install it, or give the template itself"
+            f"{_redact(path)} can be read only with the package {package}: install it, or give the template itself"
         )
         raise DriverBuildError(key, sentence) from None
 
@@ -140,7 +140,7 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
             return bytes(stream.read(LARGEST_FILE + 1))
 
     try:
-        return _in_time(read)
+        return _run_with_timeout(read)
     except OSError:
         raise
     except Exception as error:
@@ -149,8 +149,8 @@ def _read_store(key: str, path: str, scheme: str) -> bytes:
         raise OSError(f"{type(error).__name__}: {first}") from error
 
 
-def _in_time(read: Callable[[], bytes]) -> bytes:
-    """What it reads; raise OSError after half a minute: the stores' clients try again for as long as they like."""
+def _run_with_timeout(read: Callable[[], bytes]) -> bytes:
+    """Run `read`; raise OSError after half a minute, because the clients of stores retry without a limit."""
     outcome: Future[bytes] = Future()
 
     def run() -> None:
@@ -166,8 +166,8 @@ def _in_time(read: Callable[[], bytes]) -> bytes:
         raise OSError(_LATE) from None
 
 
-def _shown(path: str) -> str:
-    """The path for messages: an address may carry a password or a signature; Azure's have a container before the @."""
+def _redact(path: str) -> str:
+    """Return the path for messages, without a password or a signature. Azure has a container before the @."""
     try:
         address = urlsplit(path)
     except ValueError:
@@ -179,30 +179,30 @@ def _shown(path: str) -> str:
     return urlunsplit((address.scheme, host if web or ":" in user else address.netloc, address.path, "", ""))
 
 
-def _checked_text(key: str, path: str) -> str:
-    """The text of an executors' template; only the driver needs its content."""
+def _read_template_text(key: str, path: str) -> str:
+    """Return the text of an executor template, whose content only the driver needs."""
     content = read_file(key, path)
-    _template(key, path, content)
+    _parse_template(key, path, content)
     return decoded(key, content)
 
 
-def _parsed(named: Mapping[str, str], key: str) -> Mapping[str, Any] | None:
+def _read_template(named: Mapping[str, str], key: str) -> Mapping[str, Any] | None:
     path = named.get(key)
-    return None if path is None else _template(key, path, read_file(key, path))
+    return None if path is None else _parse_template(key, path, read_file(key, path))
 
 
-def _template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
+def _parse_template(key: str, path: str, content: bytes) -> Mapping[str, Any]:
     text = decoded(key, content)
     try:
-        # The loader is a safe one: it makes plain values only.
+        # The loader is safe: it creates plain values only.
         template = yaml.load(text, Loader=_TemplateLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         what = f"holds {error.problem}" if isinstance(error, ExcessiveYaml | DuplicateKey) else "is no YAML"
-        raise DriverBuildError(key, f"the file {_shown(path)} {what}{place}") from None
+        raise DriverBuildError(key, f"the file {_redact(path)} {what}{place}") from None
     if not isinstance(template, dict) or (key != POD_GROUP_TEMPLATE_KEY and not isinstance(template.get("spec"), dict)):
-        raise DriverBuildError(key, f"the file {_shown(path)} is no template: it has no spec")
+        raise DriverBuildError(key, f"the file {_redact(path)} is no template: it has no spec")
     return template
 
 

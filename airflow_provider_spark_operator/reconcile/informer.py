@@ -1,4 +1,4 @@
-"""Keeping the caches up to date, and telling which application or cluster a change concerns."""
+"""The watches that keep the caches up to date and report which application or cluster has changed."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
-from airflow_provider_spark_operator.reconcile.observe import application_of, pod_selector
+from airflow_provider_spark_operator.reconcile.pod_selectors import build_pod_selector, get_application_key
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -34,7 +34,7 @@ _PAUSE_AFTER_REFUSAL = 30.0
 
 @dataclass(frozen=True)
 class Caches:
-    """What is known of the cluster."""
+    """The known state of the Kubernetes cluster."""
 
     applications: ObjectCache
     pods: ObjectCache
@@ -43,22 +43,21 @@ class Caches:
     @classmethod
     def empty(cls) -> "Caches":
         """Caches before the first list."""
-        return cls(ObjectCache(), ObjectCache(application_of, memorable=is_driver), ObjectCache())
+        return cls(ObjectCache(), ObjectCache(get_application_key, is_memorable=is_driver), ObjectCache())
 
 
 class Informer:
     """Watches the applications, their pods, and the clusters of all namespaces in scope.
 
     Args:
-        client: the way to the API.
-        scope: the namespaces.
-        operator_name: pods without this operator's label are not even listed.
-        caches: what is filled.
-        notify: called with the key of every application that a change may concern.
-        notify_cluster: the same for clusters.
-        inspect: called with every application and cluster as it is shown, managed fields and all.
-        persistent: whether a namespace that cannot be listed at first is tried again later, like those that come to
-            a selector's, and not an error.
+        client: The client of the API.
+        scope: The namespaces.
+        operator_name: The value of the operator's label; pods without it are not listed.
+        caches: The caches to fill.
+        notify: Called with the key of every application that a change may concern.
+        notify_cluster: Called with the key of every cluster that has changed.
+        inspect: Called with every application and cluster that the watch shows, with its managed fields.
+        persistent: Whether a namespace that cannot be listed at first is tried again later, instead of an error.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class Informer:
         """Watch until cancelled.
 
         Raises:
-            KubeError: the first list of a namespace given by name, or of all, was refused or failed.
+            KubeError: The first list of a namespace given by name, or of all namespaces, failed.
         """
         match self._scope:
             case NamedNamespaces(names):
@@ -123,7 +122,7 @@ class Informer:
             aclosing(self._changes(NAMESPACES, None, _drop_managed_fields, selector)) as stream,
         ):
             async for change in stream:
-                wanted = _names_after(change, set(watches))
+                wanted = _update_names(change, set(watches))
                 for name in set(watches) - wanted:
                     await self._leave(name, watches.pop(name))
                 filled = {name: asyncio.Event() for name in wanted - set(watches)}
@@ -136,25 +135,25 @@ class Informer:
 
     async def _leave(self, namespace: str, watch: "asyncio.Task[None]") -> None:
         watch.cancel()
-        # It may be in the middle of a change: only what comes after its end stays forgotten.
+        # The watch may be processing a change: the caches can be cleared only after it has ended.
         await asyncio.wait([watch])
         self._caches.applications.forget_namespace(namespace)
         self._caches.pods.forget_namespace(namespace)
         self._caches.clusters.forget_namespace(namespace)
 
     async def _watch_persistently(self, namespace: str | None, filled: asyncio.Event) -> None:
-        # One selected namespace that we may not look into must not stop the others.
+        # A selected namespace without permissions must not stop the others.
         while True:
             try:
                 await self._watch_namespace(namespace, filled)
             except* KubeError as refusals:
                 for refusal in refusals.exceptions:
-                    logger.error("namespace is left alone for now: %s", refusal, extra={"namespace": namespace})
+                    logger.error("could not watch the namespace: %s", refusal, extra={"namespace": namespace})
             filled.set()
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
     async def _watch_namespace(self, namespace: str | None, filled: asyncio.Event) -> None:
-        """Watch all kinds; the applications are only handed on when the pods are known as well."""
+        """Watch all kinds; applications are reported only when the pods are known as well."""
         async with asyncio.TaskGroup() as group:
             pods_known, applications_known, clusters_known = asyncio.Event(), asyncio.Event(), asyncio.Event()
             group.create_task(self._watch_pods(namespace, pods_known))
@@ -165,15 +164,15 @@ class Informer:
             filled.set()
 
     async def _watch_applications(self, namespace: str | None, pods_known: asyncio.Event, known: asyncio.Event) -> None:
-        async with aclosing(self._changes(SPARK_APPLICATIONS, namespace, self._take_in)) as stream:
+        async with aclosing(self._changes(SPARK_APPLICATIONS, namespace, self._inspect_and_trim)) as stream:
             async for change in stream:
                 await pods_known.wait()
-                for key in _take(change, self._caches.applications, namespace, key_of):
+                for key in _store(change, self._caches.applications, namespace, key_of):
                     self._notify(key)
                 known.set()
 
     async def _watch_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
-        # Who only runs applications need neither define clusters nor grant rights on them.
+        # A user who only runs applications need neither define clusters nor grant permissions on them.
         while True:
             try:
                 await self._follow_clusters(namespace, known)
@@ -181,30 +180,30 @@ class Informer:
                 is_refusal = isinstance(error, NotFound | Forbidden)
                 if not (is_refusal or known.is_set()):
                     raise
-                # A refusal is told once. Anything else at a later look passes, and must not end the rest.
+                # A rejection is logged once. Any other error of a later list may be temporary.
                 level = logging.DEBUG if is_refusal and known.is_set() else logging.WARNING
-                logger.log(level, "clusters are left alone for now: %s", error, extra={"namespace": namespace})
+                logger.log(level, "could not watch clusters: %s", error, extra={"namespace": namespace})
             known.set()
             await asyncio.sleep(_PAUSE_AFTER_REFUSAL)
 
     async def _follow_clusters(self, namespace: str | None, known: asyncio.Event) -> None:
-        async with aclosing(self._changes(SPARK_CLUSTERS, namespace, self._take_in)) as stream:
+        async with aclosing(self._changes(SPARK_CLUSTERS, namespace, self._inspect_and_trim)) as stream:
             async for change in stream:
-                for key in _take(change, self._caches.clusters, namespace, key_of):
+                for key in _store(change, self._caches.clusters, namespace, key_of):
                     self._notify_cluster(key)
                 known.set()
 
-    def _take_in(self, document: JsonObject) -> None:
-        # Before the next page comes: of many resources the managed fields take more memory than all the rest.
+    def _inspect_and_trim(self, document: JsonObject) -> None:
+        # Before the next page is read: the managed fields of many resources use more memory than all the rest.
         if self._inspect is not None:
             self._inspect(document)
         _drop_managed_fields(document)
 
     async def _watch_pods(self, namespace: str | None, pods_known: asyncio.Event) -> None:
-        selector = pod_selector(self._operator_name)
+        selector = build_pod_selector(self._operator_name)
         async with aclosing(self._changes(PODS, namespace, _drop_managed_fields, selector)) as stream:
             async for change in stream:
-                for key in _take(change, self._caches.pods, namespace, application_of):
+                for key in _store(change, self._caches.pods, namespace, get_application_key):
                     self._notify(key)
                 pods_known.set()
 
@@ -215,8 +214,8 @@ class Informer:
         trim: Callable[[JsonObject], object],
         label_selector: str | None = None,
     ) -> AsyncGenerator[Change, None]:
-        """`list_and_watch`, for which a first list whose pages outlived their version is no failure either."""
-        report, backoff = _reporter(resource, namespace), Backoff()
+        """Run `list_and_watch`; if the first list expires between two pages, run it again."""
+        report, backoff = _build_reporter(resource, namespace), Backoff()
         while True:
             changes = list_and_watch(
                 self._client, resource, namespace, label_selector=label_selector, on_error=report, trim=trim
@@ -225,7 +224,7 @@ class Informer:
                 async with aclosing(changes) as stream:
                     async for change in stream:
                         yield change
-            except Gone as error:  # only of the first list: the later ones are repeated down there
+            except Gone as error:  # only from the first list: later lists are repeated by `list_and_watch`
                 report(error)
             await asyncio.sleep(backoff.next())
 
@@ -234,30 +233,30 @@ def _drop_managed_fields(document: JsonObject) -> None:
     document["metadata"].pop("managedFields", None)
 
 
-def _take(
+def _store(
     change: Change,
     cache: ObjectCache,
     namespace: str | None,
     concerns: Callable[[JsonObject], ObjectKey | None],
 ) -> set[ObjectKey]:
-    """Put a change into the cache; return the keys of the applications it concerns."""
+    """Store a change in the cache; return the keys of the resources it concerns."""
     match change:
         case Changed(document):
-            news = [document] if cache.put(document) else []
+            changed = [document] if cache.put(document) else []
         case Removed(document):
-            news = [document] if cache.remove(document) else []
+            changed = [document] if cache.remove(document) else []
         case Listed(items):
-            news = _replaced(cache, namespace, items)
-    return {key for document in news if (key := concerns(document)) is not None}
+            changed = _replace(cache, namespace, items)
+    return {key for document in changed if (key := concerns(document)) is not None}
 
 
-def _replaced(cache: ObjectCache, namespace: str | None, items: list[JsonObject]) -> list[JsonObject]:
+def _replace(cache: ObjectCache, namespace: str | None, items: list[JsonObject]) -> list[JsonObject]:
     before = {key: document for key in cache if (document := cache.get(key)) is not None}
     changed = cache.replace(namespace, items)
     return [document for key in changed if (document := cache.get(key) or before.get(key)) is not None]
 
 
-def _names_after(change: Change, known: set[str]) -> set[str]:
+def _update_names(change: Change, known: set[str]) -> set[str]:
     match change:
         case Listed(items):
             return {item["metadata"]["name"] for item in items}
@@ -267,7 +266,7 @@ def _names_after(change: Change, known: set[str]) -> set[str]:
             return known - {document["metadata"]["name"]}
 
 
-def _reporter(resource: ResourceType, namespace: str | None) -> Callable[[KubeError], None]:
+def _build_reporter(resource: ResourceType, namespace: str | None) -> Callable[[KubeError], None]:
     def report(error: KubeError) -> None:
         place = namespace or "all namespaces"
         what = resource.qualified_name

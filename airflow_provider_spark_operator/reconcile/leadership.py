@@ -8,20 +8,20 @@ from collections.abc import Callable
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import KubeError
 
-_READING = frozenset({"get", "list", "watch"})
+_READ_VERBS = frozenset({"get", "list", "watch"})
 
 
 class NotLeading(KubeError):
-    """A write that was held back: another controller may lead by now."""
+    """A write that was not sent: another controller may be the leader by now."""
 
 
 class Leadership:
-    """Up to when this process leads.
+    """Until when this process is the leader.
 
-    It ends by itself at its deadline: nobody has to be told, nor to be quick, for the writes to stop.
+    Leadership ends by itself at its deadline: writes stop without any further action.
 
     Args:
-        clock: seconds that never run backwards.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,54 +32,54 @@ class Leadership:
         self._lost.set()
 
     @classmethod
-    def undisputed(cls) -> "Leadership":
-        """That of somebody who has no rivals."""
+    def without_election(cls) -> "Leadership":
+        """Return permanent leadership, for a controller that is the only one."""
         leadership = cls()
         leadership.extend(math.inf)
         return leadership
 
     @property
-    def holds(self) -> bool:
-        """Whether writing is allowed at this very moment."""
+    def is_held(self) -> bool:
+        """Whether this process may write now."""
         return self._clock() < self._deadline
 
     @property
     def seconds_left(self) -> float:
-        """How long it holds if nothing happens; 0 or less if it does not."""
+        """The seconds until the deadline; 0 or less if it has passed."""
         return self._deadline - self._clock()
 
     @property
     def has_lapsed(self) -> bool:
-        """Whether its deadline is over and nobody has said so yet."""
-        return self._gained.is_set() and not self.holds
+        """Whether the deadline has passed and `end` has not been called yet."""
+        return self._gained.is_set() and not self.is_held
 
     def extend(self, deadline: float) -> None:
-        """Lead until `deadline`, by the clock."""
+        """Be the leader until `deadline`, by the clock."""
         self._deadline = deadline
         self._lost.clear()
         self._gained.set()
 
     def end(self) -> None:
-        """Lead no more."""
+        """End the leadership."""
         self._deadline = -math.inf
         self._gained.clear()
         self._lost.set()
 
-    async def gained(self) -> None:
-        """Wait until this process leads."""
+    async def wait_until_gained(self) -> None:
+        """Wait until this process is the leader."""
         await self._gained.wait()
 
-    async def lost(self) -> None:
-        """Wait until this process leads no more; that the deadline is over is noticed by who calls `end`."""
+    async def wait_until_lost(self) -> None:
+        """Wait until `end` is called."""
         await self._lost.wait()
 
     async def gate(self, call: Call) -> None:
-        """Let reads pass, and writes of the leader.
+        """Let reads pass, and the writes of the leader.
 
         Raises:
-            NotLeading: it is a write, and the deadline is over.
+            NotLeading: The call is a write, and this process is not the leader.
         """
-        if call.verb in _READING or self.holds:
+        if call.verb in _READ_VERBS or self.is_held:
             return
         message = "this controller does not lead, or could not renew its lease in time; another one goes on"
         raise NotLeading(None, "NotLeading", message, call.verb, call.rbac_resource, call.namespace, call.name)

@@ -1,7 +1,7 @@
-"""Who leads among several controllers, by a Lease: what it says, and what is to be done about it. Pure.
+"""The Lease by which several controllers elect a leader: its content, and what to do next. Pure.
 
-The protocol is that of client-go's package `leaderelection`, which the Apache operator's library follows as well: who
-renews the Lease holds it, and it is anybody's once it has not been renewed for as long as its holder has promised to.
+The protocol is the one of client-go's package `leaderelection`, which the Apache operator's library implements as
+well: the holder renews the Lease, and any other controller can take a Lease that was not renewed for its duration.
 """
 
 import math
@@ -16,12 +16,12 @@ from airflow_provider_spark_operator.kube.resources import LEASES
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 
 DEFAULT_LEASE = "spark-operator-lease"
-"""The name that the Apache operator has for its own: two in one namespace share it, and exclude each other."""
+"""The name that the Apache operator uses: two controllers in one namespace share it and exclude each other."""
 
 
 @dataclass(frozen=True)
 class LeaseReference:
-    """Where a Lease is."""
+    """The namespace and name of a Lease."""
 
     namespace: str
     name: str
@@ -32,15 +32,15 @@ class LeaseReference:
 
 @dataclass(frozen=True)
 class LeaseTerms:
-    """How a Lease is held; all in seconds, each shorter than the one before.
+    """The durations of a Lease, in seconds, each shorter than the one before.
 
     Attributes:
-        duration: others wait that long after the last renewal that they have seen.
-        renew_deadline: its holder stops writing that long after its last renewal, well before anybody takes over.
-        retry: time between two renewals, or two looks of those who wait.
+        duration: The time after the last known renewal for which other controllers wait.
+        renew_deadline: The time after its last renewal at which the holder stops writing.
+        retry: The time between two renewals, or between two checks of a standby.
 
     Raises:
-        ValueError: they are not in that order.
+        ValueError: The durations are not in this order.
     """
 
     duration: float = 15.0
@@ -57,7 +57,7 @@ class LeaseTerms:
 
 @dataclass(frozen=True)
 class Tenure:
-    """What a Lease says; `holder` is empty where nobody has it."""
+    """The content of a Lease; `holder` is empty if nobody holds it."""
 
     holder: str = ""
     duration: timedelta = timedelta(0)
@@ -67,7 +67,7 @@ class Tenure:
 
 
 class Step(StrEnum):
-    """What somebody who wants to lead does next."""
+    """The next step of a controller that takes part in the election."""
 
     CREATE = "create"
     RENEW = "renew"
@@ -75,8 +75,8 @@ class Step(StrEnum):
     STAND_BY = "stand by"
 
 
-def tenure_of(lease: Mapping[str, Any]) -> Tenure:
-    """Read a Lease; what is missing or makes no sense is as if nobody had said it."""
+def read_tenure(lease: Mapping[str, Any]) -> Tenure:
+    """Read a Lease; missing and invalid fields are ignored."""
     spec = lease.get("spec") or {}
     seconds, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     return Tenure(
@@ -88,18 +88,18 @@ def tenure_of(lease: Mapping[str, Any]) -> Tenure:
     )
 
 
-def next_step(lease: Mapping[str, Any] | None, identity: str, unchanged_for: timedelta) -> Step:
-    """What `identity` has to do to lead.
+def find_next_step(lease: Mapping[str, Any] | None, identity: str, unchanged_for: timedelta) -> Step:
+    """Return the next step of `identity`.
 
     Args:
-        lease: as it was just read; None if there is none.
-        identity: whose question it is.
-        unchanged_for: since when it is known to this process as it is. Only that counts for its end: clocks of
-            other machines may be wrong.
+        lease: The Lease as it was just read; None if it does not exist.
+        identity: The identity of this process.
+        unchanged_for: The time for which this process has seen no change of the Lease. Only this time decides
+            whether the Lease has expired: clocks of other machines may be wrong.
     """
     if lease is None:
         return Step.CREATE
-    tenure = tenure_of(lease)
+    tenure = read_tenure(lease)
     if tenure.holder == identity:
         return Step.RENEW
     if not tenure.holder or unchanged_for >= tenure.duration:
@@ -108,47 +108,47 @@ def next_step(lease: Mapping[str, Any] | None, identity: str, unchanged_for: tim
 
 
 def is_held(tenure: Tenure, now: datetime) -> bool:
-    """Whether somebody is likely to hold a Lease that was seen but once.
+    """Whether a Lease that was read once is probably held.
 
-    Twice the promised time has to be over, since the clock of its holder may be another one.
+    It counts as held for twice its duration, since the clock of its holder may differ.
     """
     if not tenure.holder or tenure.renewed is None:
         return False
     return now < tenure.renewed + 2 * tenure.duration
 
 
-def new_lease(reference: LeaseReference, identity: str, terms: LeaseTerms, now: datetime) -> JsonObject:
-    """The Lease that `identity` creates to lead from `now` on."""
+def build_lease(reference: LeaseReference, identity: str, terms: LeaseTerms, now: datetime) -> JsonObject:
+    """Build the Lease of `identity`, held from `now` on."""
     return {
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
         "metadata": {"name": reference.name, "namespace": reference.namespace},
-        "spec": _spec(Tenure(identity, _promised(terms), now, now)),
+        "spec": _spec(Tenure(identity, _round_duration(terms), now, now)),
     }
 
 
-def lease_patch(lease: JsonObject, identity: str, terms: LeaseTerms, now: datetime) -> JsonObject:
-    """The merge patch by which `identity` renews or takes `lease`, if it is still as it was read."""
-    known = tenure_of(lease)
+def build_lease_patch(lease: JsonObject, identity: str, terms: LeaseTerms, now: datetime) -> JsonObject:
+    """Build the merge patch by which `identity` renews or takes `lease`, if it is still as it was read."""
+    known = read_tenure(lease)
     if known.holder == identity:
-        tenure = Tenure(identity, _promised(terms), known.acquired or now, now, known.transitions)
+        tenure = Tenure(identity, _round_duration(terms), known.acquired or now, now, known.transitions)
     else:
-        tenure = Tenure(identity, _promised(terms), now, now, known.transitions + 1)
-    return {"metadata": _precondition(lease), "spec": _spec(tenure)}
+        tenure = Tenure(identity, _round_duration(terms), now, now, known.transitions + 1)
+    return {"metadata": _build_precondition(lease), "spec": _spec(tenure)}
 
 
-def release_patch(lease: JsonObject, now: datetime) -> JsonObject:
-    """The merge patch by which its holder lets `lease` go, so that the next one need not wait for its end."""
-    known = tenure_of(lease)
+def build_release_patch(lease: JsonObject, now: datetime) -> JsonObject:
+    """Build the merge patch by which the holder releases `lease`, so that others need not wait until it expires."""
+    known = read_tenure(lease)
     tenure = Tenure("", timedelta(seconds=1), known.acquired or now, now, known.transitions)
-    return {"metadata": _precondition(lease), "spec": _spec(tenure)}
+    return {"metadata": _build_precondition(lease), "spec": _spec(tenure)}
 
 
-def _promised(terms: LeaseTerms) -> timedelta:
+def _round_duration(terms: LeaseTerms) -> timedelta:
     return timedelta(seconds=math.ceil(terms.duration))  # the API takes whole seconds
 
 
-def _precondition(lease: JsonObject) -> JsonObject:
+def _build_precondition(lease: JsonObject) -> JsonObject:
     return {"resourceVersion": lease["metadata"]["resourceVersion"]}
 
 
@@ -156,11 +156,11 @@ def _spec(tenure: Tenure) -> JsonObject:
     return {
         "holderIdentity": tenure.holder,
         "leaseDurationSeconds": int(tenure.duration.total_seconds()),
-        "acquireTime": _micro_time(tenure.acquired),
-        "renewTime": _micro_time(tenure.renewed),
+        "acquireTime": _format_time(tenure.acquired),
+        "renewTime": _format_time(tenure.renewed),
         "leaseTransitions": tenure.transitions,
     }
 
 
-def _micro_time(time: datetime | None) -> str | None:
+def _format_time(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,4 +1,4 @@
-"""How often is too often: looks at one resource, and requests to the API."""
+"""The maximum rates of reconciles of one resource and of requests to the API."""
 
 import asyncio
 import time
@@ -11,8 +11,8 @@ from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 
 
 @dataclass(frozen=True)
-class LookLimit:
-    """At most `count` looks at one resource in `period` seconds; a `count` of 0 or less is no limit."""
+class ReconcileLimit:
+    """At most `count` reconciles of one resource in `period` seconds; a `count` of 0 or less is no limit."""
 
     count: int = 0
     period: float = 15.0
@@ -20,30 +20,30 @@ class LookLimit:
 
 @dataclass(frozen=True)
 class RequestLimit:
-    """So many requests `per_second`, and `burst` at once after a rest; 0 or less per second is no limit."""
+    """At most `per_second` requests per second, with bursts of `burst`; 0 or less per second is no limit."""
 
     per_second: float = 0.0
     burst: int = 0
 
 
-class LookLimiter:
-    """Holds back looks at resources that are looked at too often, each by itself.
+class ReconcileLimiter:
+    """Limits the rate of reconciles, for each resource separately.
 
-    A period begins with the first look in it, as the Apache operator counts.
+    As in the Apache operator, a period begins with its first reconcile.
 
     Args:
-        limit: may be changed at any time.
-        clock: seconds that never run backwards.
+        limit: The limit. Can be changed at any time.
+        clock: A monotonic clock, in seconds.
     """
 
-    def __init__(self, limit: LookLimit, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limit: ReconcileLimit, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit = limit
         self._clock = clock
-        # Begin and number of looks of each period; those that began first stand first.
+        # Start and number of reconciles of each period, the oldest period first.
         self._periods: OrderedDict[ObjectKey, tuple[float, int]] = OrderedDict()
 
     def __len__(self) -> int:
-        """Of how many resources looks are counted."""
+        """The number of resources whose reconciles are counted."""
         return len(self._periods)
 
     def reserve(self, key: ObjectKey) -> float:
@@ -53,10 +53,10 @@ class LookLimiter:
             return 0.0
         now = self._clock()
         self._forget_before(now - self.limit.period)
-        began, looks = self._periods.get(key, (now, 0))
-        if looks >= self.limit.count:
+        began, count = self._periods.get(key, (now, 0))
+        if count >= self.limit.count:
             return began + self.limit.period - now
-        self._periods[key] = began, looks + 1
+        self._periods[key] = began, count + 1
         return 0.0
 
     def _forget_before(self, time: float) -> None:
@@ -68,11 +68,11 @@ class LookLimiter:
 
 
 class RequestLimiter:
-    """A bucket of tokens, one for each request to the API; those that find none wait, in their order.
+    """A token bucket for requests to the API. A request without a token waits, in order.
 
     Args:
-        limit: may be changed at any time.
-        clock: seconds that never run backwards.
+        limit: The limit. Can be changed at any time.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, limit: RequestLimit, clock: Callable[[], float] = time.monotonic) -> None:
@@ -82,24 +82,24 @@ class RequestLimiter:
         self._counted = clock()
 
     async def gate(self, _: Call) -> None:
-        """Wait until the request may be sent; all count, whatever they are."""
+        """Wait until the request may be sent; all requests count."""
         seconds = self.reserve()
         if seconds > 0:
             await asyncio.sleep(seconds)
 
     def reserve(self) -> float:
-        """Take a token, if need be one that is not there yet; return the seconds until it is."""
+        """Take a token, possibly a future one; return the seconds until it exists."""
         if self.limit.per_second <= 0:
             return 0.0
         now = self._clock()
-        gained = (now - self._counted) * self.limit.per_second
-        self._tokens = min(max(self.limit.burst, 1.0), self._tokens + gained) - 1
+        new_tokens = (now - self._counted) * self.limit.per_second
+        self._tokens = min(max(self.limit.burst, 1.0), self._tokens + new_tokens) - 1
         self._counted = now
         return max(0.0, -self._tokens / self.limit.per_second)
 
 
-def in_turn(*gates: RequestGate) -> RequestGate:
-    """One gate out of several: they are passed in this order, so that the last one sees the latest state."""
+def chain_gates(*gates: RequestGate) -> RequestGate:
+    """Combine gates into one. They are awaited in this order, so that the last one sees the latest state."""
 
     async def gate(call: Call) -> None:
         for each in gates:

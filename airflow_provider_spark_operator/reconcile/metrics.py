@@ -1,6 +1,6 @@
-"""What the controller counts and measures, for Prometheus; docs/metrics.md lists it.
+"""The metrics of the controller, for Prometheus; docs/metrics.md lists them.
 
-No label ever holds a name that users give: the number of time series does not grow with what runs.
+No label holds a name that users choose: the number of time series does not grow with the number of resources.
 """
 
 import time
@@ -27,28 +27,28 @@ from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts, Rivalled
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ManagedElsewhere
+from airflow_provider_spark_operator.reconcile.http_server import serve_pages
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
-from airflow_provider_spark_operator.reconcile.serving import serving
 
 PREFIX: Final = "spark_operator_"
 DONE: Final = "done"
-"""Result of a look that came to its end."""
+"""Result of a reconcile that was completed."""
 WAITING: Final = "waiting"
-"""Result of a look that found that something has to end first."""
+"""Result of a reconcile that must wait until something has ended."""
 LEFT_ALONE: Final = "left_alone"
-"""Result of a look that found that another controller drives the resource."""
+"""Result of a reconcile of a resource that another controller manages."""
 FAILED: Final = "failed"
-"""Result of a look that ended in an error and is repeated."""
+"""Result of a reconcile that failed and is repeated."""
 APPLIED: Final = "applied"
-"""Result of a change of the settings file that is in force."""
+"""Result of a change of the settings file that was applied."""
 REFUSED: Final = "refused"
-"""Result of a change of the settings file that cannot be used: what was before is in force."""
+"""Result of a change of the settings file that is invalid: the previous settings stay in force."""
 DEFECT: Final = "Defect"
-"""Reason of an error that is none of the API's."""
+"""Reason of an error that does not come from the API."""
 CANCELLED: Final = "Cancelled"
 """Outcome of an attempt whose application was deleted."""
 SUSPENDED: Final = "Suspended"
@@ -56,17 +56,17 @@ SUSPENDED: Final = "Suspended"
 NO_ANSWER: Final = "none"
 """Status of a request that the API did not answer."""
 UNKNOWN_STATE: Final = "Unknown"
-"""State of resources whose status has a word that is not known here."""
+"""State of resources whose status has an unknown state."""
 
 _CALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _DRIVER_SECONDS = (1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
 
 
 class Metrics:
-    """The metrics of one controller, in a registry of their own.
+    """The metrics of one controller, in their own registry.
 
     Args:
-        clock: seconds that never run backwards.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -95,7 +95,7 @@ class Metrics:
             "verb",
             "resource",
         )
-        # To find a series by its labels costs more than to count in it, and these are counted in for every request.
+        # Finding a series by its labels takes longer than counting, and these are counted for every request.
         self._requests_of = cache(self._requests.labels)
         self._request_seconds_of = cache(self._request_seconds.labels)
         self._settings = self._counter(
@@ -110,14 +110,14 @@ class Metrics:
         )
 
     def watch_queue(self, kind: str, queue: WorkQueue[ObjectKey]) -> None:
-        """Have the queue of a kind looked at when the metrics are asked for."""
+        """Measure the queue of a kind whenever the metrics are collected."""
         self._queue_depth.labels(kind).set_function(lambda: len(queue))
         self._queue_age.labels(kind).set_function(lambda: queue.oldest_age)
 
     def watch_states(
         self, applications: Callable[[], Iterable[JsonObject]], clusters: Callable[[], Iterable[JsonObject]]
     ) -> None:
-        """Have the states of all known resources counted when the metrics are asked for; once for all."""
+        """Count the states of all known resources whenever the metrics are collected; to be called once."""
         for name, meaning, states, documents in (
             ("applications", "Known applications, by state.", ApplicationState, applications),
             ("clusters", "Known clusters, by state.", ClusterState, clusters),
@@ -125,14 +125,14 @@ class Metrics:
             self._registry.register(_StateCount(PREFIX + name, meaning, tuple(map(str, states)), documents))
 
     def watch_leadership(self, leadership: Leadership) -> None:
-        """Have it looked at whether this controller leads when the metrics are asked for; once for all."""
+        """Show whether this controller is the leader whenever the metrics are collected; to be called once."""
         gauge = self._gauge("leader", "Whether this controller drives resources (1) or stands by (0).")
-        gauge.set_function(lambda: float(leadership.holds))
+        gauge.set_function(lambda: float(leadership.is_held))
 
     def watch_claims(self, kind: str, count: Callable[[], ClaimCounts]) -> None:
-        """Have the resources of a kind counted by the controller that drives them when the metrics are asked for."""
+        """Count the resources of a kind by the controller that manages them whenever the metrics are collected."""
         for claim in (field.name for field in fields(ClaimCounts)):
-            self._claims.labels(kind, claim).set_function(partial(_one_count, count, claim))
+            self._claims.labels(kind, claim).set_function(partial(_get_count, count, claim))
         self._left_alone.labels(kind).set_function(lambda: count().left_alone)
 
     @contextmanager
@@ -142,25 +142,25 @@ class Metrics:
         try:
             yield
         except NotYet:
-            self._count_look(kind, WAITING, began)
+            self._count_reconcile(kind, WAITING, began)
             raise
-        except Rivalled:
-            self._count_look(kind, LEFT_ALONE, began)
+        except ManagedElsewhere:
+            self._count_reconcile(kind, LEFT_ALONE, began)
             raise
         except Exception as error:
-            self._count_look(kind, FAILED, began)
-            # The API's own word may be any: an admission webhook sends what it likes.
+            self._count_reconcile(kind, FAILED, began)
+            # The reason in the answer is not bounded: an admission webhook can send any word.
             self.count_error(kind, type(error).__name__ if isinstance(error, KubeError) else DEFECT)
             raise
         else:
-            self._count_look(kind, DONE, began)
+            self._count_reconcile(kind, DONE, began)
 
     def count_error(self, kind: str, reason: str) -> None:
-        """Count what went wrong in a look at a resource of `kind`."""
+        """Count an error in a reconcile of a resource of `kind`."""
         self._errors.labels(kind, reason).inc()
 
     def count_call(self, call: Call, status: int | None, seconds: float) -> None:
-        """Count a request to the API; `status` is the code of the answer, None if there was none."""
+        """Count a request to the API; `status` is the code of the answer, None without an answer."""
         resource = call.rbac_resource
         self._requests_of(call.verb, resource, NO_ANSWER if status is None else str(status)).inc()
         self._request_seconds_of(call.verb, resource).observe(seconds)
@@ -170,7 +170,7 @@ class Metrics:
         self._settings.labels(result).inc()
 
     def count_transition(self, application: SparkApplication, status: ApplicationStatus) -> None:
-        """Count what it means that `status` was written for `application`, which shows the status before."""
+        """Count the transition of `application`, which has the status before, to the written `status`."""
         known = application.status
         before = known.current_state.current_state_summary if known else ApplicationState.SUBMITTED
         after = status.current_state.current_state_summary
@@ -187,12 +187,12 @@ class Metrics:
             self._driver_seconds.observe(max(0.0, delay.total_seconds()))
 
     def collect(self) -> Iterator[Metric]:
-        """All of it, as it is now; without the times of creation, which double the series and tell nobody."""
+        """Return all metrics as they are now, without the creation times, which would double the number of series."""
         for metric in self._registry.collect():
             metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
             yield metric
 
-    def _count_look(self, kind: str, result: str, began: float) -> None:
+    def _count_reconcile(self, kind: str, result: str, began: float) -> None:
         self._reconciles.labels(kind, result).inc()
         self._reconcile_seconds.labels(kind).observe(self._clock() - began)
 
@@ -207,30 +207,30 @@ class Metrics:
 
 
 def serve_metrics(port: int, metrics: Metrics) -> AbstractAsyncContextManager[int]:
-    """Serve `metrics` as `/metrics`, in the format that the asking Prometheus prefers; give the port.
+    """Serve `metrics` as `/metrics` while the body runs, in the format that Prometheus requests; yield the port.
 
     Args:
-        port: 0 for a free one.
-        metrics: read anew for each request.
+        port: The port; 0 for a free port.
+        metrics: The metrics, which are collected for each request.
 
     Raises:
-        OSError: the port is taken or not permitted.
+        OSError: The port is in use or not permitted.
     """
 
     async def answer(request: web.Request) -> web.Response:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
         return web.Response(body=encode(metrics), headers={"Content-Type": content_type})
 
-    return serving(port, {"/metrics": answer})
+    return serve_pages(port, {"/metrics": answer})
 
 
-def _one_count(count: Callable[[], ClaimCounts], claim: str) -> float:
+def _get_count(count: Callable[[], ClaimCounts], claim: str) -> float:
     return float(getattr(count(), claim))
 
 
 @dataclass(frozen=True)
 class _StateCount(Collector):
-    """How many resources of a kind are in each of their states; those in which none is are shown with 0."""
+    """The number of resources of a kind in each state, including states without resources."""
 
     name: str
     meaning: str
@@ -238,11 +238,11 @@ class _StateCount(Collector):
     documents: Callable[[], Iterable[JsonObject]]
 
     def describe(self) -> list[Metric]:
-        """Its name, so that it is not asked for numbers when it is registered."""
+        """Return the name only, so that registration does not collect numbers."""
         return [self._gauge()]
 
     def collect(self) -> list[Metric]:
-        """Count."""
+        """Return the counts."""
         known = frozenset(self.states)
         words = map(_state, self.documents())
         tally = Tally(word if word in known else UNKNOWN_STATE for word in words)
@@ -262,7 +262,7 @@ def _state(document: JsonObject) -> str:
 
 
 def _outcome(before: ApplicationState, after: ApplicationState) -> str | None:
-    """How an attempt has ended with the move from `before` to `after`, None if none has."""
+    """Return the outcome of an attempt that ended with this transition; None if no attempt ended."""
     if after in STOPPING:
         return str(after)
     if before not in STARTING | RUNNING:

@@ -1,4 +1,4 @@
-"""A de-duplicating work queue: what one key is told many times is looked at once."""
+"""A de-duplicating work queue: a key that is added several times is processed once."""
 
 import asyncio
 import time
@@ -15,14 +15,14 @@ _LONGEST_RETRY_SECONDS = 120.0
 class WorkQueue(Generic[Key]):
     """Hands keys to workers, each key to at most one worker at a time.
 
-    A key added while a worker holds it is handed out again once that worker is done with it, so that no
-    change is lost and no two workers ever meet in one resource. All methods belong to one event loop.
+    A key that is added while a worker processes it is handed out again afterwards: no change is lost, and two
+    workers never process the same resource concurrently. All methods belong to one event loop.
 
     Args:
-        first_retry: seconds before the first repetition of a failed key; each further failure doubles it. May be
+        first_retry: The delay of the first retry of a key, in seconds; each further failure doubles it. Can be
             changed at any time.
-        longest_retry: the limit of that doubling, in seconds.
-        clock: seconds that never run backwards, for the age of what waits.
+        longest_retry: The maximum delay, in seconds.
+        clock: A monotonic clock in seconds, for the age of waiting keys.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class WorkQueue(Generic[Key]):
         self.first_retry = first_retry
         self._longest_retry = longest_retry
         self._clock = clock
-        # Each with the time since when it could have been taken, so that the first has waited longest.
+        # Each key with the time at which it became ready; the first key has waited longest.
         self._ready: deque[tuple[Key, float]] = deque()
         self._queued: set[Key] = set()
         self._active: set[Key] = set()
@@ -44,16 +44,16 @@ class WorkQueue(Generic[Key]):
         self._wakers: deque[asyncio.Future[None]] = deque()
 
     def __len__(self) -> int:
-        """How many keys are ready for a worker now."""
+        """The number of keys that are ready for a worker."""
         return len(self._ready)
 
     @property
     def oldest_age(self) -> float:
-        """How many seconds the first key has been ready for a worker; 0 if none is."""
+        """The seconds for which the first key has been ready for a worker; 0 if none is ready."""
         return self._clock() - self._ready[0][1] if self._ready else 0.0
 
     def add(self, key: Key) -> None:
-        """Have `key` looked at as soon as a worker is free."""
+        """Have `key` processed as soon as a worker is free."""
         if key in self._queued:
             return
         self._queued.add(key)
@@ -61,9 +61,9 @@ class WorkQueue(Generic[Key]):
             self._offer(key)
 
     def add_after(self, key: Key, delay: float) -> None:
-        """Have `key` looked at in `delay` seconds; this replaces the time that was set for it before.
+        """Have `key` processed in `delay` seconds; this replaces an earlier delay.
 
-        The latest pass over a key has seen the most, so its word on when to look again counts.
+        The latest reconcile of a key knows the most, so its delay counts.
         """
         self._cancel_timer(key)
         if delay <= 0:
@@ -72,33 +72,33 @@ class WorkQueue(Generic[Key]):
             self._timers[key] = asyncio.get_running_loop().call_later(delay, self._on_time, key)
 
     def retry(self, key: Key, *, at_least: float = 0.0) -> float:
-        """Have a failed `key` looked at again, later with every failure in a row.
+        """Have a failed `key` processed again; the delay grows with every failure in a row.
 
         Args:
-            key: the key that failed.
-            at_least: seconds that the API has asked for (`Retry-After`).
+            key: The key that failed.
+            at_least: The minimum delay in seconds, for example from `Retry-After`.
 
         Returns:
-            The seconds until then.
+            The delay in seconds.
         """
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        # The exponent is bounded before the power is taken: a key may fail for weeks.
+        # The exponent is bounded: a key may fail for weeks.
         delay = max(at_least, min(self.first_retry * 2.0 ** min(failures, 32), self._longest_retry))
         self.add_after(key, delay)
         return delay
 
     def forget_failures(self, key: Key) -> None:
-        """Start the backoff of `key` from the beginning: it has succeeded."""
+        """Reset the backoff of `key` after a success."""
         self._failures.pop(key, None)
 
     def discard(self, key: Key) -> None:
-        """Drop all that is remembered of a key whose resource is gone; a pass that has begun still ends."""
+        """Drop the timer and the backoff of a key whose resource does not exist any more."""
         self._cancel_timer(key)
         self.forget_failures(key)
 
     async def get(self) -> Key:
-        """Wait for a key and hold it until `done`; a timer set for it is void, since the look is now."""
+        """Wait for a key and hold it until `done`; its timer is cancelled."""
         while not self._ready:
             waker = asyncio.get_running_loop().create_future()
             self._wakers.append(waker)
@@ -114,13 +114,13 @@ class WorkQueue(Generic[Key]):
         return key
 
     def done(self, key: Key) -> None:
-        """Release `key`; if it was added meanwhile, it is offered again."""
+        """Release `key`; if it was added in the meantime, it is handed out again."""
         self._active.discard(key)
         if key in self._queued:
             self._offer(key)
 
     def clear(self) -> None:
-        """Drop all keys, timers and failures; called when the workers have ended."""
+        """Drop all keys, timers and failures; called after the workers have ended."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()

@@ -23,12 +23,12 @@ from airflow_provider_spark_operator.reconcile.events import (
     NORMAL,
     WARNING,
     EventRecorder,
-    Happening,
-    invalid,
+    ResourceEvent,
+    build_invalid_event,
 )
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.patches import build_status_patch
 from airflow_provider_spark_operator.reconcile.resources import Outdated, Resources
-from airflow_provider_spark_operator.reconcile.status import status_patch
 
 logger = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
 
         Raises:
             NotYet: Something must end first.
-            Rivalled: Another controller manages the resource.
+            ManagedElsewhere: Another controller manages the resource.
             KubeError: The API failed; nothing is lost, the reconcile must be repeated.
         """
         is_current = False
@@ -187,7 +187,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
     def _has_effect(self, resource: JsonObject, decision: AnyDecision) -> bool:
         if decision.actions or decision.reason in self._adapter.notices:
             return True
-        return decision.status is not None and status_patch(resource, decision.status.to_document()) is not None
+        return decision.status is not None and build_status_patch(resource, decision.status.to_document()) is not None
 
     async def _carry_out(
         self, revision: Revision[Model], observed: Observation, decision: AnyDecision
@@ -222,7 +222,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
                 identity = f"generation {revision.model.generation}"
                 self._record(document, WARNING, decision.reason, decision.message, identity)
             return False
-        patch = status_patch(document, status.to_document())
+        patch = build_status_patch(document, status.to_document())
         if patch is None:
             return False
         await self._resources.patch(document, patch, subresource="status")
@@ -241,7 +241,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         self._record(resource, event_type, decision.reason, message, f"{word} {state.last_transition_time.isoformat()}")
 
     def _record(self, resource: JsonObject, event_type: str, reason: str, message: str, identity: str) -> None:
-        self._recorder.record(Happening(resource, event_type, reason, message, identity, self._now()))
+        self._recorder.record(ResourceEvent(resource, event_type, reason, message, identity, self._now()))
 
     async def _handle_invalid(self, resource: JsonObject, problems: InvalidResource) -> None:
         """Report the problems of a resource that cannot be parsed, and end it; release it if it is being deleted.
@@ -252,15 +252,15 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             KubeError: The API failed; the reconcile must be repeated.
         """
         kind, context = self._resources.kind, {self._resources.kind.noun: str(key_of(resource))}
-        happening = invalid(resource, problems, self._now())
-        self._metrics.count_error(kind.type.kind, happening.reason)
-        logger.error("invalid %s: %s", kind.noun, happening.message, extra=context)
-        if self._resources.holds(resource):
+        event = build_invalid_event(resource, problems, self._now())
+        self._metrics.count_error(kind.type.kind, event.reason)
+        logger.error("invalid %s: %s", kind.noun, event.message, extra=context)
+        if self._resources.is_being_finalized(resource):
             await self._resources.remove_finalizer(resource)
             return
-        self._recorder.record(happening)
+        self._recorder.record(event)
         try:
-            await self._refuse(resource, happening.message)
+            await self._refuse(resource, event.message)
         except (BadRequest, Invalid) as error:
             # The CRD rejects the resource as it is now, or its name was never valid for a pod.
             logger.warning("failed to write the status of the invalid %s: %s", kind.noun, error, extra=context)
@@ -268,7 +268,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
     async def _refuse(self, resource: JsonObject, message: str) -> None:
         """End a resource that cannot be parsed and has no workload, so that nobody waits for it indefinitely."""
         status = self._adapter.refuse(resource, message, self._now())
-        patch = None if status is None else status_patch(resource, status.to_document())
+        patch = None if status is None else build_status_patch(resource, status.to_document())
         # A creation that was interrupted before the status was written may have left a running workload.
         if patch is not None and not await self._adapter.has_workload(resource):
             await self._resources.patch(resource, patch, subresource="status")

@@ -1,4 +1,4 @@
-"""Following a settings file: what changes in it is in force without a restart, as far as that is possible."""
+"""The settings file: its changes are applied without a restart where possible."""
 
 import asyncio
 import logging
@@ -12,29 +12,29 @@ from airflow_provider_spark_operator.reconcile.metrics import APPLIED, REFUSED, 
 from airflow_provider_spark_operator.reconcile.settings import (
     ControllerSettings,
     SettingsError,
-    differences,
-    with_fixed_of,
+    keep_fixed_settings,
+    list_differences,
 )
 
 logger = logging.getLogger(__name__)
 
 Mark: TypeAlias = tuple[int, int, int, int]
 
-# A mounted ConfigMap takes a minute to change; a look is one call to the operating system.
+# A mounted ConfigMap takes a minute to change; a check is one system call.
 _PAUSE = 2.0
 
 
 @dataclass
 class SettingsFile:
-    """A file that is read again when it is another one.
+    """A settings file that is read again after a change.
 
     Attributes:
-        path: where it is. What a symbolic link leads to counts: a mounted ConfigMap is changed by swapping one.
-        mark: what `mark_of` said before `settings` were read.
-        settings: those that are in force.
-        read: reads the file, and what wins over it.
-        apply: puts settings into force.
-        metrics: count what comes of a change.
+        path: The path. Symbolic links are followed: a mounted ConfigMap is changed by swapping one.
+        mark: The result of `read_mark` before `settings` were read.
+        settings: The settings that are in force.
+        read: Reads the file, and the options that override it.
+        apply: Applies settings.
+        metrics: Count the changes.
     """
 
     path: str
@@ -45,10 +45,10 @@ class SettingsFile:
     metrics: Metrics
 
     async def follow(self, pause: float) -> None:
-        """Look at the file every `pause` seconds, until cancelled."""
+        """Check the file every `pause` seconds, until cancelled."""
         while True:
-            # Marked before it is read: what is written meanwhile shows at the next look.
-            mark = await asyncio.to_thread(mark_of, self.path)
+            # The mark is read first: a write in between is noticed at the next check.
+            mark = await asyncio.to_thread(read_mark, self.path)
             if mark != self.mark:
                 self.mark = mark
                 await self._read_again()
@@ -62,16 +62,16 @@ class SettingsFile:
             self.metrics.count_settings(REFUSED)
             return
         except Exception:
-            # A defect of the reader must not keep the next change from being seen.
+            # A defect of the reader must not prevent the next change.
             logger.exception("%s cannot be read; the settings stay as they were", self.path)
             self.metrics.count_settings(REFUSED)
             return
-        self._take(read)
+        self._apply(read)
 
-    def _take(self, read: ControllerSettings) -> None:
-        fixed = differences(self.settings, read, fixed=True)
-        wanted = with_fixed_of(self.settings, read)
-        changed = differences(self.settings, wanted, fixed=False)
+    def _apply(self, read: ControllerSettings) -> None:
+        fixed = list_differences(self.settings, read, fixed=True)
+        wanted = keep_fixed_settings(self.settings, read)
+        changed = list_differences(self.settings, wanted, fixed=False)
         if changed:
             self.apply(wanted)
             self.settings = wanted
@@ -83,8 +83,8 @@ class SettingsFile:
 
 
 @asynccontextmanager
-async def following(file: SettingsFile, *, pause: float = _PAUSE) -> AsyncIterator[None]:
-    """Follow `file` beside the body."""
+async def follow_settings(file: SettingsFile, *, pause: float = _PAUSE) -> AsyncIterator[None]:
+    """Apply changes of the file while the body runs."""
     task = asyncio.create_task(file.follow(pause))
     try:
         yield
@@ -94,8 +94,8 @@ async def following(file: SettingsFile, *, pause: float = _PAUSE) -> AsyncIterat
             await task
 
 
-def mark_of(path: str) -> Mark | None:
-    """What another file, or another content, does not have in common with it; None if there is none."""
+def read_mark(path: str) -> Mark | None:
+    """Return a value that changes with the file and its content; None if the file does not exist."""
     try:
         found = Path(path).stat()
     except OSError:

@@ -2,10 +2,10 @@
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.reconcile.arbitration import Claims
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.claims import Claims
 from airflow_provider_spark_operator.reconcile.kinds import Kind
-from airflow_provider_spark_operator.reconcile.status import finalizers_patch
+from airflow_provider_spark_operator.reconcile.patches import build_finalizers_patch
 
 
 class Outdated(Exception):
@@ -56,21 +56,21 @@ class Resources:
         """Read a resource from the API and claim it, if no running controller manages it.
 
         Raises:
-            Rivalled: Another controller manages the resource.
+            ManagedElsewhere: Another controller manages the resource.
             Conflict: The resource changed in the meantime.
             KubeError: The API failed.
         """
         claims, known = self._claims, self._cache.get(key)
         if claims is not None and known is not None:
-            await claims.refuse_foreign(known)
+            await claims.check_known_manager(known)
         live = await self.refresh(key)
         if claims is None or live is None:
             return
-        former = await claims.find_former(live)
+        former = await claims.check_live_manager(live)
         if former is not None:
             # The claim must outlive this process, also if nothing else is written.
-            await self.patch(live, claims.patch(live))
-        claims.take(live, former)
+            await self.patch(live, claims.build_patch(live))
+        claims.claim(live, former)
 
     async def refresh(self, key: ObjectKey) -> JsonObject | None:
         """Read a resource from the API into the cache.
@@ -130,14 +130,14 @@ class Resources:
 
     async def add_finalizer(self, resource: JsonObject) -> None:
         """Add our finalizer, if the resource has not changed since it was read; errors as `patch`."""
-        await self.patch(resource, finalizers_patch(resource, [*_finalizers(resource), self.kind.finalizer]))
+        await self.patch(resource, build_finalizers_patch(resource, [*_finalizers(resource), self.kind.finalizer]))
 
     async def remove_finalizer(self, resource: JsonObject) -> None:
         """Remove our finalizer, if the resource has not changed since it was read; errors as `patch`."""
         others = [each for each in _finalizers(resource) if each != self.kind.finalizer]
-        await self.patch(resource, finalizers_patch(resource, others))
+        await self.patch(resource, build_finalizers_patch(resource, others))
 
-    def holds(self, resource: JsonObject) -> bool:
+    def is_being_finalized(self, resource: JsonObject) -> bool:
         """Whether the resource is being deleted and our finalizer is still on it."""
         return bool(resource["metadata"].get("deletionTimestamp")) and self.kind.finalizer in _finalizers(resource)
 

@@ -1,4 +1,4 @@
-"""Which namespaces the controller looks after."""
+"""The namespaces that the controller watches."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class NamedNamespaces:
-    """These namespaces, whether they exist yet or not."""
+    """Namespaces by name, whether they exist yet or not."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SelectedNamespaces:
-    """The namespaces whose labels match, as they come and go; `selector` is written as for `kubectl -l`."""
+    """The namespaces whose labels match `selector`, which has the syntax of `kubectl -l`."""
 
     selector: str
 
@@ -27,7 +27,7 @@ Scope: TypeAlias = NamedNamespaces | SelectedNamespaces | EveryNamespace
 
 
 def describe(scope: Scope) -> str:
-    """Say in a word or two what is watched: `a,b`, `selector:team=x`, `*`."""
+    """Return a short description of the scope: `a,b`, `selector:team=x`, `*`."""
     match scope:
         case NamedNamespaces(names):
             return ",".join(names)
@@ -38,7 +38,7 @@ def describe(scope: Scope) -> str:
 
 
 def is_covered(scope: Scope, namespace: str) -> bool:
-    """Whether a namespace is certain to be watched; of those that a selector finds, only the API knows."""
+    """Whether a namespace is certainly watched; only the API knows the namespaces that a selector matches."""
     match scope:
         case NamedNamespaces(names):
             return namespace in names

@@ -4,7 +4,7 @@ import math
 from datetime import timedelta
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.reconcile.kubernetes_names import (
+from airflow_provider_spark_operator.core.kubernetes_names import (
     LABEL_RULE,
     NAMESPACE_RULE,
     OBJECT_RULE,

@@ -10,7 +10,7 @@ import yaml
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader
 from airflow_provider_spark_operator.reconcile.lease import DEFAULT_LEASE, LeaseReference, LeaseTerms
-from airflow_provider_spark_operator.reconcile.limits import LookLimit, RequestLimit
+from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.properties import parse_properties
 from airflow_provider_spark_operator.reconcile.scope import Scope
 from airflow_provider_spark_operator.reconcile.setting_values import (
@@ -38,13 +38,13 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class ElectionSettings:
-    """Whether and how one of several controllers is elected.
+    """The leader election.
 
     Attributes:
-        is_wanted: without it, this one is believed to be alone.
-        lease_name: the Lease that all of them know.
-        lease_namespace: where it is; None for the namespace that the controller runs in.
-        terms: how it is held.
+        is_wanted: Whether to elect a leader; otherwise this controller must be the only one.
+        lease_name: The name of the Lease, which all replicas share.
+        lease_namespace: The namespace of the Lease; None for the namespace that the controller runs in.
+        terms: The durations of the Lease.
     """
 
     is_wanted: bool = False
@@ -54,12 +54,12 @@ class ElectionSettings:
 
 
 @dataclass(frozen=True)
-class RivalSettings:
-    """How to live with other controllers.
+class TakeoverSettings:
+    """How to treat resources that other controllers manage.
 
     Attributes:
-        take_over: drive also what another controller drives.
-        lease: by which those are known to live that do not name one themselves, as the Apache operator.
+        take_over: Take over resources even if the controller that managed them may still be running.
+        lease: The Lease of controllers that name none on their resources, such as the Apache operator.
     """
 
     take_over: bool = False
@@ -68,28 +68,28 @@ class RivalSettings:
 
 @dataclass(frozen=True)
 class ControllerSettings:
-    """All that a settings file can say.
+    """The content of a settings file.
 
     Attributes:
-        decisions: what decisions depend on.
-        workers: how many resources are looked at at the same time.
-        scope: the namespaces to watch; None where the file does not say.
-        first_retry: seconds before a failed look at a resource is repeated for the first time.
-        looks: how often one resource is looked at.
-        requests: how often the API is asked.
-        election: who leads among several.
-        rivals: what if others drive the same resources.
-        ignored: keys of the file that mean something to the Apache operator but nothing here.
+        decisions: The settings that decisions depend on.
+        workers: The maximum number of concurrent reconciles.
+        scope: The namespaces to watch; None if the file does not name them.
+        first_retry: The seconds before a failed reconcile is repeated for the first time.
+        reconciles: The maximum rate of reconciles of one resource.
+        requests: The maximum rate of requests to the API.
+        election: The leader election.
+        takeover: How to treat resources that other controllers manage.
+        ignored: The keys of the file that the Apache operator uses and this controller does not.
     """
 
     decisions: Settings = field(default_factory=Settings)
     workers: int = DEFAULT_WORKERS
     scope: Scope | None = None
     first_retry: float = 0.5
-    looks: LookLimit = field(default_factory=LookLimit)
+    reconciles: ReconcileLimit = field(default_factory=ReconcileLimit)
     requests: RequestLimit = field(default_factory=RequestLimit)
     election: ElectionSettings = field(default_factory=ElectionSettings)
-    rivals: RivalSettings = field(default_factory=RivalSettings)
+    takeover: TakeoverSettings = field(default_factory=TakeoverSettings)
     ignored: tuple[str, ...] = ()
 
 
@@ -142,8 +142,8 @@ _SETTINGS = (
     _Setting("", "workers", "workers", f"{_LOOP}parallelism", read_workers),
     _Setting("", "scope", "watchedNamespaces", "watchedNamespaces", read_namespaces),
     _Setting("", "first_retry", "firstRetrySeconds", f"{_LOOP}retry.initialIntervalSeconds", read_positive),
-    _Setting("looks", "count", "looksPerPeriod", f"{_LOOP}rateLimiter.maxLoopForPeriod", read_count),
-    _Setting("looks", "period", "lookPeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive),
+    _Setting("reconciles", "count", "looksPerPeriod", f"{_LOOP}rateLimiter.maxLoopForPeriod", read_count),
+    _Setting("reconciles", "period", "lookPeriodSeconds", f"{_LOOP}rateLimiter.refreshPeriodSeconds", read_positive),
     _Setting("requests", "per_second", "apiRequestsPerSecond", None, read_number),
     _Setting("requests", "burst", "apiRequestBurst", None, read_count),
     _Setting("election", "is_wanted", "leaderElection", f"{_LEADER}enabled", read_flag, is_fixed=True),
@@ -161,14 +161,14 @@ _SETTINGS = (
         is_fixed=True,
     ),
     _Setting("terms", "retry", "leaseRetrySeconds", f"{_LEADER}retryPeriodSeconds", read_positive, is_fixed=True),
-    _Setting("rivals", "take_over", "takeOver", None, read_flag),
-    _Setting("rivals", "lease", "otherControllerLease", None, read_lease),
+    _Setting("takeover", "take_over", "takeOver", None, read_flag),
+    _Setting("takeover", "lease", "otherControllerLease", None, read_lease),
 )
 SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
 """Our YAML's key of every setting, with the Apache operator's (less its prefix), None where it has none."""
 
 
-def settings_from_yaml(text: str) -> ControllerSettings:
+def parse_yaml_settings(text: str) -> ControllerSettings:
     """Read our own form: a mapping of the keys that `docs/reconcile.md` lists.
 
     Raises:
@@ -189,7 +189,7 @@ def settings_from_yaml(text: str) -> ControllerSettings:
     return _settings({known[key]: value for key, value in document.items()}, lambda known: known.yaml_key, ())
 
 
-def settings_from_properties(text: str) -> ControllerSettings:
+def parse_properties_settings(text: str) -> ControllerSettings:
     """Read the Apache operator's form: `spark.kubernetes.operator.*`; every other key is not the operator's.
 
     Raises:
@@ -202,18 +202,18 @@ def settings_from_properties(text: str) -> ControllerSettings:
     return _settings(values, lambda setting: f"{PROPERTY_PREFIX}{setting.property_key}", ignored)
 
 
-def lease_of(election: ElectionSettings, namespace: str) -> LeaseReference:
-    """The Lease for a controller that runs in `namespace`."""
+def resolve_lease(election: ElectionSettings, namespace: str) -> LeaseReference:
+    """Return the Lease of a controller that runs in `namespace`."""
     return LeaseReference(election.lease_namespace or namespace, election.lease_name)
 
 
-def differences(one: ControllerSettings, other: ControllerSettings, *, fixed: bool) -> tuple[str, ...]:
-    """The keys of our YAML of those settings in which the two differ.
+def list_differences(one: ControllerSettings, other: ControllerSettings, *, fixed: bool) -> tuple[str, ...]:
+    """Return the YAML keys of the settings that differ.
 
     Args:
-        one: settings.
-        other: others.
-        fixed: of those that only a restart changes, or of those that can be changed at any time.
+        one: Settings.
+        other: Settings to compare with.
+        fixed: Whether to compare the settings that only a restart changes, or all others.
     """
     return tuple(
         setting.yaml_key
@@ -222,8 +222,8 @@ def differences(one: ControllerSettings, other: ControllerSettings, *, fixed: bo
     )
 
 
-def with_fixed_of(fixed: ControllerSettings, other: ControllerSettings) -> ControllerSettings:
-    """The `other` settings, but for those that only a restart changes: these are of `fixed`."""
+def keep_fixed_settings(fixed: ControllerSettings, other: ControllerSettings) -> ControllerSettings:
+    """Return the `other` settings, with those of `fixed` that only a restart changes."""
     decisions = replace(other.decisions, operator_name=fixed.decisions.operator_name)
     return replace(other, decisions=decisions, election=fixed.election)
 
@@ -248,10 +248,10 @@ def _settings(
         raise SettingsError(str(error)) from None
     return ControllerSettings(
         decisions=Settings(**read["decisions"]),
-        looks=LookLimit(**read["looks"]),
+        reconciles=ReconcileLimit(**read["reconciles"]),
         requests=RequestLimit(**read["requests"]),
         election=ElectionSettings(**read["election"], terms=terms),
-        rivals=RivalSettings(**read["rivals"]),
+        takeover=TakeoverSettings(**read["takeover"]),
         ignored=ignored,
         **read[""],
     )

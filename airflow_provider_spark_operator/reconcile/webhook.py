@@ -1,7 +1,7 @@
-"""The validating admission webhook: an HTTPS server beside the controller, whose certificate renews itself.
+"""The validating admission webhook: an HTTPS server in the controller, with a certificate that is renewed.
 
-A ValidatingWebhookConfiguration says where the API server finds us; from it follows for whom the certificate has to
-be, and into it goes what it is believed by. Failing to do so never stops the controller, which needs no webhook.
+The certificate's DNS names are taken from the ValidatingWebhookConfiguration, and its CA bundle is written there.
+A failure never stops the controller, which does not need the webhook.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, KubeError
 from airflow_provider_spark_operator.kube.resources import VALIDATING_WEBHOOK_CONFIGURATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.serving import listen_everywhere
-from airflow_provider_spark_operator.reconcile.webhook_certificate import Certificate, bundle_with, issue
+from airflow_provider_spark_operator.reconcile.http_server import listen_everywhere
+from airflow_provider_spark_operator.reconcile.webhook_certificate import Certificate, extend_bundle, issue
 from airflow_provider_spark_operator.reconcile.webhook_review import NotAReview, review
 
 logger = logging.getLogger(__name__)
@@ -47,17 +47,17 @@ async def serve_webhook(
     pause: float = _PAUSE,
     now: Callable[[], datetime] = _utc_now,
 ) -> AsyncIterator[int]:
-    """Serve admission reviews on all interfaces, and keep the configuration's `caBundle`; give the port.
+    """Serve admission reviews on all interfaces while the body runs, and update `caBundle`; yield the port.
 
     Args:
-        port: 0 for a free one.
-        client: may get and patch the configuration.
-        configuration: the name of the ValidatingWebhookConfiguration.
-        pause: seconds between two looks at the configuration.
-        now: the clock, UTC.
+        port: The port; 0 for a free port.
+        client: The client of the API, with permission to get and patch the configuration.
+        configuration: The name of the ValidatingWebhookConfiguration.
+        pause: The seconds between two checks of the configuration.
+        now: The clock, in UTC.
 
     Raises:
-        OSError: the port is taken or not permitted.
+        OSError: The port is in use or not permitted.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -67,13 +67,13 @@ async def serve_webhook(
     await runner.setup()
     try:
         await web.SockSite(runner, listen_everywhere(port), ssl_context=context).start()
-        trust = asyncio.create_task(_Trust(client, configuration, context, now).keep(pause))
+        rotation = asyncio.create_task(_CertificateRotation(client, configuration, context, now).run(pause))
         try:
             yield int(runner.addresses[0][1])
         finally:
-            trust.cancel()
+            rotation.cancel()
             with suppress(asyncio.CancelledError):
-                await trust
+                await rotation
     finally:
         await runner.cleanup()
 
@@ -88,71 +88,71 @@ async def _answer(request: web.Request) -> web.Response:
 
 
 @dataclass
-class _Trust:
-    """Sees to it that the API server believes the certificate that the server shows.
+class _CertificateRotation:
+    """Renews the certificate of the server, so that API servers always trust it.
 
-    A certificate is published first, and shown from the next look on, when every API server knows of it; only the
-    first is shown at once.
+    A certificate is published first and used from the next check on, when every API server knows it; only the first
+    certificate is used at once.
 
     Attributes:
-        client: the way to the API.
-        configuration: the name of the ValidatingWebhookConfiguration.
-        context: that of the server.
-        now: the clock, UTC.
-        shown: what the server shows.
-        coming: what is to take its place.
-        is_published: whether the configuration has `coming`.
+        client: The client of the API.
+        configuration: The name of the ValidatingWebhookConfiguration.
+        context: The TLS context of the server.
+        now: The clock, in UTC.
+        current: The certificate that the server uses.
+        next: The certificate that replaces it.
+        is_published: Whether the configuration has `next`.
     """
 
     client: KubeClient
     configuration: str
     context: ssl.SSLContext
     now: Callable[[], datetime]
-    shown: Certificate | None = None
-    coming: Certificate | None = None
+    current: Certificate | None = None
+    next: Certificate | None = None
     is_published: bool = False
 
-    async def keep(self, pause: float) -> None:
-        """Look after it until cancelled."""
+    async def run(self, pause: float) -> None:
+        """Renew the certificate until cancelled."""
         while True:
             try:
-                await self._look()
+                await self._renew_once()
                 seconds = pause
             except Conflict:
-                seconds = min(pause, _PAUSE_AFTER_CONFLICT)  # another of us was quicker
+                seconds = min(pause, _PAUSE_AFTER_CONFLICT)  # another replica was faster
             except KubeError as error:
-                logger.warning("the webhook's certificate cannot be published: %s", error)
+                logger.warning("could not publish the certificate of the webhook: %s", error)
                 seconds = pause
             except Exception:
-                logger.exception("the webhook's certificate cannot be looked after")
+                logger.exception("could not renew the certificate of the webhook")
                 seconds = pause
             await asyncio.sleep(seconds)
 
-    async def _look(self) -> None:
+    async def _renew_once(self) -> None:
         document = await self.client.get(VALIDATING_WEBHOOK_CONFIGURATIONS, self.configuration, None)
-        hosts = frozenset(hosts_of(document))
+        hosts = frozenset(list_hosts(document))
         if not hosts:
             logger.warning("%s names no webhook: nobody will ask", self.configuration)
             return
-        if self.coming is not None and self.is_published:
-            self._show(self.coming)
-        newest = self.coming or self.shown
+        if self.next is not None and self.is_published:
+            self._use(self.next)
+        newest = self.next or self.current
         if newest is None or newest.hosts != hosts or self.now() >= newest.renewed_at:
-            self.coming, self.is_published = issue(hosts, self.now()), False
+            self.next, self.is_published = issue(hosts, self.now()), False
         await self._publish(document)
         self.is_published = True
-        if self.shown is None and self.coming is not None:
-            self._show(self.coming)
+        if self.current is None and self.next is not None:
+            self._use(self.next)
 
-    def _show(self, certificate: Certificate) -> None:
+    def _use(self, certificate: Certificate) -> None:
         certificate.load_into(self.context)
-        self.shown, self.coming = certificate, None
+        self.current, self.next = certificate, None
         hosts = ", ".join(sorted(certificate.hosts))
         logger.info("the webhook has a new certificate for %s, until it is renewed %s", hosts, certificate.renewed_at)
 
     async def _publish(self, document: JsonObject) -> None:
-        wanted = [certificate for certificate in (self.shown, self.coming) if certificate is not None]
-        webhooks = [_believing(webhook, wanted, self.now()) for webhook in document["webhooks"]]
+        wanted = [certificate for certificate in (self.current, self.next) if certificate is not None]
+        webhooks = [_set_bundle(webhook, wanted, self.now()) for webhook in document["webhooks"]]
         if webhooks == document["webhooks"]:
             return
         metadata = {"resourceVersion": document["metadata"]["resourceVersion"]}
@@ -160,8 +160,8 @@ class _Trust:
         await self.client.patch(VALIDATING_WEBHOOK_CONFIGURATIONS, self.configuration, None, patch)
 
 
-def hosts_of(configuration: Mapping[str, Any]) -> list[str]:
-    """The names and addresses by which the API server calls the webhooks of a configuration."""
+def list_hosts(configuration: Mapping[str, Any]) -> list[str]:
+    """Return the names and addresses by which the API server calls the webhooks of a configuration."""
     hosts = []
     for webhook in configuration.get("webhooks") or ():
         access = webhook["clientConfig"]
@@ -172,6 +172,6 @@ def hosts_of(configuration: Mapping[str, Any]) -> list[str]:
     return hosts
 
 
-def _believing(webhook: JsonObject, wanted: list[Certificate], now: datetime) -> JsonObject:
+def _set_bundle(webhook: JsonObject, wanted: list[Certificate], now: datetime) -> JsonObject:
     access = webhook["clientConfig"]
-    return {**webhook, "clientConfig": {**access, "caBundle": bundle_with(access.get("caBundle") or "", wanted, now)}}
+    return {**webhook, "clientConfig": {**access, "caBundle": extend_bundle(access.get("caBundle") or "", wanted, now)}}

@@ -1,6 +1,6 @@
-"""Self-signed certificates of the webhook: how they are made, and the bundle by which the API server believes them.
+"""Self-signed certificates of the webhook, and the CA bundle by which the API server trusts them.
 
-Each process has a key of its own, which never leaves it; the bundle holds the certificates of all that run.
+Each process has its own key, which never leaves it; the bundle holds the certificates of all running processes.
 """
 
 import base64
@@ -22,8 +22,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 LIFETIME = timedelta(days=30)
 RENEWED_AFTER = timedelta(days=20)
 _CLOCK_SKEW = timedelta(hours=1)
-# Starts of a process that is killed over and over; the certificates of those that live are put back if they fall out.
-_MOST_IN_BUNDLE = 16
+# Restarts of a process that is killed repeatedly; certificates of running processes are added again if they drop out.
+_MAX_IN_BUNDLE = 16
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Certificate:
     """A certificate and its key.
 
     Attributes:
-        hosts: the names and addresses that it is for.
-        text: the certificate, PEM.
-        key: its private key, PEM; never shown.
-        renewed_at: when another should take its place.
+        hosts: The names and addresses that it is valid for.
+        text: The certificate, as PEM.
+        key: The private key, as PEM; never shown.
+        renewed_at: The time at which it must be replaced.
     """
 
     hosts: frozenset[str]
@@ -43,7 +43,7 @@ class Certificate:
     renewed_at: datetime
 
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Have the server show it to those who connect from now on."""
+        """Use the certificate for new connections of the server."""
         # The standard library reads certificates from files only.
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "webhook.pem"
@@ -54,12 +54,13 @@ class Certificate:
 
 
 def issue(hosts: Iterable[str], now: datetime) -> Certificate:
-    """Make a certificate for `hosts` that is valid for `LIFETIME` from `now` (UTC)."""
+    """Create a certificate for `hosts` that is valid for `LIFETIME` from `now` (UTC)."""
     names = frozenset(hosts)
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
-    # Who looks for the issuer by its name must not find another of us; for whom it is say the alternative names.
+    # The subject is unique, so that the issuer of a certificate is never found in the one of another process.
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"spark-operator webhook {serial:x}"[:64])])
+    alternatives = [_build_alternative_name(name) for name in sorted(names)]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -70,47 +71,47 @@ def issue(hosts: Iterable[str], now: datetime) -> Certificate:
         .not_valid_after(now + LIFETIME)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_alternative(name) for name in sorted(names)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         .sign(key, hashes.SHA256())
     )
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return Certificate(names, _pem(certificate), private, now + RENEWED_AFTER)
+    return Certificate(names, _format_pem(certificate), private, now + RENEWED_AFTER)
 
 
-def bundle_with(bundle: str, wanted: Iterable[Certificate], now: datetime) -> str:
-    """A `caBundle` (base64 of PEM) that holds `wanted`, the others' that are still valid, and no more.
+def extend_bundle(bundle: str, wanted: Iterable[Certificate], now: datetime) -> str:
+    """Build the `caBundle` (base64 of PEM) with `wanted` and the valid certificates of other processes.
 
-    The same text where nothing is missing and nothing has ended.
+    The same text is returned if nothing is missing and nothing has expired.
     """
     texts = [certificate.text for certificate in wanted]
-    parsed = _certificates(bundle)
+    parsed = _parse_bundle(bundle)
     valid = sorted(
         (each for each in parsed if each.not_valid_after_utc > now), key=lambda each: each.not_valid_before_utc
     )
-    others = [text for each in valid if (text := _pem(each)) not in texts]
-    kept = others[-(_MOST_IN_BUNDLE - len(texts)) :]
-    known = {_pem(each) for each in parsed}
+    others = [text for each in valid if (text := _format_pem(each)) not in texts]
+    kept = others[-(_MAX_IN_BUNDLE - len(texts)) :]
+    known = {_format_pem(each) for each in parsed}
     if known == {*texts, *kept}:
         return bundle
     return base64.b64encode("".join((*kept, *texts)).encode()).decode()
 
 
-def _certificates(bundle: str) -> list[x509.Certificate]:
-    """What can be read of a bundle; what is none is as good as not there."""
+def _parse_bundle(bundle: str) -> list[x509.Certificate]:
+    """Parse a bundle; an invalid bundle counts as empty."""
     try:
         return x509.load_pem_x509_certificates(base64.b64decode(bundle, validate=True))
     except (ValueError, binascii.Error):
         return []
 
 
-def _alternative(host: str) -> x509.GeneralName:
+def _build_alternative_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ip_address(host))
     except ValueError:
         return x509.DNSName(host)
 
 
-def _pem(certificate: x509.Certificate) -> str:
+def _format_pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode()

@@ -1,4 +1,4 @@
-"""The answer to an AdmissionReview: whether a resource may be written, in the words of `spark-operator validate`."""
+"""The answer to an AdmissionReview: whether a resource is valid, as `spark-operator validate` checks it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,31 +14,30 @@ _UNPROCESSABLE = 422
 
 
 class NotAReview(Exception):
-    """What came is no AdmissionReview of a version that is known here; str() is one sentence."""
+    """The request is not an AdmissionReview of a supported version; str() is one sentence."""
 
 
 def review(document: object) -> JsonObject:
     """Answer one review.
 
-    Only a new resource and a changed spec are checked: a resource that was written before this webhook existed must
-    be able to get labels, lose its finalizers and be deleted. What an operator runs in spite of an error is
-    admitted with a warning.
+    Only a new resource and a changed spec are checked: it must be possible to label, finalize and delete a resource
+    that was written before this webhook existed. A problem that an operator tolerates is admitted with a warning.
 
     Raises:
-        NotAReview: it is none, or none that can be answered.
+        NotAReview: The document is not a review that can be answered.
     """
-    request = _request(document)
-    problems = validate_without_status(request.get("object")) if _is_to_be_checked(request) else []
+    request = _read_request(document)
+    problems = validate_without_status(request.get("object")) if _must_be_checked(request) else []
     refused = [problem for problem in problems if problem.is_refused]
     response: JsonObject = {"uid": request["uid"], "allowed": not refused}
     if refused:
-        response["status"] = _refusal(request, refused)
+        response["status"] = _build_refusal(request, refused)
     if warnings := [str(problem) for problem in problems if not problem.is_refused]:
         response["warnings"] = warnings
     return {"apiVersion": API_VERSION, "kind": _KIND, "response": response}
 
 
-def _request(document: object) -> Mapping[str, Any]:
+def _read_request(document: object) -> Mapping[str, Any]:
     if not isinstance(document, Mapping) or document.get("kind") != _KIND:
         raise NotAReview(f"an {_KIND} is wanted")
     if document.get("apiVersion") != API_VERSION:
@@ -49,26 +48,26 @@ def _request(document: object) -> Mapping[str, Any]:
     return request
 
 
-def _is_to_be_checked(request: Mapping[str, Any]) -> bool:
+def _must_be_checked(request: Mapping[str, Any]) -> bool:
     match request.get("operation"):
         case "CREATE":
             return True
         case "UPDATE":
-            new, old = _object(request, "object"), _object(request, "oldObject")
+            new, old = _get_object(request, "object"), _get_object(request, "oldObject")
             metadata = new.get("metadata")
-            is_going = isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))
-            return not is_going and new.get("spec") != old.get("spec")
+            is_being_deleted = isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))
+            return not is_being_deleted and new.get("spec") != old.get("spec")
     return False
 
 
-def _object(request: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _get_object(request: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     document = request.get(name)
     return document if isinstance(document, Mapping) else {}
 
 
-def _refusal(request: Mapping[str, Any], problems: Sequence[Problem]) -> JsonObject:
-    """The Status that the client gets; kubectl shows the causes, others the message."""
-    document = _object(request, "object")
+def _build_refusal(request: Mapping[str, Any], problems: Sequence[Problem]) -> JsonObject:
+    """Build the Status for the client; kubectl shows the causes, other clients the message."""
+    document = _get_object(request, "object")
     causes = [
         {"reason": "FieldValueInvalid", "field": problem.path, "message": problem.message} for problem in problems
     ]

@@ -1,4 +1,4 @@
-"""The tasks that work through a queue; their number may change while they work."""
+"""The pool of tasks that process the keys of a queue; its size can change at any time."""
 
 import asyncio
 import itertools
@@ -9,17 +9,19 @@ from airflow_provider_spark_operator.reconcile.queue import WorkQueue
 
 
 class Workers:
-    """As many tasks as are wanted, each taking one key after the other.
+    """A pool of tasks, each of which processes one key after the other.
 
     Args:
-        queue: where the keys come from.
-        look: what is done with each; it raises nothing that the others should survive.
-        count: how many keys are looked at at the same time.
+        queue: The queue of the keys.
+        process: Processes a key; an exception that it raises ends all workers.
+        count: The number of keys that are processed concurrently.
     """
 
-    def __init__(self, queue: WorkQueue[ObjectKey], look: Callable[[ObjectKey], Awaitable[None]], count: int) -> None:
+    def __init__(
+        self, queue: WorkQueue[ObjectKey], process: Callable[[ObjectKey], Awaitable[None]], count: int
+    ) -> None:
         self._queue = queue
-        self._look = look
+        self._process = process
         self._count = count
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._busy: set[int] = set()
@@ -27,12 +29,12 @@ class Workers:
         self._resized = asyncio.Event()
 
     def resize(self, count: int) -> None:
-        """Have `count` of them from now on; those that are too many end after what they are at."""
+        """Change the number of workers; superfluous workers end after their current key."""
         self._count = count
         self._resized.set()
 
     async def run(self) -> None:
-        """Work until cancelled, which breaks off what is being looked at."""
+        """Run until cancelled; the keys in progress are interrupted."""
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
@@ -56,7 +58,7 @@ class Workers:
             key = await self._queue.get()
             self._busy.add(number)
             try:
-                await self._look(key)
+                await self._process(key)
             finally:
                 self._busy.discard(number)
                 self._queue.done(key)

@@ -10,7 +10,7 @@ import yaml
 from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.cli.arguments import parser
 from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.reconcile.settings import settings_from_properties, settings_from_yaml
+from airflow_provider_spark_operator.reconcile.settings import parse_properties_settings, parse_yaml_settings
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, HelmFailed, Json, helm, needs_helm, of_kind, rendered
 from tests.e2e.image import instructions
 
@@ -187,7 +187,7 @@ def test_it_watches_what_it_is_told_to(variant: str, options: Json) -> None:
 def test_the_controller_reads_the_configuration_that_is_mounted(variant: str) -> None:
     documents = rendered(VARIANTS[variant])
     (data,) = [each["data"] for each in of_kind(documents, "ConfigMap")]
-    read = {"controller.yaml": settings_from_yaml, "controller.properties": settings_from_properties}
+    read = {"controller.yaml": parse_yaml_settings, "controller.properties": parse_properties_settings}
     ((name, text),) = data.items()
     settings = read[name](text)
     assert (settings.decisions.operator_name, settings.workers) == ("ours", 10)

@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.kube.resources import (
     SPARK_CLUSTERS,
     ResourceType,
 )
-from airflow_provider_spark_operator.reconcile.election import Elector, electing
+from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
 from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
 from tests.charts.conftest import Cluster, collection
@@ -182,7 +182,7 @@ async def test_the_rights_suffice_and_none_is_left_over(cluster: Cluster, client
     lease = LeaseReference(NAMESPACE, RELEASE)
     async with (
         controller_of_the_chart(cluster, used) as limited,
-        electing(Elector(limited, lease, "pod-1", LeaseTerms())) as leadership,
+        elect(Elector(limited, lease, "pod-1", LeaseTerms())) as leadership,
         controlling(limited, "jobs", leadership=leadership),
     ):
         async with playing(stage, "succeeded", "failed", "run"):

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES
-from airflow_provider_spark_operator.reconcile.lease import tenure_of
+from airflow_provider_spark_operator.reconcile.lease import read_tenure
 from tests.cli.process import ended, line_of, running
 from tests.definitions import definitions_serving
 from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, serving
@@ -108,7 +108,7 @@ async def test_one_of_two_drives_and_the_other_goes_on_when_it_ends(tmp_path: Pa
                 await stage.until_state(ApplicationState.DRIVER_REQUESTED, name="later")
                 second.send_signal(signal.SIGTERM)
                 assert (await ended(second))[0] == 0
-        assert tenure_of(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
+        assert read_tenure(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
 
 
 async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_settings(tmp_path: Path) -> None:

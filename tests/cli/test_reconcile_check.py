@@ -10,10 +10,10 @@ from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
-from airflow_provider_spark_operator.reconcile.rivals import Identity
+from airflow_provider_spark_operator.reconcile.managers import Identity
 from tests.cli.process import ended, running
 from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, playing, serving
-from tests.reconcile.test_arbitration import APACHE, TAKE_OVER, driving
+from tests.reconcile.test_claims import APACHE, TAKE_OVER, driving
 
 TTL = {"ttlAfterStopMillis": 3_600_000}
 OURS = Identity(Settings().operator_name)

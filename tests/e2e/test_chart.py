@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.resources import (
     PODS,
     SPARK_APPLICATIONS,
 )
-from airflow_provider_spark_operator.reconcile.lease import tenure_of
+from airflow_provider_spark_operator.reconcile.lease import read_tenure
 from tests.charts.helm import CHART, RELEASE, helm, needs_helm
 from tests.e2e.conftest import gone
 from tests.e2e.node import KUBECONFIG, NEEDED, delete_all, eventually
@@ -71,7 +71,7 @@ async def release(client: KubeClient, definitions: None) -> AsyncIterator[tuple[
 async def leader(client: KubeClient, namespace: str) -> str:
     """The name of the pod that leads, empty while none does."""
     lease = await client.get(LEASES, RELEASE, namespace)
-    return tenure_of(lease).holder.rpartition("_")[0]
+    return read_tenure(lease).holder.rpartition("_")[0]
 
 
 async def delete_the_leader(client: KubeClient, namespace: str) -> None:

@@ -111,15 +111,15 @@ def test_objects_are_found_by_what_they_belong_to(cache: ObjectCache) -> None:
     cache.put(document("x-2", "2", labels={"app": "x"}))
     cache.put(document("y-1", "3", labels={"app": "y"}))
     cache.put(document("stray", "4"))
-    names = [found["metadata"]["name"] for found in cache.belonging_to(ObjectKey("ns", "x"))]
+    names = [found["metadata"]["name"] for found in cache.list_owned(ObjectKey("ns", "x"))]
     assert names == ["x-1", "x-2"]
 
 
 def test_an_object_that_changes_hands_is_found_once(cache: ObjectCache) -> None:
     cache.put(document("x-1", "1", labels={"app": "x"}))
     cache.put(document("x-1", "2", labels={"app": "y"}))
-    assert cache.belonging_to(ObjectKey("ns", "x")) == []
-    assert len(cache.belonging_to(ObjectKey("ns", "y"))) == 1
+    assert cache.list_owned(ObjectKey("ns", "x")) == []
+    assert len(cache.list_owned(ObjectKey("ns", "y"))) == 1
 
 
 def test_a_namespace_can_be_forgotten(cache: ObjectCache) -> None:
@@ -127,7 +127,7 @@ def test_a_namespace_can_be_forgotten(cache: ObjectCache) -> None:
     cache.put(document("elsewhere", namespace="other"))
     cache.forget_namespace("ns")
     assert [key.namespace for key in cache] == ["other"]
-    assert cache.belonging_to(ObjectKey("ns", "x")) == []
+    assert cache.list_owned(ObjectKey("ns", "x")) == []
 
 
 def test_what_a_live_read_did_not_find_is_forgotten(cache: ObjectCache) -> None:
@@ -152,27 +152,27 @@ def test_what_is_done_in_a_namespace_that_was_left_does_not_bring_it_back(
 
 
 def test_the_last_memorable_object_whose_end_was_seen_is_remembered() -> None:
-    cache = ObjectCache(owner, memorable=lambda document: "driver" in document["metadata"]["name"])
+    cache = ObjectCache(owner, is_memorable=lambda document: "driver" in document["metadata"]["name"])
     for name, version in (("driver-1", "1"), ("driver-2", "2"), ("executor", "3")):
         cache.put(document(name, version, labels={"app": "x"}))
         cache.remove(document(name, version, labels={"app": "x"}))
-    (departed,) = cache.departed_from(ObjectKey("ns", "x"))
+    (departed,) = cache.list_deleted(ObjectKey("ns", "x"))
     assert departed["metadata"]["name"] == "driver-2"
-    assert cache.departed_from(ObjectKey("ns", "y")) == []
+    assert cache.list_deleted(ObjectKey("ns", "y")) == []
 
 
 def test_what_was_not_seen_to_end_is_not_remembered() -> None:
-    cache = ObjectCache(owner, memorable=lambda _: True)
+    cache = ObjectCache(owner, is_memorable=lambda _: True)
     cache.put(document("x-1", "1", labels={"app": "x"}))
     cache.replace("ns", [])
-    assert cache.departed_from(ObjectKey("ns", "x")) == []
+    assert cache.list_deleted(ObjectKey("ns", "x")) == []
 
 
 def test_no_more_is_remembered_than_may_end_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.reconcile.cache._MOST_DEPARTED", 2)
-    cache = ObjectCache(owner, memorable=lambda _: True)
+    monkeypatch.setattr("airflow_provider_spark_operator.reconcile.cache._MAX_DELETED", 2)
+    cache = ObjectCache(owner, is_memorable=lambda _: True)
     for number in range(3):
         cache.put(document(f"{number}-1", str(number + 1), labels={"app": str(number)}))
         cache.remove(document(f"{number}-1", str(number + 1), labels={"app": str(number)}))
-    remembered = [number for number in range(3) if cache.departed_from(ObjectKey("ns", str(number)))]
+    remembered = [number for number in range(3) if cache.list_deleted(ObjectKey("ns", str(number)))]
     assert remembered == [1, 2]

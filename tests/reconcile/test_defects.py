@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.reconcile import applications
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.defects import message_patch
+from airflow_provider_spark_operator.reconcile.defects import build_message_patch
 from tests.reconcile.stage import Stage, application, controlling, history_of, playing, state_of
 
 State = ApplicationState
@@ -63,8 +63,8 @@ async def test_a_defect_is_told_in_the_status_and_stops_nobody_else(
 
 def test_what_is_said_already_is_not_written_again() -> None:
     resource = {"metadata": {"uid": "u"}, "status": {"currentState": {"message": "It fails."}}}
-    assert message_patch(resource, "It fails.") is None
-    assert message_patch(resource, "It fails otherwise.") == {
+    assert build_message_patch(resource, "It fails.") is None
+    assert build_message_patch(resource, "It fails otherwise.") == {
         "metadata": {"uid": "u"},
         "status": {"currentState": {"message": "It fails otherwise."}},
     }

@@ -11,9 +11,9 @@ from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError, Unreachable
 from airflow_provider_spark_operator.kube.resources import LEASES, PODS
-from airflow_provider_spark_operator.reconcile.election import Elector, electing, own_identity
+from airflow_provider_spark_operator.reconcile.election import Elector, create_identity, elect
 from airflow_provider_spark_operator.reconcile.leadership import Leadership, NotLeading
-from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, tenure_of
+from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms, Tenure, read_tenure
 from tests.reconcile.stage import DEADLINE, Stage, fault
 
 HOURS = LeaseTerms(duration=7200, renew_deadline=3600, retry=0.05)
@@ -25,15 +25,15 @@ def candidate(stage: Stage, identity: str, client: Any = None, terms: LeaseTerms
 
 
 async def tenure(stage: Stage) -> Tenure:
-    return tenure_of(await stage.client.get(LEASES, "lease", stage.namespace))
+    return read_tenure(await stage.client.get(LEASES, "lease", stage.namespace))
 
 
 @asynccontextmanager
 async def leading(elector: Elector) -> AsyncIterator[Leadership]:
     """The elector beside the body, which is entered when it leads."""
-    async with electing(elector) as leadership:
+    async with elect(elector) as leadership:
         async with asyncio.timeout(DEADLINE):
-            await leadership.gained()
+            await leadership.wait_until_gained()
         yield leadership
 
 
@@ -84,14 +84,14 @@ class Slow:
 
 
 async def test_one_of_two_leads_and_the_other_stands_by(stage: Stage) -> None:
-    async with leading(candidate(stage, "one")) as first, electing(candidate(stage, "two")) as second:
+    async with leading(candidate(stage, "one")) as first, elect(candidate(stage, "two")) as second:
         since = await tenure(stage)
 
         async def has_been_renewed() -> bool:
             return (await tenure(stage)).renewed != since.renewed
 
         await stage.until_true(has_been_renewed)
-        assert (first.holds, second.holds) == (True, False)
+        assert (first.is_held, second.is_held) == (True, False)
         assert (await tenure(stage)).holder == "one"
 
 
@@ -99,10 +99,10 @@ async def test_who_ends_lets_the_next_one_lead_before_the_lease_is_over(stage: S
     patient = LeaseTerms(duration=3600, renew_deadline=1800, retry=0.05)
     async with AsyncExitStack() as first:
         await first.enter_async_context(leading(candidate(stage, "one", terms=patient)))
-        async with electing(candidate(stage, "two", terms=patient)) as second:
+        async with elect(candidate(stage, "two", terms=patient)) as second:
             await first.aclose()
             async with asyncio.timeout(DEADLINE):
-                await second.gained()
+                await second.wait_until_gained()
     assert (await tenure(stage)).holder == ""
 
 
@@ -110,7 +110,7 @@ async def test_the_lease_of_one_who_is_gone_is_taken_when_it_is_over(stage: Stag
     gone = candidate(stage, "gone")
     task = asyncio.create_task(gone.run())
     async with asyncio.timeout(DEADLINE):
-        await gone.leadership.gained()
+        await gone.leadership.wait_until_gained()
     task.cancel()
     await asyncio.wait([task])
     async with leading(candidate(stage, "next")):
@@ -120,11 +120,11 @@ async def test_the_lease_of_one_who_is_gone_is_taken_when_it_is_over(stage: Stag
 
 async def test_who_cannot_renew_stops_before_another_takes_over(stage: Stage) -> None:
     client = Cut(stage.client, fault(Unreachable, None))
-    async with leading(candidate(stage, "one", client)) as first, electing(candidate(stage, "two")) as second:
+    async with leading(candidate(stage, "one", client)) as first, elect(candidate(stage, "two")) as second:
         client.is_cut = True
         async with asyncio.timeout(DEADLINE):
-            await second.gained()
-        assert not first.holds
+            await second.wait_until_gained()
+        assert not first.is_held
         client.is_cut = False  # it comes back, and finds another
 
 
@@ -134,7 +134,7 @@ async def test_who_loses_the_lease_to_another_knows_it_at_the_next_renewal(stage
         spec = {**lease["spec"], "holderIdentity": "thief"}
         await stage.client.patch(LEASES, "lease", stage.namespace, {"spec": spec})
         async with asyncio.timeout(DEADLINE):
-            await first.lost()
+            await first.wait_until_lost()
 
 
 async def test_a_renewal_that_comes_through_after_the_deadline_begins_a_new_term(stage: Stage) -> None:
@@ -143,12 +143,12 @@ async def test_a_renewal_that_comes_through_after_the_deadline_begins_a_new_term
     client: Any = Slow(stage.client, clock)
     elector = Elector(client, LeaseReference(stage.namespace, "lease"), "one", HOURS, clock=clock)
     async with leading(elector) as leadership:
-        end_of_the_first_term = asyncio.create_task(leadership.lost())
+        end_of_the_first_term = asyncio.create_task(leadership.wait_until_lost())
         clock.seconds = HOURS.renew_deadline - 1
         clock.step = 2
         async with asyncio.timeout(DEADLINE):
             await end_of_the_first_term
-            await leadership.gained()
+            await leadership.wait_until_gained()
         clock.step = 0
 
 
@@ -158,7 +158,7 @@ async def test_a_lease_that_somebody_has_deleted_is_made_anew(stage: Stage) -> N
 
         async def is_back() -> bool:
             items = (await stage.client.list(LEASES, stage.namespace)).items
-            return [tenure_of(item).holder for item in items] == ["one"]
+            return [read_tenure(item).holder for item in items] == ["one"]
 
         await stage.until_true(is_back)
 
@@ -179,4 +179,4 @@ async def test_only_the_leader_may_write() -> None:
 
 
 async def test_no_two_processes_have_the_same_identity() -> None:
-    assert own_identity() != own_identity()
+    assert create_identity() != create_identity()

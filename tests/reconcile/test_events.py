@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_spark_operator.kube.errors import AlreadyExists, ServerError
 from airflow_provider_spark_operator.reconcile import events
-from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecorder, Happening
+from airflow_provider_spark_operator.reconcile.events import NORMAL, EventRecorder, ResourceEvent
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -33,9 +33,9 @@ class SlowApi:
         self.written.append(told)
 
 
-def happening(name: str, reason: str, kind: str = "SparkApplication") -> Happening:
+def happening(name: str, reason: str, kind: str = "SparkApplication") -> ResourceEvent:
     metadata = {"name": name, "namespace": "jobs", "uid": name, "resourceVersion": "1"}
-    return Happening({"kind": kind, "metadata": metadata}, NORMAL, reason, "It is so.", reason, NOW)
+    return ResourceEvent({"kind": kind, "metadata": metadata}, NORMAL, reason, "It is so.", reason, NOW)
 
 
 @asynccontextmanager

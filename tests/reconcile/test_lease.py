@@ -8,12 +8,12 @@ from airflow_provider_spark_operator.reconcile.lease import (
     LeaseTerms,
     Step,
     Tenure,
+    build_lease,
+    build_lease_patch,
+    build_release_patch,
+    find_next_step,
     is_held,
-    lease_patch,
-    new_lease,
-    next_step,
-    release_patch,
-    tenure_of,
+    read_tenure,
 )
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -30,7 +30,7 @@ def patched(lease: JsonObject, patch: JsonObject) -> JsonObject:
     return {**lease, "spec": {**lease["spec"], **patch["spec"]}}
 
 
-LEASE = stored(new_lease(PLACE, "one", TERMS, NOW))
+LEASE = stored(build_lease(PLACE, "one", TERMS, NOW))
 
 
 @pytest.mark.parametrize(
@@ -41,55 +41,55 @@ LEASE = stored(new_lease(PLACE, "one", TERMS, NOW))
         pytest.param(LEASE, "one", 60, Step.RENEW, id="it is ours, and has ended"),
         pytest.param(LEASE, "two", 14.9, Step.STAND_BY, id="another renews it"),
         pytest.param(LEASE, "two", 15, Step.TAKE, id="another has not renewed it in time"),
-        pytest.param(patched(LEASE, release_patch(LEASE, NOW)), "two", 0, Step.TAKE, id="released"),
+        pytest.param(patched(LEASE, build_release_patch(LEASE, NOW)), "two", 0, Step.TAKE, id="released"),
         pytest.param({"metadata": {}}, "two", 0, Step.TAKE, id="nobody has ever held it"),
         pytest.param({"spec": {"holderIdentity": "one"}}, "two", 0, Step.TAKE, id="held for no time"),
     ],
 )
 def test_what_follows_from_a_lease(lease: JsonObject | None, identity: str, unchanged_for: float, step: Step) -> None:
-    assert next_step(lease, identity, timedelta(seconds=unchanged_for)) is step
+    assert find_next_step(lease, identity, timedelta(seconds=unchanged_for)) is step
 
 
 def test_a_new_lease_says_who_holds_it_since_when_and_how_long() -> None:
     assert LEASE["metadata"] == {"name": "spark", "namespace": "operators", "resourceVersion": "7"}
     assert LEASE["spec"]["renewTime"] == "2026-03-01T12:00:00.123456Z"
-    assert tenure_of(LEASE) == Tenure("one", timedelta(seconds=15), NOW, NOW, 0)
+    assert read_tenure(LEASE) == Tenure("one", timedelta(seconds=15), NOW, NOW, 0)
 
 
 def test_a_renewal_keeps_when_it_was_acquired() -> None:
     later = NOW + timedelta(seconds=2)
-    patch = lease_patch(LEASE, "one", TERMS, later)
+    patch = build_lease_patch(LEASE, "one", TERMS, later)
     assert patch["metadata"] == {"resourceVersion": "7"}
-    assert tenure_of(patched(LEASE, patch)) == Tenure("one", timedelta(seconds=15), NOW, later, 0)
+    assert read_tenure(patched(LEASE, patch)) == Tenure("one", timedelta(seconds=15), NOW, later, 0)
 
 
 def test_who_takes_it_is_counted() -> None:
     later = NOW + timedelta(seconds=20)
-    patch = lease_patch(LEASE, "two", TERMS, later)
+    patch = build_lease_patch(LEASE, "two", TERMS, later)
     assert patch["metadata"] == {"resourceVersion": "7"}
-    assert tenure_of(patched(LEASE, patch)) == Tenure("two", timedelta(seconds=15), later, later, 1)
+    assert read_tenure(patched(LEASE, patch)) == Tenure("two", timedelta(seconds=15), later, later, 1)
 
 
 def test_a_released_lease_is_nobodys_and_keeps_its_count() -> None:
-    patch = release_patch(LEASE, NOW)
-    assert tenure_of(patched(LEASE, patch)) == Tenure("", timedelta(seconds=1), NOW, NOW, 0)
+    patch = build_release_patch(LEASE, NOW)
+    assert read_tenure(patched(LEASE, patch)) == Tenure("", timedelta(seconds=1), NOW, NOW, 0)
 
 
 def test_a_fraction_of_a_second_is_promised_as_a_whole_one() -> None:
     terms = LeaseTerms(duration=0.5, renew_deadline=0.3, retry=0.1)
-    assert tenure_of(new_lease(PLACE, "one", terms, NOW)).duration == timedelta(seconds=1)
+    assert read_tenure(build_lease(PLACE, "one", terms, NOW)).duration == timedelta(seconds=1)
 
 
 @pytest.mark.parametrize(
     ("after", "held"), [(0, True), (-60, True), (29, True), (30, False)], ids=["now", "ahead", "slack", "over"]
 )
 def test_a_lease_seen_but_once_is_held_for_twice_its_time(after: int, held: bool) -> None:
-    assert is_held(tenure_of(LEASE), NOW + timedelta(seconds=after)) is held
+    assert is_held(read_tenure(LEASE), NOW + timedelta(seconds=after)) is held
 
 
 @pytest.mark.parametrize("spec", [{}, {"holderIdentity": "one"}, {"holderIdentity": "", "renewTime": "2026-03-01"}])
 def test_a_lease_that_says_too_little_is_not_held(spec: JsonObject) -> None:
-    assert not is_held(tenure_of({"spec": spec}), NOW)
+    assert not is_held(read_tenure({"spec": spec}), NOW)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,12 @@
 import pytest
 
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
-from airflow_provider_spark_operator.reconcile.limits import LookLimit, LookLimiter, RequestLimit, RequestLimiter
+from airflow_provider_spark_operator.reconcile.limits import (
+    ReconcileLimit,
+    ReconcileLimiter,
+    RequestLimit,
+    RequestLimiter,
+)
 
 PI, OTHER = ObjectKey("jobs", "pi"), ObjectKey("jobs", "other")
 
@@ -22,7 +27,7 @@ def clock() -> Clock:
 
 
 def test_a_resource_may_be_looked_at_so_often_in_a_period(clock: Clock) -> None:
-    limiter = LookLimiter(LookLimit(2, 15), clock)
+    limiter = ReconcileLimiter(ReconcileLimit(2, 15), clock)
     assert [limiter.reserve(PI), limiter.reserve(PI)] == [0, 0]
     clock.now += 5
     assert limiter.reserve(PI) == 10
@@ -31,15 +36,15 @@ def test_a_resource_may_be_looked_at_so_often_in_a_period(clock: Clock) -> None:
     assert [limiter.reserve(PI), limiter.reserve(PI), limiter.reserve(PI)] == [0, 0, 15]
 
 
-@pytest.mark.parametrize("limit", [LookLimit(), LookLimit(0, 15), LookLimit(-1, 15)])
-def test_no_limit_is_none(clock: Clock, limit: LookLimit) -> None:
-    limiter = LookLimiter(limit, clock)
+@pytest.mark.parametrize("limit", [ReconcileLimit(), ReconcileLimit(0, 15), ReconcileLimit(-1, 15)])
+def test_no_limit_is_none(clock: Clock, limit: ReconcileLimit) -> None:
+    limiter = ReconcileLimiter(limit, clock)
     assert [limiter.reserve(PI) for _ in range(100)] == [0] * 100
     assert len(limiter) == 0
 
 
 def test_nothing_is_remembered_of_a_period_that_is_over(clock: Clock) -> None:
-    limiter = LookLimiter(LookLimit(1, 15), clock)
+    limiter = ReconcileLimiter(ReconcileLimit(1, 15), clock)
     for number in range(100):
         limiter.reserve(ObjectKey("jobs", str(number)))
         clock.now += 1
@@ -47,11 +52,11 @@ def test_nothing_is_remembered_of_a_period_that_is_over(clock: Clock) -> None:
 
 
 def test_a_limit_counts_from_when_it_is_set(clock: Clock) -> None:
-    limiter = LookLimiter(LookLimit(), clock)
+    limiter = ReconcileLimiter(ReconcileLimit(), clock)
     limiter.reserve(PI)
-    limiter.limit = LookLimit(1, 15)
+    limiter.limit = ReconcileLimit(1, 15)
     assert [limiter.reserve(PI), limiter.reserve(PI)] == [0, 15]
-    limiter.limit = LookLimit()
+    limiter.limit = ReconcileLimit()
     assert limiter.reserve(PI) == 0
 
 

@@ -14,12 +14,12 @@ from airflow_provider_spark_operator.core.transitions import move, move_to_next_
 from airflow_provider_spark_operator.kube.client import KubeClient, ObjectList, WatchEvent
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.observe import pod_selector
+from airflow_provider_spark_operator.reconcile.pod_selectors import build_pod_selector
 from tests import builders
 from tests.reconcile.stage import IMAGE, QUICK, Stage, application, controlling, history_of
 
 State = ApplicationState
-EVERY_POD = pod_selector(QUICK.decisions.operator_name)
+EVERY_POD = build_pod_selector(QUICK.decisions.operator_name)
 
 
 class BlindClient:

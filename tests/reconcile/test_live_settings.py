@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import NAMESPACES, PODS, SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.limits import LookLimit
+from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace, NamedNamespaces, Scope
 from tests.reconcile.stage import QUICK, Stage, application, playing, running, value
@@ -127,7 +127,7 @@ async def test_a_grace_period_that_changes_counts_at_the_next_look(stage: Stage)
 
 async def test_a_resource_is_not_looked_at_more_often_than_the_limit_says(stage: Stage) -> None:
     metrics = Metrics()
-    limited = replace(QUICK, looks=LookLimit(2, 3600))
+    limited = replace(QUICK, reconciles=ReconcileLimit(2, 3600))
     scope = NamedNamespaces((stage.namespace,))
     controller = Controller(stage.client, scope, limited, metrics=metrics)
     async with running(controller), playing(stage, "succeeded"):

@@ -11,9 +11,9 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.errors import Forbidden, ServerError
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
-from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts
 from airflow_provider_spark_operator.reconcile.attempt import NotYet
 from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectKey
+from airflow_provider_spark_operator.reconcile.claims import ClaimCounts
 from airflow_provider_spark_operator.reconcile.leadership import Leadership
 from airflow_provider_spark_operator.reconcile.metrics import APPLIED, PREFIX, Metrics, serve_metrics
 from airflow_provider_spark_operator.reconcile.queue import WorkQueue
@@ -244,7 +244,7 @@ def busy() -> Metrics:
     metrics.watch_queue(KIND, WorkQueue())
     metrics.watch_states(list, list)
     metrics.watch_claims(KIND, lambda: ClaimCounts(0, 0, 0))
-    metrics.watch_leadership(Leadership.undisputed())
+    metrics.watch_leadership(Leadership.without_election())
     with pytest.raises(KeyError):
         look(metrics, KeyError("x"))
     metrics.count_call(CREATE_POD, 201, 0.1)

@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.errors import BadRequest, Invalid, ServerError
+from airflow_provider_spark_operator.kube.errors import BadRequest, Invalid, ServerError, is_refusal, is_refused_content
 from airflow_provider_spark_operator.kube.resources import (
     PODS,
     SPARK_APPLICATIONS,
@@ -17,7 +17,6 @@ from airflow_provider_spark_operator.kube.resources import (
 )
 from airflow_provider_spark_operator.reconcile import applications
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.refusals import is_refusal, is_refused_content
 from tests.reconcile.stage import Stage, application, controlling, fault, history_of, playing
 from tests.reconcile.test_clusters import cluster, submit, until_gone, until_state
 

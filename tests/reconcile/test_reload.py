@@ -8,8 +8,8 @@ import pytest
 
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.reload import SettingsFile, following, mark_of
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, settings_from_yaml
+from airflow_provider_spark_operator.reconcile.reload import SettingsFile, follow_settings, read_mark
+from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, parse_yaml_settings
 from tests.reconcile.stage import DEADLINE, value
 
 BEFORE = "operatorName: ours\nreconcileIntervalSeconds: 60\n"
@@ -20,11 +20,11 @@ async def followed(path: Path) -> AsyncIterator[SettingsFile]:
     """A file that is followed beside the body."""
 
     def read() -> ControllerSettings:
-        return settings_from_yaml(path.read_text())
+        return parse_yaml_settings(path.read_text())
 
-    mark = mark_of(str(path))
+    mark = read_mark(str(path))
     file = SettingsFile(str(path), mark, read(), read, lambda settings: None, Metrics())
-    async with following(file, pause=0.005):
+    async with follow_settings(file, pause=0.005):
         yield file
 
 

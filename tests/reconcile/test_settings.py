@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
-from airflow_provider_spark_operator.reconcile.limits import LookLimit, RequestLimit
+from airflow_provider_spark_operator.reconcile.limits import ReconcileLimit, RequestLimit
 from airflow_provider_spark_operator.reconcile.scope import (
     EveryNamespace,
     NamedNamespaces,
@@ -14,12 +14,12 @@ from airflow_provider_spark_operator.reconcile.scope import (
 from airflow_provider_spark_operator.reconcile.settings import (
     ControllerSettings,
     ElectionSettings,
-    RivalSettings,
     SettingsError,
-    differences,
-    settings_from_properties,
-    settings_from_yaml,
-    with_fixed_of,
+    TakeoverSettings,
+    keep_fixed_settings,
+    list_differences,
+    parse_properties_settings,
+    parse_yaml_settings,
 )
 
 EXPECTED = ControllerSettings(
@@ -33,7 +33,7 @@ EXPECTED = ControllerSettings(
     workers=7,
     scope=NamedNamespaces(("a", "b")),
     first_retry=1.5,
-    looks=LookLimit(count=4, period=20.0),
+    reconciles=ReconcileLimit(count=4, period=20.0),
     election=ElectionSettings(
         is_wanted=True,
         lease_name="lease",
@@ -51,7 +51,7 @@ otherControllerLease: operators/spark-operator-lease
 
 def test_our_yaml_sets_everything() -> None:
     assert (
-        settings_from_yaml("""
+        parse_yaml_settings("""
         operatorName: mine
         reconcileIntervalSeconds: 1
         missingDriverGracePeriodSeconds: 3
@@ -74,14 +74,16 @@ def test_our_yaml_sets_everything() -> None:
 
 
 def test_our_yaml_has_settings_that_the_apache_operator_has_not() -> None:
-    settings = settings_from_yaml(ONLY_OURS)
+    settings = parse_yaml_settings(ONLY_OURS)
     assert settings.requests == RequestLimit(per_second=20, burst=40)
-    assert settings.rivals == RivalSettings(take_over=True, lease=LeaseReference("operators", "spark-operator-lease"))
+    assert settings.takeover == TakeoverSettings(
+        take_over=True, lease=LeaseReference("operators", "spark-operator-lease")
+    )
 
 
 def test_the_apache_operators_properties_set_everything() -> None:
     assert (
-        settings_from_properties("""
+        parse_properties_settings("""
         spark.kubernetes.operator.name=mine
         spark.kubernetes.operator.reconciler.intervalSeconds=1
         spark.kubernetes.operator.reconciler.missingDriverGracePeriodSeconds=3
@@ -106,11 +108,11 @@ def test_the_apache_operators_properties_set_everything() -> None:
 
 @pytest.mark.parametrize("text", ["", "# nothing", "{}"])
 def test_an_empty_file_means_the_defaults(text: str) -> None:
-    assert settings_from_yaml(text) == ControllerSettings()
+    assert parse_yaml_settings(text) == ControllerSettings()
 
 
 def test_keys_without_a_meaning_here_are_reported() -> None:
-    settings = settings_from_properties("spark.kubernetes.operator.metrics.port=19090\nother=1")
+    settings = parse_properties_settings("spark.kubernetes.operator.metrics.port=19090\nother=1")
     assert settings.ignored == ("spark.kubernetes.operator.metrics.port",)
 
 
@@ -144,18 +146,18 @@ def test_keys_without_a_meaning_here_are_reported() -> None:
 )
 def test_what_does_not_fit_is_refused_by_name(text: str, sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        settings_from_yaml(text)
+        parse_yaml_settings(text)
     assert str(caught.value).startswith(sentence)
     assert "\n" not in str(caught.value)
 
 
 def test_a_property_that_does_not_fit_is_refused_by_its_full_key() -> None:
     with pytest.raises(SettingsError, match=r"^spark\.kubernetes\.operator\.reconciler\.parallelism: a number"):
-        settings_from_properties("spark.kubernetes.operator.reconciler.parallelism=x")
+        parse_properties_settings("spark.kubernetes.operator.reconciler.parallelism=x")
 
 
 def test_a_star_means_every_namespace() -> None:
-    assert settings_from_yaml("watchedNamespaces: '*'").scope == EveryNamespace()
+    assert parse_yaml_settings("watchedNamespaces: '*'").scope == EveryNamespace()
 
 
 @pytest.mark.parametrize(
@@ -168,20 +170,20 @@ def test_a_star_means_every_namespace() -> None:
     ids=["live", "the name", "the election"],
 )
 def test_settings_that_only_a_restart_changes_are_named(text: str, keys: tuple[str, ...]) -> None:
-    assert differences(settings_from_yaml(""), settings_from_yaml(text), fixed=True) == keys
+    assert list_differences(parse_yaml_settings(""), parse_yaml_settings(text), fixed=True) == keys
 
 
 def test_what_only_a_restart_changes_can_be_kept() -> None:
-    old = settings_from_yaml("operatorName: old\nleaderElection: true")
-    new = with_fixed_of(old, settings_from_yaml("operatorName: new\nreconcileIntervalSeconds: 1\nworkers: 3"))
+    old = parse_yaml_settings("operatorName: old\nleaderElection: true")
+    new = keep_fixed_settings(old, parse_yaml_settings("operatorName: new\nreconcileIntervalSeconds: 1\nworkers: 3"))
     assert (new.decisions.operator_name, new.election.is_wanted) == ("old", True)
     assert (new.decisions.reconcile_interval, new.workers) == (timedelta(seconds=1), 3)
-    assert differences(old, new, fixed=True) == ()
-    assert differences(old, new, fixed=False) == ("reconcileIntervalSeconds", "workers")
+    assert list_differences(old, new, fixed=True) == ()
+    assert list_differences(old, new, fixed=False) == ("reconcileIntervalSeconds", "workers")
 
 
 def test_parallelism_without_limit_still_has_workers() -> None:
-    assert settings_from_properties("spark.kubernetes.operator.reconciler.parallelism=-1").workers > 1
+    assert parse_properties_settings("spark.kubernetes.operator.reconciler.parallelism=-1").workers > 1
 
 
 @pytest.mark.parametrize(

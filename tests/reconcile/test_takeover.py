@@ -10,13 +10,12 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
-from airflow_provider_spark_operator.reconcile.arbitration import ClaimCounts
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.claim_report import ClaimReport
-from airflow_provider_spark_operator.reconcile.rivals import Identity, last_driver
+from airflow_provider_spark_operator.reconcile.claims import ClaimCounts, ClaimReport
+from airflow_provider_spark_operator.reconcile.managers import Identity, find_last_manager
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
 from tests.reconcile.stage import QUICK, Stage, application, history_of, playing, value
-from tests.reconcile.test_arbitration import (
+from tests.reconcile.test_claims import (
     APACHE,
     KIND,
     TAKE_OVER,
@@ -48,7 +47,7 @@ def claims(rival: Rival, kind: str = KIND) -> tuple[float | None, ...]:
 
 
 async def driver_of(client: KubeClient, kind: ResourceType, name: str, namespace: str, finalizer: str) -> str | None:
-    return last_driver(await client.get(kind, name, namespace), finalizer, OURS.field_manager)
+    return find_last_manager(await client.get(kind, name, namespace), finalizer, OURS.field_manager)
 
 
 async def test_claim_outlives_a_short_takeover_in_which_nothing_was_due(kubeconfig: JsonObject, stage: Stage) -> None:

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.resources import (
     ResourceType,
 )
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.status import finalizers_patch
+from airflow_provider_spark_operator.reconcile.patches import build_finalizers_patch
 from tests.reconcile.stage import state_of
 from tests.reliability.odd import ANOTHER_FINALIZER, odd_resources
 from tests.reliability.proxy import Asked, Fault
@@ -105,6 +105,6 @@ def lacks_status(document: JsonObject) -> bool:
 async def drop_another_finalizer(scene: Scene, resource: JsonObject) -> None:
     metadata = resource["metadata"]
     if "deletionTimestamp" in metadata and metadata["finalizers"] == [ANOTHER_FINALIZER]:
-        patch = finalizers_patch(resource, [])
+        patch = build_finalizers_patch(resource, [])
         with suppress(NotFound, Conflict):
             await scene.client.patch(kind_of(resource), metadata["name"], scene.namespace, patch)

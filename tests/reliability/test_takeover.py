@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from tests.cli.process import ended, running
 from tests.reconcile.stage import Stage, application, history_of, playing
-from tests.reconcile.test_arbitration import APACHE, driving, events
+from tests.reconcile.test_claims import APACHE, driving, events
 from tests.reconcile.test_controller import UP_TO_RUNNING
 from tests.reliability.scene import Scene, controller_in
 

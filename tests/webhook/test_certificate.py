@@ -2,7 +2,7 @@ import base64
 import ssl
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_spark_operator.reconcile.webhook_certificate import LIFETIME, Certificate, bundle_with, issue
+from airflow_provider_spark_operator.reconcile.webhook_certificate import LIFETIME, Certificate, extend_bundle, issue
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOST = "spark-operator-webhook.spark.svc"
@@ -18,22 +18,22 @@ def holds(bundle: str, certificate: Certificate) -> bool:
 
 def test_a_bundle_gets_the_certificate_and_keeps_that_of_another_replica() -> None:
     mine, theirs = issue([HOST], NOW), issue([HOST], NOW)
-    bundle = bundle_with(bundle_with("", [theirs], NOW), [mine], NOW)
+    bundle = extend_bundle(extend_bundle("", [theirs], NOW), [mine], NOW)
     assert holds(bundle, mine)
     assert holds(bundle, theirs)
 
 
 def test_a_bundle_that_holds_the_certificate_stays_as_it_is() -> None:
     mine = issue([HOST], NOW)
-    bundle = bundle_with(bundle_with("", [issue([HOST], NOW)], NOW), [mine], NOW)
-    assert bundle_with(bundle, [mine], NOW) == bundle
+    bundle = extend_bundle(extend_bundle("", [issue([HOST], NOW)], NOW), [mine], NOW)
+    assert extend_bundle(bundle, [mine], NOW) == bundle
 
 
 def test_what_has_ended_goes() -> None:
     old = issue([HOST], NOW)
     later = NOW + LIFETIME + timedelta(seconds=1)
     mine = issue([HOST], later)
-    bundle = bundle_with(bundle_with("", [old], NOW), [mine], later)
+    bundle = extend_bundle(extend_bundle("", [old], NOW), [mine], later)
     assert not holds(bundle, old)
     assert holds(bundle, mine)
 
@@ -42,7 +42,7 @@ def test_a_bundle_does_not_grow_without_end_and_loses_the_oldest_first() -> None
     bundle = ""
     issued = [issue([HOST], NOW + timedelta(seconds=number)) for number in range(20)]
     for certificate in issued:
-        bundle = bundle_with(bundle, [certificate], NOW)
+        bundle = extend_bundle(bundle, [certificate], NOW)
     assert texts(bundle) == 16
     assert [holds(bundle, certificate) for certificate in issued] == [False] * 4 + [True] * 16
 
@@ -50,7 +50,7 @@ def test_a_bundle_does_not_grow_without_end_and_loses_the_oldest_first() -> None
 def test_what_is_no_bundle_is_replaced() -> None:
     mine = issue([HOST], NOW)
     for nonsense in ("", "Cg==", "not base64", base64.b64encode(b"no certificate").decode()):
-        assert texts(bundle_with(nonsense, [mine], NOW)) == 1
+        assert texts(extend_bundle(nonsense, [mine], NOW)) == 1
 
 
 def test_a_key_is_not_shown() -> None:

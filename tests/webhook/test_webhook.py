@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.resources import (
     CUSTOM_RESOURCE_DEFINITIONS,
     VALIDATING_WEBHOOK_CONFIGURATIONS,
 )
-from airflow_provider_spark_operator.reconcile.webhook import hosts_of, serve_webhook
+from airflow_provider_spark_operator.reconcile.webhook import list_hosts, serve_webhook
 from airflow_provider_spark_operator.reconcile.webhook_certificate import RENEWED_AFTER
 from tests import builders
 from tests.cli.process import ended, line_of, running
@@ -178,7 +178,7 @@ async def test_two_replicas_are_both_believed(client: KubeClient) -> None:
 
 async def test_a_configuration_that_comes_later_is_found(client: KubeClient, caplog: pytest.LogCaptureFixture) -> None:
     async with serve_webhook(0, client, NAME, pause=0.05) as port:
-        await eventually(lambda: logged(caplog, "the webhook's certificate cannot be published: "))
+        await eventually(lambda: logged(caplog, "could not publish the certificate of the webhook: "))
         await write(client, url="https://127.0.0.1/validate")
         await eventually(believed(client, port))
 
@@ -197,7 +197,7 @@ async def logged(caplog: pytest.LogCaptureFixture, text: str) -> bool:
 
 def test_a_service_is_called_by_its_name_in_the_cluster() -> None:
     document = configuration(service={"name": "hook", "namespace": "spark", "path": "/validate"})
-    assert hosts_of(document) == ["hook.spark.svc"]
+    assert list_hosts(document) == ["hook.spark.svc"]
 
 
 async def test_the_controller_answers_reviews_where_it_is_asked_to(

@@ -1,4 +1,4 @@
-"""Watching what is in scope, while the scope may change."""
+"""The watch of all namespaces in scope, which can change."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,26 +7,27 @@ from airflow_provider_spark_operator.reconcile.informer import Caches, Informer
 from airflow_provider_spark_operator.reconcile.scope import Scope, is_covered
 
 
-class Watching:
-    """Keeps the caches filled with what is in scope: one informer after the other, one for each scope.
+class ScopeWatch:
+    """Keeps the caches filled with the resources in scope, with a new informer for each scope.
 
     Args:
-        caches: what the informers fill.
-        scope: the first.
-        informer: makes one; its second argument says that it is to try again what cannot be listed at first.
+        caches: The caches that the informers fill.
+        scope: The first scope.
+        build_informer: Builds an informer. Its second argument says whether a namespace that cannot be listed at
+            first is tried again.
     """
 
-    def __init__(self, caches: Caches, scope: Scope, informer: Callable[[Scope, bool], Informer]) -> None:
+    def __init__(self, caches: Caches, scope: Scope, build_informer: Callable[[Scope, bool], Informer]) -> None:
         self._caches = caches
         self._scope = scope
-        self._make = informer
-        self._informer = informer(scope, False)
-        self._rescoped = asyncio.Event()
+        self._build_informer = build_informer
+        self._informer = build_informer(scope, False)
+        self._scope_changed = asyncio.Event()
         self._synced = asyncio.Event()
 
     @property
     def is_synced(self) -> bool:
-        """Whether every cache has been filled once; a change of scope makes no difference."""
+        """Whether every cache has been filled once; a change of scope does not reset it."""
         return self._synced.is_set()
 
     async def wait_until_synced(self) -> None:
@@ -34,29 +35,29 @@ class Watching:
         await self._synced.wait()
 
     def rescope(self, scope: Scope) -> None:
-        """Watch this instead; what is there already and stays in scope is not forgotten meanwhile."""
+        """Watch another scope from now on; resources in both scopes stay in the caches."""
         if scope != self._scope:
             self._scope = scope
-            self._rescoped.set()
+            self._scope_changed.set()
 
     async def run(self) -> None:
         """Watch until cancelled.
 
         Raises:
-            KubeError: the first list of a namespace given by name, or of all, was refused or failed.
+            KubeError: The first list of a namespace given by name, or of all namespaces, failed.
         """
         while True:
             async with asyncio.TaskGroup() as group:
                 task = group.create_task(self._informer.run())
                 await self._informer.wait_until_synced()
                 self._synced.set()
-                await self._rescoped.wait()
+                await self._scope_changed.wait()
                 task.cancel()
-            self._rescoped.clear()
-            self._forget_what_is_out_of_scope()
-            self._informer = self._make(self._scope, True)
+            self._scope_changed.clear()
+            self._forget_out_of_scope()
+            self._informer = self._build_informer(self._scope, True)
 
-    def _forget_what_is_out_of_scope(self) -> None:
+    def _forget_out_of_scope(self) -> None:
         for cache in (self._caches.applications, self._caches.pods, self._caches.clusters):
             for namespace in {key.namespace for key in cache}:
                 if not is_covered(self._scope, namespace):

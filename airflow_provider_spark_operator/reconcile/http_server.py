@@ -1,4 +1,4 @@
-"""A small HTTP server beside the controller, for those who watch over it."""
+"""A small HTTP server for probes and metrics."""
 
 import errno
 import socket
@@ -9,17 +9,17 @@ from aiohttp import web
 
 
 @asynccontextmanager
-async def serving(
+async def serve_pages(
     port: int, pages: Mapping[str, Callable[[web.Request], Awaitable[web.Response]]]
 ) -> AsyncIterator[int]:
-    """Serve `pages` (by path) on all interfaces, where a kubelet or Prometheus looks for them; give the port.
+    """Serve `pages` on all interfaces while the body runs; yield the port.
 
     Args:
-        port: 0 for a free one.
-        pages: what answers a GET.
+        port: The port; 0 for a free port.
+        pages: The handlers of GET requests, by path.
 
     Raises:
-        OSError: the port is taken or not permitted.
+        OSError: The port is in use or not permitted.
     """
     application = web.Application()
     for path, page in pages.items():
@@ -34,15 +34,15 @@ async def serving(
 
 
 def listen_everywhere(port: int) -> socket.socket:
-    """A socket for all interfaces, by IPv6 as well where there is that: a pod may have no other address.
+    """Listen on all interfaces, including IPv6 if it is available: a pod may have no other address.
 
     Raises:
-        OSError: the port is taken or not permitted.
+        OSError: The port is in use or not permitted.
     """
     if socket.has_dualstack_ipv6():
         try:
             return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
         except OSError as error:
-            if error.errno != errno.EADDRNOTAVAIL:  # the protocol is there, and switched off
+            if error.errno != errno.EADDRNOTAVAIL:  # IPv6 is supported but disabled
                 raise
     return socket.create_server(("", port))

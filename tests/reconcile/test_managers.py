@@ -5,7 +5,13 @@ import pytest
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure
-from airflow_provider_spark_operator.reconcile.rivals import Identity, is_settled, last_driver, lease_of, objection
+from airflow_provider_spark_operator.reconcile.managers import (
+    Identity,
+    find_last_manager,
+    find_lease,
+    find_objection,
+    is_settled,
+)
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LEASE = LeaseReference("operators", "spark")
@@ -24,7 +30,7 @@ def wrote(manager: str, time: str, subresource: str | None = "status", *, finali
 
 
 def driver(*entries: JsonObject) -> str | None:
-    return last_driver({"metadata": {"managedFields": list(entries)}}, APPLICATION_FINALIZER, OWN)
+    return find_last_manager({"metadata": {"managedFields": list(entries)}}, APPLICATION_FINALIZER, OWN)
 
 
 def claimed(manager: str, time: str) -> JsonObject:
@@ -61,9 +67,9 @@ def test_who_has_driven_a_resource_last(entries: list[JsonObject], expected: str
     ],
 )
 def test_the_lease_of_another_controller(manager: str, lease: LeaseReference | None) -> None:
-    assert lease_of(manager, None) == lease
+    assert find_lease(manager, None) == lease
     told = LeaseReference("operators", "spark-operator-lease")
-    assert lease_of(manager, told) == (lease or told)
+    assert find_lease(manager, told) == (lease or told)
 
 
 def test_the_replicas_of_one_controller_are_one_and_the_same() -> None:
@@ -78,7 +84,7 @@ def test_a_name_that_the_api_would_refuse_is_shortened() -> None:
 
 
 def test_a_controller_whose_own_lease_is_gone_has_ended() -> None:
-    assert objection(Identity("theirs", LEASE).field_manager, LEASE, None, NOW) is None
+    assert find_objection(Identity("theirs", LEASE).field_manager, LEASE, None, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +110,7 @@ def test_a_controller_whose_own_lease_is_gone_has_ended() -> None:
 def test_what_speaks_against_driving_what_another_has_driven(
     lease: LeaseReference | None, tenure: Tenure | None, sentence: str | None
 ) -> None:
-    said = objection(APACHE, lease, tenure, NOW)
+    said = find_objection(APACHE, lease, tenure, NOW)
     assert said is None if sentence is None else said is not None and said.startswith(sentence)
 
 

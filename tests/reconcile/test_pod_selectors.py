@@ -2,14 +2,14 @@ import pytest
 
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
-from airflow_provider_spark_operator.reconcile.observe import application_of
+from airflow_provider_spark_operator.reconcile.pod_selectors import get_application_key
 
 
 def test_a_pod_names_its_application() -> None:
     pod = {"metadata": {"name": "x", "namespace": "jobs", "labels": {LABEL_APPLICATION_NAME: "pi"}}}
-    assert application_of(pod) == ObjectKey("jobs", "pi")
+    assert get_application_key(pod) == ObjectKey("jobs", "pi")
 
 
 @pytest.mark.parametrize("labels", [None, {}, {"spark-role": "driver"}])
 def test_a_pod_without_the_label_belongs_to_none(labels: dict[str, str] | None) -> None:
-    assert application_of({"metadata": {"name": "x", "namespace": "jobs", "labels": labels}}) is None
+    assert get_application_key({"metadata": {"name": "x", "namespace": "jobs", "labels": labels}}) is None

@@ -12,20 +12,20 @@ from airflow_provider_spark_operator.core.names import (
 from airflow_provider_spark_operator.reconcile.cache import ObjectKey
 
 
-def application_of(pod: Mapping[str, Any]) -> ObjectKey | None:
-    """The key of the application whose name a pod carries, None for a pod without one."""
+def get_application_key(pod: Mapping[str, Any]) -> ObjectKey | None:
+    """Return the key of the application that the labels of a pod name; None without such a label."""
     metadata = pod["metadata"]
     name = (metadata.get("labels") or {}).get(LABEL_APPLICATION_NAME)
     return ObjectKey(metadata.get("namespace", ""), name) if name else None
 
 
-def pod_selector(operator_name: str) -> str:
-    """The label selector of all pods that the operator `operator_name` has created."""
+def build_pod_selector(operator_name: str) -> str:
+    """Return the label selector of all pods that the operator `operator_name` has created."""
     return f"{LABEL_OPERATOR_NAME}={operator_name}"
 
 
-def driver_selector(operator_name: str, application_name: str) -> str:
-    """The label selector of the drivers of one application, of all attempts."""
+def build_driver_selector(operator_name: str, application_name: str) -> str:
+    """Return the label selector of the drivers of one application, of all attempts."""
     return (
         f"{LABEL_OPERATOR_NAME}={operator_name},{LABEL_APPLICATION_NAME}={application_name},{LABEL_ROLE}={ROLE_DRIVER}"
     )

@@ -3,7 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from airflow_provider_spark_operator.reconcile.status import finalizers_patch, merge_patch, status_patch
+from airflow_provider_spark_operator.reconcile.patches import (
+    build_finalizers_patch,
+    build_merge_patch,
+    build_status_patch,
+)
 
 RESOURCE: JsonObject = {
     "metadata": {"name": "a", "uid": "u", "resourceVersion": "7"},
@@ -26,7 +30,7 @@ RESOURCE: JsonObject = {
     ],
 )
 def test_a_patch_holds_only_what_changed(old: JsonObject, new: JsonObject, patch: JsonObject) -> None:
-    assert merge_patch(old, new) == patch
+    assert build_merge_patch(old, new) == patch
 
 
 def apply(target: object, patch: object) -> object:
@@ -52,24 +56,26 @@ documents = st.dictionaries(st.sampled_from("abc"), values, max_size=3)
 
 @given(documents, documents)
 def test_a_patch_leads_from_the_old_to_the_new(old: JsonObject, new: JsonObject) -> None:
-    assert apply(old, merge_patch(old, new)) == new
+    assert apply(old, build_merge_patch(old, new)) == new
 
 
 def test_a_status_is_written_only_over_the_resource_that_was_read() -> None:
-    assert status_patch(RESOURCE, {**RESOURCE["status"], "currentState": {"message": "new"}}) == {
+    assert build_status_patch(RESOURCE, {**RESOURCE["status"], "currentState": {"message": "new"}}) == {
         "metadata": {"uid": "u", "resourceVersion": "7"},
         "status": {"currentState": {"message": "new"}},
     }
 
 
 def test_an_equal_status_is_not_written() -> None:
-    assert status_patch(RESOURCE, dict(RESOURCE["status"])) is None
+    assert build_status_patch(RESOURCE, dict(RESOURCE["status"])) is None
 
 
 def test_a_first_status_is_written_whole() -> None:
-    patch = status_patch({"metadata": {}}, {"currentState": {}})
+    patch = build_status_patch({"metadata": {}}, {"currentState": {}})
     assert patch == {"metadata": {}, "status": {"currentState": {}}}
 
 
 def test_finalizers_are_written_only_over_the_resource_that_was_read() -> None:
-    assert finalizers_patch(RESOURCE, ["f"]) == {"metadata": {"uid": "u", "resourceVersion": "7", "finalizers": ["f"]}}
+    assert build_finalizers_patch(RESOURCE, ["f"]) == {
+        "metadata": {"uid": "u", "resourceVersion": "7", "finalizers": ["f"]}
+    }

@@ -13,15 +13,15 @@ from airflow_provider_spark_operator.kube.call import Call
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS, SPARK_CLUSTERS
-from airflow_provider_spark_operator.reconcile.arbitration import Arbiter
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
+from airflow_provider_spark_operator.reconcile.claims import Arbiter
 from airflow_provider_spark_operator.reconcile.controller import Controller
-from airflow_provider_spark_operator.reconcile.election import Elector, electing
+from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, LeaseTerms
+from airflow_provider_spark_operator.reconcile.managers import Identity
 from airflow_provider_spark_operator.reconcile.metrics import Metrics
-from airflow_provider_spark_operator.reconcile.rivals import Identity
 from airflow_provider_spark_operator.reconcile.scope import NamedNamespaces
-from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, RivalSettings
+from airflow_provider_spark_operator.reconcile.settings import ControllerSettings, TakeoverSettings
 from tests.reconcile.stage import QUICK, FaultyClient, Stage, application, history_of, playing, running, value
 from tests.reconcile.test_clusters import cluster
 from tests.reconcile.test_clusters import until_state as until_cluster
@@ -31,7 +31,7 @@ State = ApplicationState
 APACHE = "fabric8-kubernetes-client"
 KIND = SPARK_APPLICATIONS.kind
 TERMS = LeaseTerms(duration=60, renew_deadline=40, retry=0.05)
-TAKE_OVER = replace(QUICK, rivals=RivalSettings(take_over=True))
+TAKE_OVER = replace(QUICK, takeover=TakeoverSettings(take_over=True))
 
 
 @dataclass
@@ -72,8 +72,8 @@ async def driving(
 @asynccontextmanager
 async def holding(stage: Stage, lease: LeaseReference) -> AsyncIterator[None]:
     """Somebody who holds a lease beside the body."""
-    async with electing(Elector(stage.client, lease, "pod-1", TERMS)) as leadership:
-        await leadership.gained()
+    async with elect(Elector(stage.client, lease, "pod-1", TERMS)) as leadership:
+        await leadership.wait_until_gained()
         yield
 
 
@@ -206,7 +206,7 @@ async def test_an_apache_operator_is_seen_to_live_by_the_lease_that_the_settings
     kubeconfig: JsonObject, stage: Stage
 ) -> None:
     lease = LeaseReference(stage.namespace, "spark-operator-lease")
-    settings = replace(QUICK, rivals=RivalSettings(lease=lease))
+    settings = replace(QUICK, takeover=TakeoverSettings(lease=lease))
     async with left_running(kubeconfig, stage, APACHE):
         async with holding(stage, lease), driving(kubeconfig, stage, Identity("ours"), settings) as ours:
             await stage.set_pod("pi-0-driver", "succeeded")
@@ -304,8 +304,8 @@ async def test_a_lease_that_may_not_be_read_is_told_with_the_right_that_is_missi
     refused = Forbidden(403, "Forbidden", said, "get", "leases.coordination.k8s.io", "team", "theirs")
     client = FaultyClient(stage.client, ("get",), 1, refused, after=False)
     theirs = Identity("theirs", LeaseReference("team", "theirs")).field_manager
-    arbiter = Arbiter(client, Identity("ours"), RivalSettings(), lambda: datetime.now(UTC))  # type: ignore[arg-type]
-    problem = await arbiter.objection(theirs)
+    arbiter = Arbiter(client, Identity("ours"), TakeoverSettings(), lambda: datetime.now(UTC))  # type: ignore[arg-type]
+    problem = await arbiter.find_objection(theirs)
     assert problem is not None
     assert problem.startswith(f"could not check whether {theirs} is still running: ")
     assert problem.endswith('grant the verb "get" on leases.coordination.k8s.io in namespace team')
@@ -313,6 +313,6 @@ async def test_a_lease_that_may_not_be_read_is_told_with_the_right_that_is_missi
 
 async def test_those_who_share_a_lease_exclude_each_other_by_it(stage: Stage) -> None:
     lease = LeaseReference(stage.namespace, "spark-operator-lease")
-    settings = RivalSettings(lease=lease)
+    settings = TakeoverSettings(lease=lease)
     arbiter = Arbiter(stage.client, Identity("ours", lease), settings, lambda: datetime.now(UTC))
-    assert await arbiter.objection(APACHE) is None
+    assert await arbiter.find_objection(APACHE) is None

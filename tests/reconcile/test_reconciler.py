@@ -1,0 +1,93 @@
+"""The reconciler itself, with an adapter that does nothing but what a test wants."""
+
+import itertools
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.decision import CreateAttempt, Decision
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.reconcile.attempt import NotYet
+from airflow_provider_spark_operator.reconcile.cache import JsonObject, ObjectCache, ObjectKey, key_of
+from airflow_provider_spark_operator.reconcile.events import EventRecorder
+from airflow_provider_spark_operator.reconcile.kinds import APPLICATION
+from airflow_provider_spark_operator.reconcile.metrics import Metrics
+from airflow_provider_spark_operator.reconcile.reconciler import Reconciler, Revision
+from airflow_provider_spark_operator.reconcile.resources import Outdated, Resources
+from tests.reconcile.stage import application
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NO_CLIENT: Any = None
+
+
+class CreatingAdapter:
+    """Decides again and again to create an attempt; `apply` is the test's."""
+
+    notices: frozenset[str] = frozenset()
+
+    def parse(self, resource: JsonObject) -> SparkApplication:
+        return parse_application(resource)
+
+    def observe(self, model: SparkApplication) -> int:
+        return 0
+
+    def decide(self, model: SparkApplication, observed: int, now: datetime) -> Decision:
+        return Decision("AttemptDue", actions=(CreateAttempt(0),))
+
+
+def stored() -> JsonObject:
+    document = application()
+    document["metadata"] |= {"uid": "u", "namespace": "jobs", "resourceVersion": "1"}
+    return document
+
+
+def reconciler(adapter: Any, resources: Resources) -> Reconciler[Any, Any, Any]:
+    return Reconciler(resources, adapter, EventRecorder(NO_CLIENT, "operator"), Metrics(), lambda: NOW)
+
+
+def cache_with(document: JsonObject) -> ObjectCache:
+    cache = ObjectCache()
+    cache.put(document)
+    return cache
+
+
+async def test_reconcile_gives_up_on_a_resource_that_is_modified_all_the_time() -> None:
+    seen: list[bool] = []
+
+    class Overtaken(CreatingAdapter):
+        async def apply(self, action: object, revision: Revision[Any], observed: int) -> int:
+            seen.append(revision.is_current)
+            raise Outdated
+
+    resources = Resources(NO_CLIENT, APPLICATION, cache_with(stored()))
+    with pytest.raises(NotYet, match="jobs/pi was modified concurrently; gave up after 5 reads"):
+        await reconciler(Overtaken(), resources).reconcile(key_of(stored()))
+    assert seen == [False, True, True, True, True]
+
+
+async def test_reconcile_gives_up_when_every_action_asks_for_another_decision() -> None:
+    numbers = itertools.count(1)
+
+    class Undecided(CreatingAdapter):
+        async def apply(self, action: object, revision: Revision[Any], observed: int) -> int:
+            return next(numbers)
+
+    resources = Resources(NO_CLIENT, APPLICATION, cache_with(stored()))
+    with pytest.raises(NotYet, match="jobs/pi: undecided after 6 observations"):
+        await reconciler(Undecided(), resources).reconcile(key_of(stored()))
+    assert next(numbers) == 7
+
+
+async def test_reconcile_drops_the_claim_on_a_resource_that_does_not_exist() -> None:
+    forgotten: list[ObjectKey] = []
+
+    class RecordedClaims:
+        def forget(self, key: ObjectKey) -> None:
+            forgotten.append(key)
+
+    claims: Any = RecordedClaims()
+    resources = Resources(NO_CLIENT, APPLICATION, ObjectCache(), claims)
+    assert await reconciler(CreatingAdapter(), resources).reconcile(ObjectKey("jobs", "pi")) is None
+    assert forgotten == [ObjectKey("jobs", "pi")]
