@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from airflow_provider_spark_operator.testing.tasks import TaskInstance, defer, fire, run, stored
-from airflow_provider_spark_operator.triggers import spark_application
+from airflow_provider_spark_operator.triggers import spark_application_runtime
 
 __all__ = ["TaskInstance", "cleared", "defer", "fire", "run", "stored", "when_told"]
 
@@ -19,7 +19,7 @@ def cleared(task_instance: TaskInstance, retries: int = 3) -> TaskInstance:
 
 @contextmanager
 def when_told(
-    text: str, act: Callable[[], object], logger: logging.Logger = spark_application.logger
+    text: str, act: Callable[[], object], logger: logging.Logger = spark_application_runtime.logger
 ) -> Iterator[None]:
     """Call `act` once, as soon as a trigger's log contains `text`."""
 

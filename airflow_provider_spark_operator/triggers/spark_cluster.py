@@ -1,34 +1,17 @@
 """Wait for a SparkCluster in the triggerer; a worker that does not defer waits by the same code."""
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
-from airflow_provider_spark_operator.triggers import lasting
-from airflow_provider_spark_operator.triggers.deadline import seconds_until
-from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING, Fate, fate_of_deferred
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+from airflow_provider_spark_operator.triggers.lifecycle import FORMAT_VERSION, Lifecycle
 
 if TYPE_CHECKING:
-    from airflow_provider_spark_operator.follow.cancel import CancelOutcome
-    from airflow_provider_spark_operator.follow.reference import ApplicationReference
-    from airflow_provider_spark_operator.follow.stamp import TaskStamp
-    from airflow_provider_spark_operator.follow.watch import WatchHub
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
-    from airflow_provider_spark_operator.kube.resources import ResourceType
-
-logger = logging.getLogger(__name__)
-
-_PATH = "airflow_provider_spark_operator.triggers.spark_cluster.SparkClusterTrigger"
-_LAST_LOOK_SECONDS = 20.0
-FORMAT_VERSION = 1
-READY = "Ready"
+    from airflow_provider_spark_operator.triggers.spark_cluster_runtime import ClusterWatch
 
 
 class SparkClusterTrigger(BaseTrigger):
@@ -79,148 +62,41 @@ class SparkClusterTrigger(BaseTrigger):
         self.connection_required = connection_required
         self.poke_interval = poke_interval
         self.version = version
-        self._later = later
-        self._fired = False
+        self._lifecycle = Lifecycle(self, later)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The class and its arguments, as Airflow stores them."""
-        arguments = {
-            "name": self.name,
-            "namespace": self.namespace,
-            "uid": self.uid,
-            "kubernetes_conn_id": self.kubernetes_conn_id,
-            "api_version": self.api_version,
-            "stamp": self.stamp,
-            "deadline": self.deadline,
-            "delete_on_kill": self.delete_on_kill,
-            "connection_required": self.connection_required,
-            "poke_interval": self.poke_interval,
-            "version": self.version,
-        }
-        return _PATH, self._later | arguments
+        """Return the class and its arguments, as Airflow stores them."""
+        return self._lifecycle.serialize()
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and fire the one event."""
-        from airflow.sdk.exceptions import AirflowException
-
-        try:
-            event = await self.wait(await self._access())
-        except AirflowException as error:
-            event = self._event(EventKind.LOST, f"{self._shown()} cannot be followed: {error}")
-        self._fired = True
-        yield TriggerEvent(event.to_payload())  # type: ignore[no-untyped-call]
+        yield await self._lifecycle.fire(self._watch.run())
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
-        """Wait for the cluster; nothing that can happen to it or to the API is raised.
+        """Wait on a worker. Whatever happens to the cluster or to the API becomes an event.
 
         Args:
-            access: To the Kubernetes cluster, as the connection says.
+            access: The access to the Kubernetes cluster.
         """
-        from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, wait_until_ready
-        from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-        from airflow_provider_spark_operator.follow.watch import shared_hub
-        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-
-        try:
-            async with (
-                asyncio.timeout(seconds_until(self.deadline)) as limit,
-                shared_hub(access, waiting_for=self._shown()) as hub,
-            ):
-                reference = await self._appearance(hub)
-                await wait_until_ready(hub, reference, logger)
-        except ApplicationDeleted as error:
-            return self._event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
-        except ClusterFailed as error:
-            failed = self._event(EventKind.ENDED, str(error))
-            return replace(failed, state="Failed", outcome="Failed", failure_kind="scheduling")
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return await self._too_late(access)
-        except (KubeError, ConfigurationError) as error:
-            return self._event(EventKind.LOST, f"{self._shown()} cannot be followed any more: {error}")
-        ready = self._event(EventKind.REACHED, f"{reference} is ready")
-        return replace(ready, state=READY, namespace=reference.namespace, uid=reference.uid)
+        return await self._watch.wait(access)
 
     async def on_kill(self) -> None:
-        """Delete the cluster if a person has killed the task, and if it is still this try's."""
-        if not self._fired and self.delete_on_kill and self.stamp is not None and self.uid is not None:
-            await lasting.finish(self._delete_if_killed(), f"deletion of {self._shown()}", logger)
+        """Delete the cluster if a person has killed the task, and if this try still owns it."""
+        if self.delete_on_kill and self.stamp is not None and self.uid is not None:
+            await self._lifecycle.kill(self._watch.delete_if_killed, self._watch.subject)
 
-    async def _access(self) -> "ClusterAccess":
-        return await async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
+    @cached_property
+    def _watch(self) -> "ClusterWatch":
+        from airflow_provider_spark_operator.triggers.spark_cluster_runtime import ClusterWatch
 
-    async def _appearance(self, hub: "WatchHub") -> "ApplicationReference":
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference
-
-        resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
-        if self.uid is not None:
-            return ApplicationReference(namespace, self.name, self.uid, resource)
-        said = False
-        while (found := await hub.read(resource, self.name, namespace)) is None:
-            if not said:
-                logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
-            said = True
-            await asyncio.sleep(self.poke_interval)
-        return ApplicationReference.of(found, resource)
-
-    async def _too_late(self, access: "ClusterAccess") -> ApplicationEvent:
-        """The time is over: say what is missing, as far as it can still be seen."""
-        from airflow_provider_spark_operator.follow.cluster_ready import readiness
-        from airflow_provider_spark_operator.follow.watch import shared_hub
-        from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-
-        sentence = f"{self._shown()} was not ready"
-        try:
-            async with asyncio.timeout(_LAST_LOOK_SECONDS), shared_hub(access, waiting_for=self._shown()) as hub:
-                resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
-                found = await hub.client.get(resource, self.name, namespace)
-                reference = await self._appearance(hub)
-                sentence += f" ({await readiness(hub, reference, found)})"
-        except (KubeError, ConfigurationError, TimeoutError) as error:
-            sentence += f" ({error or 'the API does not answer'})"
-        return self._event(EventKind.TIMED_OUT, sentence)
-
-    async def _delete_if_killed(self) -> None:
-        from asgiref.sync import sync_to_async
-
-        from airflow_provider_spark_operator.follow.patience import retry
-        from airflow_provider_spark_operator.follow.stamp import TaskStamp
-
-        try:
-            stamp = TaskStamp.from_arguments(self.stamp or {})
-            if await sync_to_async(fate_of_deferred)(stamp) is Fate.MOVED:
-                logger.info(LEFT_RUNNING, self._shown())
-                return
-            outcome = await retry(partial(self._cancel, stamp), f"deletion of {self._shown()}", logger.log)
-        except Exception as error:
-            # Nobody waits for this task any more: what is not logged here is lost.
-            logger.warning(
-                "%s could not be deleted and may still run: %s", self._shown(), str(error) or type(error).__name__
-            )
-        else:
-            logger.info("the task was killed; %s: %s", self._shown(), outcome)
-
-    async def _cancel(self, stamp: "TaskStamp") -> "CancelOutcome":
-        from airflow_provider_spark_operator.follow.cancel import cancel
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference
-        from airflow_provider_spark_operator.follow.versions import served_version
-        from airflow_provider_spark_operator.follow.watch import shared_hub
-
-        async with shared_hub(await self._access()) as hub:
-            resource = await served_version(hub.client, self._resource())
-            namespace = self.namespace or hub.client.default_namespace
-            return await cancel(hub.client, ApplicationReference(namespace, self.name, self.uid or "", resource), stamp)
-
-    def _resource(self) -> "ResourceType":
-        from airflow_provider_spark_operator.follow.reference import resource_of
-        from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
-
-        return resource_of(self.api_version, SPARK_CLUSTERS)
-
-    def _shown(self) -> str:
-        return f"SparkCluster {f'{self.namespace}/' if self.namespace else ''}{self.name}"
-
-    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
-        where = (self.namespace or "", self.name, self.uid or "")
-        return ApplicationEvent(kind, *where, sentence=sentence, api_version=self.api_version)
+        return ClusterWatch(
+            name=self.name,
+            namespace=self.namespace,
+            uid=self.uid,
+            kubernetes_conn_id=self.kubernetes_conn_id,
+            api_version=self.api_version,
+            stamp=self.stamp,
+            deadline=self.deadline,
+            connection_required=self.connection_required,
+            poke_interval=self.poke_interval,
+        )

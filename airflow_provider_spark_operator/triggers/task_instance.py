@@ -3,14 +3,15 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from airflow.sdk import TaskInstanceState
+from airflow.sdk.execution_time import task_runner
+from airflow.sdk.execution_time.comms import GetPreviousTI, PreviousTIResult
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
+from pydantic import ValidationError
 
-if TYPE_CHECKING:
-    from airflow.sdk.types import RuntimeTaskInstanceProtocol
-
-    from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
 
 
 class Fate(Enum):
@@ -46,10 +47,8 @@ LEFT_RUNNING = (
 )
 
 
-def stamp_of(task_instance: "RuntimeTaskInstanceProtocol") -> "TaskStamp":
+def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
     """The stamp of a task instance in its present try."""
-    from airflow_provider_spark_operator.follow.stamp import TaskStamp
-
     return TaskStamp(
         dag_id=task_instance.dag_id,
         task_id=task_instance.task_id,
@@ -63,21 +62,21 @@ def stamp_of(task_instance: "RuntimeTaskInstanceProtocol") -> "TaskStamp":
     )
 
 
-def _trace_parent(task_instance: "RuntimeTaskInstanceProtocol") -> str | None:
+def _trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
     # The protocol does not have it; Airflow's own task instances do, on workers and in the triggerer.
     carrier = getattr(task_instance, "context_carrier", None) or {}
     value: str | None = carrier.get("traceparent")
     return value
 
 
-def _logical_date(task_instance: "RuntimeTaskInstanceProtocol") -> str | None:
+def _logical_date(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
     # The protocol does not have the context either; a run that was triggered without a logical date has none.
     read_context: Callable[[], Mapping[str, object]] = getattr(task_instance, "get_template_context", dict)
     date = read_context().get("logical_date")
     return date.isoformat() if isinstance(date, datetime) else None
 
 
-def fate_of_deferred(stamp: "TaskStamp") -> Fate:
+def fate_of_deferred(stamp: TaskStamp) -> Fate:
     """The same as `fate`, for a trigger that is cancelled before it has fired.
 
     After a clear, the next try may be scheduled, running or deferred again before the trigger is cancelled. It may
@@ -94,7 +93,7 @@ def fate_of_deferred(stamp: "TaskStamp") -> Fate:
     return _fate_in(state)
 
 
-def fate(stamp: "TaskStamp") -> Fate:
+def fate(stamp: TaskStamp) -> Fate:
     """Ask Airflow what state the task instance is in. Blocks; in an event loop call it by `sync_to_async`.
 
     A signal or a cancelled trigger alone says nothing: a drained worker and a triggerer that lost its triggers
@@ -107,9 +106,7 @@ def _fate_in(state: str | None) -> Fate:
     return Fate.KILLED if state in _KILLED else Fate.MOVED
 
 
-def _present_state(stamp: "TaskStamp") -> str | None:
-    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
-
+def _present_state(stamp: TaskStamp) -> str | None:
     runs = RuntimeTaskInstance.get_task_states(
         dag_id=stamp.dag_id,
         task_ids=[stamp.task_id],
@@ -119,17 +116,13 @@ def _present_state(stamp: "TaskStamp") -> str | None:
     return _state(stamp, runs)
 
 
-def _is_later_try_present(stamp: "TaskStamp") -> bool | None:
+def _is_later_try_present(stamp: TaskStamp) -> bool | None:
     """Whether the task instance is in a later try than the stamp's; None where Airflow does not report it.
 
     Airflow reports the number of a try for the latest run before a logical date only.
     """
     if stamp.logical_date is None:
         return None
-    from airflow.sdk.execution_time import task_runner
-    from airflow.sdk.execution_time.comms import GetPreviousTI, PreviousTIResult
-    from pydantic import ValidationError
-
     message = GetPreviousTI(
         dag_id=stamp.dag_id,
         task_id=stamp.task_id,
@@ -148,16 +141,13 @@ def _is_later_try_present(stamp: "TaskStamp") -> bool | None:
 
 
 def _decoded(answer: object) -> object:
-    from airflow.sdk.execution_time.comms import PreviousTIResult
-    from pydantic import ValidationError
-
     try:
         return PreviousTIResult.model_validate(answer)
     except ValidationError:
         return None
 
 
-def _state(stamp: "TaskStamp", runs: Mapping[str, Mapping[str, str | None]]) -> str | None:
+def _state(stamp: TaskStamp, runs: Mapping[str, Mapping[str, str | None]]) -> str | None:
     # A task instance that is not there counts as None too: its run was deleted.
     key = stamp.task_id if stamp.map_index < 0 else f"{stamp.task_id}_{stamp.map_index}"
     return runs.get(stamp.run_id, {}).get(key)

@@ -21,8 +21,8 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
-from airflow_provider_spark_operator.triggers import spark_application
-from airflow_provider_spark_operator.triggers.event import EventKind
+from airflow_provider_spark_operator.triggers import kill, spark_application_runtime
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
@@ -48,8 +48,8 @@ def fate(monkeypatch):
     """Decide what Airflow says of the task."""
 
     def decide(answer):
-        monkeypatch.setattr(spark_application, "fate", lambda stamp: answer)
-        monkeypatch.setattr(spark_application, "fate_of_deferred", lambda stamp: answer)
+        monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: answer)
+        monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: answer)
         monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: answer)
 
     return decide
@@ -91,9 +91,12 @@ def test_an_operator_in_a_new_process_can_be_killed(cluster, fate, adopted):
         defer(another, first.next_try())
         another.on_kill()
     else:
-        lost = stored(deferred.trigger)._event(EventKind.LOST, "the API is gone").to_payload()
+        trigger = deferred.trigger
+        lost = ApplicationEvent(
+            EventKind.LOST, trigger.namespace, trigger.name, trigger.uid, sentence="the API is gone"
+        )
         with pytest.raises(SparkApplicationError):
-            another.resume_execution("execute_complete", {"event": lost}, {"ti": first})
+            another.resume_execution("execute_complete", {"event": lost.to_payload()}, {"ti": first})
         another.on_kill()
     assert cluster.applications() == []
 
@@ -348,7 +351,7 @@ async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(cluster, 
     cluster.script = run_on
     fate(Fate.KILLED)
     trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
-    monkeypatch.setattr("airflow_provider_spark_operator.follow.wait.wait_for_end", unpermitted)
+    monkeypatch.setattr(spark_application_runtime, "wait_for_end", unpermitted)
     events = trigger.run()
     assert (await anext(events)).payload["kind"] == "lost"  # the next try takes the application over
     await trigger.on_kill()

@@ -186,9 +186,7 @@ def test_a_killed_task_deletes_its_cluster(cluster, monkeypatch):
 
 
 async def test_a_task_killed_while_deferred_deletes_its_cluster(cluster, monkeypatch):
-    monkeypatch.setattr(
-        "airflow_provider_spark_operator.triggers.spark_cluster.fate_of_deferred", lambda stamp: Fate.KILLED
-    )
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.cluster_script = stay_without_workers
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
     await stored(deferred.trigger).on_kill()
@@ -196,9 +194,7 @@ async def test_a_task_killed_while_deferred_deletes_its_cluster(cluster, monkeyp
 
 
 async def test_a_triggerer_that_loses_the_task_leaves_the_cluster(cluster, monkeypatch):
-    monkeypatch.setattr(
-        "airflow_provider_spark_operator.triggers.spark_cluster.fate_of_deferred", lambda stamp: Fate.MOVED
-    )
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.fate_of_deferred", lambda stamp: Fate.MOVED)
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
     await stored(deferred.trigger).on_kill()
     assert len(await asyncio.to_thread(cluster.spark_clusters)) == 1

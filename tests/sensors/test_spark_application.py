@@ -135,7 +135,9 @@ def test_a_word_of_the_other_operator_is_refused_while_the_dag_is_parsed():
 
 
 def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(cluster, monkeypatch):
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(
+        "airflow_provider_spark_operator.triggers.spark_application_runtime.fate", lambda stamp: Fate.KILLED
+    )
     cluster.script = run_on
     run(operator(wait_for_completion=False), TaskInstance())
     task = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", delete_on_kill=True)

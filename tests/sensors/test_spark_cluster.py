@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.follow import patience, watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
-from airflow_provider_spark_operator.triggers import spark_cluster
+from airflow_provider_spark_operator.triggers import spark_cluster_runtime
 from tests.cluster import NAMESPACE
 from tests.operators.test_spark_cluster import DOCUMENT
 from tests.task import TaskInstance, defer, run, when_told
@@ -79,7 +79,7 @@ def test_a_deletion_fails_the_sensor(cluster, create, sensor):
     cluster.cluster_script = come_and_go
     create()
     with (
-        when_told("workers 0/2", lambda: cluster.do(gone.set), spark_cluster.logger),
+        when_told("workers 0/2", lambda: cluster.do(gone.set), spark_cluster_runtime.logger),
         pytest.raises(SparkClusterDeleted, match="was deleted before it was ready"),
     ):
         run(sensor(), TaskInstance())

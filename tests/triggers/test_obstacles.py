@@ -233,8 +233,8 @@ async def test_silent_api_at_the_timeout_is_named_as_the_cause(cluster, monkeypa
         await asyncio.Event().wait()
 
     application = await asyncio.to_thread(requested, cluster, pending())
-    monkeypatch.setattr("airflow_provider_spark_operator.follow.wait.read_end", hang)
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application._LAST_LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application_runtime.read_end", hang)
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.spark_application_runtime._LAST_READ_SECONDS", 0.1)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)
     expected = "could not read SparkApplication jobs/pi again: the Kubernetes API did not answer within 0 s"

@@ -13,7 +13,12 @@ from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Unauthorized
-from airflow_provider_spark_operator.triggers import lasting, spark_application, spark_cluster
+from airflow_provider_spark_operator.triggers import (
+    kill,
+    lifecycle,
+    spark_application_runtime,
+    start_runtime,
+)
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
     SparkApplicationTrigger,
@@ -57,9 +62,8 @@ def point_at(request, monkeypatch, tmp_path, cluster):
 @pytest.fixture
 def killed(monkeypatch):
     """Airflow says that a person has killed the task."""
-    for module in (spark_application, spark_cluster):
-        monkeypatch.setattr(module, "fate_of_deferred", lambda stamp: Fate.KILLED)
-    monkeypatch.setattr(spark_application, "fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: Fate.KILLED)
 
 
 def running(cluster, name="pi"):
@@ -89,7 +93,7 @@ async def waiting(trigger, text="RunningHealthy"):
     return task
 
 
-async def told(text, act, logger=spark_application.logger):
+async def told(text, act, logger=spark_application_runtime.logger):
     """Call `act`, and wait until the log has the text."""
     seen = asyncio.Event()
     with when_told(text, seen.set, logger):
@@ -176,7 +180,7 @@ async def test_a_kill_during_an_outage_deletes_the_application_after_it(cluster,
     killing.cancel()
     await asyncio.gather(killing, return_exceptions=True)
     assert "deletion of SparkApplication jobs/pi goes on in the triggerer" in caplog.text
-    (deletion,) = lasting._tasks
+    (deletion,) = lifecycle._tasks
     with relocated(cluster) as kubeconfig:
         point_at(kubeconfig)
         await asyncio.wait_for(deletion, 60)
@@ -250,9 +254,7 @@ def _is_left(resource):
 
 
 async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(cluster, point_at, monkeypatch):
-    from airflow_provider_spark_operator.triggers import start
-
-    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
     trigger.task_instance = TaskInstance()
@@ -261,7 +263,7 @@ async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(c
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     seen = asyncio.Event()
-    with when_told("deletion of what this task has submitted: the Kubernetes API", seen.set, start.logger):
+    with when_told("deletion of what this task has submitted: the Kubernetes API", seen.set, start_runtime.logger):
         deletion = asyncio.create_task(trigger.on_kill())
         await asyncio.wait_for(seen.wait(), 60)
     with relocated(cluster) as kubeconfig:

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import ServerError
-from airflow_provider_spark_operator.triggers import lasting, spark_application
+from airflow_provider_spark_operator.triggers import kill, lifecycle, spark_application_runtime
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
     SparkApplicationTrigger,
@@ -40,8 +40,8 @@ def fate(monkeypatch):
 
     def decide(answer):
         ask = answer if callable(answer) else lambda stamp: answer
-        monkeypatch.setattr(spark_application, "fate", ask)
-        monkeypatch.setattr(spark_application, "fate_of_deferred", ask)
+        monkeypatch.setattr(spark_application_runtime, "fate", ask)
+        monkeypatch.setattr(kill, "fate_of_deferred", ask)
 
     return decide
 
@@ -55,7 +55,7 @@ async def start(trigger):
     return task
 
 
-async def kill(trigger, task):
+async def cancel(trigger, task):
     """End the trigger as the triggerer does after a person's action."""
     task.cancel("user-action")
     with pytest.raises(asyncio.CancelledError):
@@ -74,14 +74,14 @@ def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffi
 async def test_a_kill_deletes_the_application(cluster, application, fate):
     fate(Fate.KILLED)
     trigger = trigger_for(application)
-    await kill(trigger, await start(trigger))
+    await cancel(trigger, await start(trigger))
     assert cluster.applications() == []
 
 
 async def test_a_trigger_that_moves_to_another_triggerer_deletes_nothing(cluster, application, fate):
     fate(Fate.MOVED)
     trigger = trigger_for(application)
-    await kill(trigger, await start(trigger))
+    await cancel(trigger, await start(trigger))
     assert len(cluster.applications()) == 1
 
 
@@ -90,7 +90,7 @@ async def test_an_application_that_the_next_try_has_taken_over_is_left(cluster, 
     trigger = trigger_for(application)
     task = await start(trigger)
     cluster.annotate("pi", task_instance_id="id-2", try_number="2")
-    await kill(trigger, task)
+    await cancel(trigger, task)
     assert len(cluster.applications()) == 1
 
 
@@ -146,7 +146,7 @@ async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(cluster, ap
     killing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await killing
-    (deletion,) = lasting._tasks
+    (deletion,) = lifecycle._tasks
     answer.set()
     await asyncio.wait_for(deletion, 60)
     assert cluster.applications() == []

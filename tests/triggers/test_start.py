@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError, Sp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
-from airflow_provider_spark_operator.triggers import start
+from airflow_provider_spark_operator.triggers import kill, start
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import fail, run_on, stay_submitted, succeed
@@ -154,7 +154,7 @@ async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(cl
 
 @pytest.mark.parametrize(("fate", "left"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
 async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch, fate, left):
-    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: fate)
+    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: fate)
     cluster.script = run_on
     _, trigger = started()
     await stopped(trigger, await submitted(trigger, "RunningHealthy"))
@@ -162,7 +162,7 @@ async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch,
 
 
 async def test_a_kill_during_the_submission_deletes_what_comes_of_it(cluster, monkeypatch):
-    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     create, asked, answer = KubeClient.create, asyncio.Event(), asyncio.Event()
 
@@ -185,7 +185,7 @@ async def test_a_kill_during_the_submission_deletes_what_comes_of_it(cluster, mo
 
 @pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["told so", "fired"])
 async def test_a_kill_deletes_nothing_where_it_must_not(cluster, monkeypatch, given):
-    monkeypatch.setattr(start, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     _, trigger = started(**given)
     await asyncio.wait_for(anext(trigger.run()), 60)
     await trigger.on_kill()

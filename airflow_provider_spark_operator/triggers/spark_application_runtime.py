@@ -1,0 +1,302 @@
+"""What the triggers for a SparkApplication do when they run: wait, report the result, delete after a kill.
+
+DAG files do not import this module: it loads the Kubernetes client.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow.sdk.exceptions import AirflowException
+from asgiref.sync import sync_to_async
+
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.cancel_run import cancel_run
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.logs import LogPosition
+from airflow_provider_spark_operator.follow.narrator import Narration
+from airflow_provider_spark_operator.follow.obstacles import Situation
+from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
+from airflow_provider_spark_operator.follow.versions import served_version, tell_substitution
+from airflow_provider_spark_operator.follow.wait import ReachedState, read_end, wait_for_end, wait_for_state
+from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from airflow_provider_spark_operator.kube.resources import ResourceType
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
+from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
+from airflow_provider_spark_operator.triggers.task_log import TaskLog, read_driver_log_options
+
+logger = logging.getLogger(__name__)
+
+# Airflow's own timeout comes a minute after the deadline; by then this must have ended.
+_LAST_READ_SECONDS = 20.0
+
+
+def seconds_until(deadline: str | None) -> float | None:
+    """Return the seconds until `deadline` (ISO 8601 with its offset), at least 0; None without a deadline."""
+    if deadline is None:
+        return None
+    return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())
+
+
+def watch_application(
+    *,
+    namespace: str,
+    name: str,
+    uid: str,
+    api_version: str,
+    stamp: Mapping[str, Any] | None,
+    kubernetes_conn_id: str | None,
+    connection_required: bool,
+    deadline: str | None,
+    driver_log: bool,
+) -> "ApplicationWatch":
+    """Return the wait that the stored arguments of a `SparkApplicationTrigger` describe."""
+    return ApplicationWatch(
+        reference=ApplicationReference(namespace, name, uid, resource_of(api_version)),
+        kubernetes_conn_id=kubernetes_conn_id,
+        connection_required=connection_required,
+        stamp=TaskStamp.from_arguments(stamp) if stamp else None,
+        deadline=deadline,
+        driver_log=driver_log,
+    )
+
+
+def watch_state(
+    *,
+    name: str,
+    expects: Sequence[str],
+    namespace: str | None,
+    kubernetes_conn_id: str | None,
+    api_version: str,
+    poke_interval: float,
+    stamp: Mapping[str, Any] | None,
+) -> "StateWatch":
+    """Return the wait that the stored arguments of a `SparkApplicationStateTrigger` describe."""
+    return StateWatch(
+        name=name,
+        expects=expects,
+        namespace=namespace,
+        kubernetes_conn_id=kubernetes_conn_id,
+        resource=resource_of(api_version),
+        poke_interval=poke_interval,
+        stamp=TaskStamp.from_arguments(stamp) if stamp else None,
+    )
+
+
+@dataclass(frozen=True)
+class ApplicationWatch:
+    """The wait of a task for the end of one application.
+
+    Attributes:
+        reference: The application, in the version that was stored.
+        kubernetes_conn_id: The connection; None for the default cluster.
+        connection_required: Whether the connection existed at the submission.
+        stamp: The owner of the application; None if it is unknown.
+        deadline: ISO 8601 time after which to stop waiting; None for no limit.
+        driver_log: Whether the log of the driver is added to the log of the task.
+        situation: The state of the application and what it waits for, as far as they are known.
+    """
+
+    reference: ApplicationReference
+    kubernetes_conn_id: str | None = None
+    connection_required: bool = False
+    stamp: TaskStamp | None = None
+    deadline: str | None = None
+    driver_log: bool = True
+    situation: Situation = field(default_factory=Situation)
+
+    async def run(self) -> ApplicationEvent:
+        """Read the connection and wait."""
+        try:
+            access = await self._access()
+        except AirflowException as error:
+            return self._event(EventKind.LOST, f"{self.reference} cannot be followed: {error}")
+        return await self.wait(access, resumable=True)
+
+    async def wait(self, access: ClusterAccess, *, resumable: bool) -> ApplicationEvent:
+        """Wait for the end. Whatever happens to the application or to the API becomes an event.
+
+        Args:
+            access: The access to the cluster.
+            resumable: Another triggerer may take over, and then continues the driver's log where this one stopped.
+        """
+        reader = self.stamp.task_instance_id if resumable and self.stamp else None
+        driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
+        narration = Narration(TaskLog(self.reference, logger), driver_log, self.situation)
+        subject = str(self.reference)
+        try:
+            async with (
+                asyncio.timeout(seconds_until(self.deadline)) as limit,
+                shared_hub(access, waiting_for=subject) as hub,
+            ):
+                return describe_end(await wait_for_end(hub, await self._served_reference(hub), narration))
+        except ApplicationDeleted as error:
+            successor = await self._find_successor(access)
+            if successor is None:
+                return self._event(EventKind.DELETED, str(error))
+            sentence = f"{subject} was replaced by {successor} before this task had recorded its end"
+            return self._event(EventKind.REPLACED, sentence)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return await self._read_at_deadline(access, narration)
+        except (KubeError, ConfigurationError) as error:
+            return self._event(EventKind.LOST, f"{subject} cannot be followed any more: {error}")
+
+    async def delete_if_killed(self) -> None:
+        """Delete the application if a person has killed the task, and if this try still owns it."""
+        if self.stamp is not None:
+            await delete_if_killed(self.stamp, self._cancel, str(self.reference), logger)
+
+    @property
+    def unended(self) -> str:
+        """The sentence for a task whose time is over: which application, its state, and what it waits for."""
+        return f"{self.reference} had not ended{self.situation}"
+
+    def _access(self) -> Awaitable[ClusterAccess]:
+        return async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
+
+    async def _read_at_deadline(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
+        """Read the application once more: it may have ended in that moment, or while no triggerer ran."""
+        ended = None
+        try:
+            async with (
+                asyncio.timeout(_LAST_READ_SECONDS),
+                shared_hub(access, waiting_for=str(self.reference)) as hub,
+            ):
+                ended = await read_end(hub, await self._served_reference(hub), narration)
+        except (KubeError, ConfigurationError, TimeoutError) as error:
+            cause = str(error) or f"the Kubernetes API did not answer within {_LAST_READ_SECONDS:.0f} s"
+            logger.warning("could not read %s again: %s", self.reference, cause)
+        return describe_end(ended) if ended else self._event(EventKind.TIMED_OUT, self.unended)
+
+    async def _find_successor(self, access: ClusterAccess) -> str | None:
+        """Return the other run of the task that has replaced the application; None if there is none, or unknown."""
+        if self.stamp is None:
+            return None
+        try:
+            async with asyncio.timeout(_LAST_READ_SECONDS), shared_hub(access) as hub:
+                reference = await self._served_reference(hub)
+                present = await hub.client.get(reference.resource, reference.name, reference.namespace)
+        except (KubeError, ConfigurationError, TimeoutError):
+            return None
+        return owner_of(present) if self.stamp.is_another_run_of(present) else None
+
+    async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
+        async with shared_hub(await self._access()) as hub:
+            resource = await served_version(hub.client, self.reference.resource)
+            return {self.reference: await cancel(hub.client, replace(self.reference, resource=resource), self.stamp)}
+
+    async def _served_reference(self, hub: WatchHub) -> ApplicationReference:
+        """The application in a version that the cluster serves: its definition may have been replaced meanwhile."""
+        return replace(self.reference, resource=await hub.served(self.reference.resource))
+
+    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+        where = (self.reference.namespace, self.reference.name, self.reference.uid)
+        api_version = self.reference.resource.api_version
+        return ApplicationEvent(kind, *where, sentence=sentence, api_version=api_version)
+
+
+@dataclass(frozen=True)
+class StateWatch:
+    """The wait of a task for a state of an application that another task or program submits.
+
+    Attributes:
+        name: The name of the application, which need not exist yet.
+        expects: State words.
+        namespace: The namespace; None for that of the connection.
+        kubernetes_conn_id: The connection; None for the default cluster.
+        resource: The kind in the version that was stored.
+        poke_interval: Seconds between two reads while the application does not exist.
+        stamp: The task that waits; None if it is unknown.
+    """
+
+    name: str
+    expects: Sequence[str]
+    namespace: str | None
+    kubernetes_conn_id: str | None
+    resource: ResourceType
+    poke_interval: float
+    stamp: TaskStamp | None
+
+    async def run(self) -> ApplicationEvent:
+        """Read the connection and wait."""
+        try:
+            return await self.wait(await async_access_from_connection(self.kubernetes_conn_id))
+        except AirflowException as error:
+            return self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+
+    async def wait(self, access: ClusterAccess) -> ApplicationEvent:
+        """Wait for the state. Whatever happens to the application or to the API becomes an event.
+
+        Args:
+            access: The access to the cluster.
+        """
+        try:
+            async with shared_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
+                reference = await self._wait_for_appearance(hub)
+                found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
+                return describe_state(found) if isinstance(found, ReachedState) else describe_end(found)
+        except ApplicationDeleted as error:
+            return self._event(EventKind.DELETED, str(error))
+        except (KubeError, ConfigurationError) as error:
+            return self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+
+    async def delete_if_killed(self) -> None:
+        """Delete the application if a person has killed the task, and if its DAG run has submitted it. Never raises."""
+        try:
+            if self.stamp is not None and await sync_to_async(fate)(self.stamp) is Fate.KILLED:
+                await self.delete(await async_access_from_connection(self.kubernetes_conn_id))
+        except Exception as error:
+            # Nobody waits for this task any more: the log is the only place for the error.
+            cause = str(error) or type(error).__name__
+            logger.warning("SparkApplication %s could not be deleted and may still run: %s", self.name, cause)
+
+    async def delete(self, access: ClusterAccess) -> None:
+        """Delete the application if the DAG run of the task has submitted it. Tolerates an outage.
+
+        Args:
+            access: The access to the cluster.
+
+        Raises:
+            KubeError: The API refused the deletion, or could not be reached.
+            ConfigurationError: The configuration of the client is not usable.
+        """
+        if self.stamp is None:
+            return
+        stamp, subject = self.stamp, f"{self.resource.kind} {self.name}"
+
+        async def attempt() -> CancelOutcome:
+            async with shared_hub(access) as hub:
+                return await cancel_run(hub.client, self.resource, self.name, self.namespace, stamp)
+
+        outcome = await retry(attempt, f"deletion of {subject}", logger.log)
+        logger.info("nobody waits for %s any more: %s", subject, outcome)
+
+    async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
+        namespace = self.namespace or hub.client.default_namespace
+        is_first = True
+        while True:
+            resource = await hub.served(self.resource)
+            if is_first:
+                tell_substitution(self.resource, resource, logger)
+            found = await hub.read(resource, self.name, namespace)
+            if found is not None:
+                return ApplicationReference.of(found, resource)
+            if is_first:
+                logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
+            is_first = False
+            await asyncio.sleep(self.poke_interval)
+
+    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+        return ApplicationEvent(kind, self.namespace or "", self.name, "", sentence=sentence)

@@ -1,0 +1,132 @@
+"""What a SparkClusterTrigger does when it runs: wait, report the result, delete after a kill.
+
+DAG files do not import this module: it loads the Kubernetes client.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from airflow.sdk.exceptions import AirflowException
+
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
+from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, readiness, wait_until_ready
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.versions import served_version
+from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.spark_application_runtime import seconds_until
+
+logger = logging.getLogger(__name__)
+
+_LAST_READ_SECONDS = 20.0
+_READY = "Ready"
+
+
+@dataclass(frozen=True)
+class ClusterWatch:
+    """The wait of a task until applications can run on a SparkCluster; the attributes are those of the trigger."""
+
+    name: str
+    namespace: str | None
+    uid: str | None
+    kubernetes_conn_id: str | None
+    api_version: str
+    stamp: Mapping[str, Any] | None
+    deadline: str | None
+    connection_required: bool
+    poke_interval: float
+
+    @property
+    def subject(self) -> str:
+        """The cluster, for messages."""
+        return f"SparkCluster {f'{self.namespace}/' if self.namespace else ''}{self.name}"
+
+    async def run(self) -> ApplicationEvent:
+        """Read the connection and wait."""
+        try:
+            return await self.wait(await self._access())
+        except AirflowException as error:
+            return self._event(EventKind.LOST, f"{self.subject} cannot be followed: {error}")
+
+    async def wait(self, access: ClusterAccess) -> ApplicationEvent:
+        """Wait for the cluster. Whatever happens to the cluster or to the API becomes an event.
+
+        Args:
+            access: The access to the Kubernetes cluster.
+        """
+        try:
+            async with (
+                asyncio.timeout(seconds_until(self.deadline)) as limit,
+                shared_hub(access, waiting_for=self.subject) as hub,
+            ):
+                reference = await self._wait_for_appearance(hub)
+                await wait_until_ready(hub, reference, logger)
+        except ApplicationDeleted as error:
+            return self._event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
+        except ClusterFailed as error:
+            failed = self._event(EventKind.ENDED, str(error))
+            return replace(failed, state="Failed", outcome="Failed", failure_kind="scheduling")
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return await self._describe_timeout(access)
+        except (KubeError, ConfigurationError) as error:
+            return self._event(EventKind.LOST, f"{self.subject} cannot be followed any more: {error}")
+        ready = self._event(EventKind.REACHED, f"{reference} is ready")
+        return replace(ready, state=_READY, namespace=reference.namespace, uid=reference.uid)
+
+    async def delete_if_killed(self) -> None:
+        """Delete the cluster if a person has killed the task, and if this try still owns it."""
+        await delete_if_killed(TaskStamp.from_arguments(self.stamp or {}), self._cancel, self.subject, logger)
+
+    def _access(self) -> Awaitable[ClusterAccess]:
+        return async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
+
+    async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
+        resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
+        if self.uid is not None:
+            return ApplicationReference(namespace, self.name, self.uid, resource)
+        is_first = True
+        while (found := await hub.read(resource, self.name, namespace)) is None:
+            if is_first:
+                logger.info("%s %s/%s does not exist yet", resource.kind, namespace, self.name)
+            is_first = False
+            await asyncio.sleep(self.poke_interval)
+        return ApplicationReference.of(found, resource)
+
+    async def _describe_timeout(self, access: ClusterAccess) -> ApplicationEvent:
+        """Return the event for a cluster that was not ready in time, with what is missing if it can be read."""
+        sentence = f"{self.subject} was not ready"
+        try:
+            async with asyncio.timeout(_LAST_READ_SECONDS), shared_hub(access, waiting_for=self.subject) as hub:
+                resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
+                found = await hub.client.get(resource, self.name, namespace)
+                reference = await self._wait_for_appearance(hub)
+                sentence += f" ({await readiness(hub, reference, found)})"
+        except (KubeError, ConfigurationError, TimeoutError) as error:
+            sentence += f" ({error or 'the API does not answer'})"
+        return self._event(EventKind.TIMED_OUT, sentence)
+
+    async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
+        async with shared_hub(await self._access()) as hub:
+            resource = await served_version(hub.client, self._resource())
+            namespace = self.namespace or hub.client.default_namespace
+            reference = ApplicationReference(namespace, self.name, self.uid or "", resource)
+            return {reference: await cancel(hub.client, reference, TaskStamp.from_arguments(self.stamp or {}))}
+
+    def _resource(self) -> ResourceType:
+        return resource_of(self.api_version, SPARK_CLUSTERS)
+
+    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+        where = (self.namespace or "", self.name, self.uid or "")
+        return ApplicationEvent(kind, *where, sentence=sentence, api_version=self.api_version)

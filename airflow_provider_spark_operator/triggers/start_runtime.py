@@ -1,0 +1,110 @@
+"""What a SparkApplicationStartTrigger does when it runs: submit, wait, delete after a kill.
+
+DAG files do not import this module: it loads the Kubernetes client.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
+
+from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome
+from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submit import IfExists, Submission, submit
+from airflow_provider_spark_operator.follow.watch import shared_hub
+from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.kill import delete_if_killed
+from airflow_provider_spark_operator.triggers.spark_application_runtime import ApplicationWatch
+from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+logger = logging.getLogger(__name__)
+
+
+class SubmissionWatch:
+    """The submission of an application and the wait for its end.
+
+    Args:
+        application: The document, whose templates are rendered.
+        name: Overrides `metadata.name`; None leaves the document's own.
+        namespace: Overrides `metadata.namespace`; None leaves the document's own.
+        kubernetes_conn_id: The connection; None for the default cluster.
+        driver_log: Whether the log of the driver is added to the log of the task.
+        if_exists: A word of `follow.replace.IfExists`.
+        task_instance: The task instance.
+    """
+
+    def __init__(
+        self,
+        application: Mapping[str, Any],
+        name: str | None,
+        namespace: str | None,
+        kubernetes_conn_id: str | None,
+        driver_log: bool,
+        if_exists: str,
+        task_instance: RuntimeTaskInstanceProtocol,
+    ) -> None:
+        given = {key: value for key, value in {"name": name, "namespace": namespace}.items() if value}
+        metadata = {**(application.get("metadata") or {}), **given}
+        self._document = {**application, "metadata": metadata}
+        self._namespace = str(metadata["namespace"]) if metadata.get("namespace") else None
+        self._place = (namespace or "", name or "", "")
+        self._kubernetes_conn_id = kubernetes_conn_id
+        self._driver_log = driver_log
+        self._if_exists = if_exists
+        self._task_instance = task_instance
+        self._submitting: asyncio.Task[Submission] | None = None
+
+    async def run(self) -> ApplicationEvent:
+        """Submit and wait. Whatever happens to the application or to the API becomes an event."""
+        try:
+            access = await async_access_from_connection(self._kubernetes_conn_id)
+            # A request that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
+            self._submitting = asyncio.create_task(self._submit(access))
+            self._submitting.add_done_callback(lambda task: task.cancelled() or task.exception())
+            submission = await asyncio.shield(self._submitting)
+        except InvalidResource as error:
+            return self._failed(EventKind.REFUSED, f"the application is not valid: {error}")
+        except AirflowFailException as error:
+            return self._failed(EventKind.REFUSED, str(error))
+        except (AirflowException, ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
+            return self._failed(EventKind.UNSUBMITTED, f"the application was not submitted: {error}")
+        watch = ApplicationWatch(submission.reference, stamp=self._stamp(), driver_log=self._driver_log)
+        return await watch.wait(access, resumable=True)
+
+    async def delete_if_killed(self) -> None:
+        """Delete what this try has submitted if a person has killed the task. Log a problem instead of raising."""
+        await delete_if_killed(self._stamp(), self._cancel, "what this task has submitted", logger)
+
+    async def _submit(self, access: ClusterAccess) -> Submission:
+        # After a restart of the triggerer the application may run already: an outage must not end the wait.
+        async with shared_hub(access, waiting_for="submission") as hub:
+            if_exists = IfExists(self._if_exists)
+            submission = await submit(hub.client, self._document, self._namespace, self._stamp(), if_exists=if_exists)
+        done = "taken over" if submission.adopted else "submitted"
+        logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
+        return submission
+
+    async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
+        if self._submitting is not None:
+            await asyncio.wait([self._submitting])
+        resource = resource_of(str(self._document.get("apiVersion") or ""))
+        async with shared_hub(await async_access_from_connection(self._kubernetes_conn_id)) as hub:
+            return await cancel_try(hub.client, self._stamp(), self._namespace, resource)
+
+    def _stamp(self) -> TaskStamp:
+        # The triggerer makes the task instance as a worker does, but without the real max_tries.
+        return replace(stamp_of(self._task_instance), max_tries=None)
+
+    def _failed(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+        return ApplicationEvent(kind, *self._place, sentence=sentence)
