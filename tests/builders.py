@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, AttemptSummary
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import MOVES, initial_status, move
+from airflow_provider_spark_operator.core.transitions import MOVES, create_status, move
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 DRIVER = "spark-kubernetes-driver"
@@ -87,7 +87,7 @@ def status_in(
     message: str = "Built by a test.",
 ) -> ApplicationStatus:
     """A status whose history took `path` after Submitted, all at `since`."""
-    status = initial_status(since)
+    status = create_status(since)
     for state in path:
         status = move(status, state, since, message)
     if attempt is not None:

@@ -1,4 +1,4 @@
-"""Every legal move of a SparkCluster, as one table, and the one place that records a move."""
+"""The transitions of a SparkCluster: a table of all legal moves, and the function that records a move."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,12 +9,12 @@ from airflow_provider_spark_operator.core.models.cluster_status import (
     ClusterStateRecord,
     ClusterStatus,
 )
-from airflow_provider_spark_operator.core.transitions import next_key
+from airflow_provider_spark_operator.core.transitions import get_next_key
 
 _State = ClusterState
 
-# ResourceReleased is a word of the definition that no operator sets: what a deleted cluster has goes by
-# garbage collection, when the cluster itself is gone.
+# No operator sets ResourceReleased, although the definition has the word: the garbage collector deletes the children
+# of a deleted cluster.
 CLUSTER_MOVES: Final[Mapping[ClusterState, frozenset[ClusterState]]] = {
     _State.SUBMITTED: frozenset({_State.RUNNING_HEALTHY, _State.SCHEDULING_FAILURE}),
     _State.SCHEDULING_FAILURE: frozenset({_State.FAILED}),
@@ -25,14 +25,14 @@ CLUSTER_MOVES: Final[Mapping[ClusterState, frozenset[ClusterState]]] = {
 
 
 class IllegalClusterMove(Exception):
-    """A move that the table does not have; a defect of the caller."""
+    """The table does not contain the move: a defect of the caller."""
 
     def __init__(self, origin: ClusterState, target: ClusterState) -> None:
         super().__init__(f"a SparkCluster cannot move from {origin} to {target}")
 
 
-def initial_cluster_status(now: datetime) -> ClusterStatus:
-    """The status of a cluster that nobody has touched: submitted at `now`."""
+def create_cluster_status(now: datetime) -> ClusterStatus:
+    """Create the status of a new cluster: submitted at `now`."""
     record = ClusterStateRecord(
         current_state_summary=_State.SUBMITTED,
         last_transition_time=now,
@@ -44,19 +44,19 @@ def initial_cluster_status(now: datetime) -> ClusterStatus:
 def move_cluster(
     status: ClusterStatus, to: ClusterState, now: datetime, message: str, reason: str | None = None
 ) -> ClusterStatus:
-    """`status` after the move to `to` for `reason`, which is appended to its history.
+    """Return `status` after the move to `to` for `reason`, with the new record in its history.
 
     Raises:
-        IllegalClusterMove: `CLUSTER_MOVES` does not have it.
+        IllegalClusterMove: `CLUSTER_MOVES` does not contain the move.
     """
     origin = status.current_state.current_state_summary
     if to not in CLUSTER_MOVES[origin]:
         raise IllegalClusterMove(origin, to)
     record = ClusterStateRecord(current_state_summary=to, last_transition_time=now, message=message, reason=reason)
-    history = {**status.state_transition_history, next_key(status.state_transition_history): record}
+    history = {**status.state_transition_history, get_next_key(status.state_transition_history): record}
     return status.model_copy(update={"current_state": record, "state_transition_history": history})
 
 
-def given_up(cause: str) -> str:
-    """The sentence with which a cluster fails for good."""
+def describe_failure(cause: str) -> str:
+    """Return the message of a cluster that failed permanently."""
     return f"The cluster cannot run; delete it, fix the cause, and create it again: {cause}"

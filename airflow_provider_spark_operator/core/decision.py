@@ -9,31 +9,33 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 
 @dataclass(frozen=True)
 class AddFinalizer:
-    """Put our finalizer on the resource before anything is created for it."""
+    """Add the finalizer to the resource before anything is created for it."""
 
 
 @dataclass(frozen=True)
 class RemoveFinalizer:
-    """Let the deleted resource go."""
+    """Remove the finalizer, so that the API server deletes the resource."""
 
 
 @dataclass(frozen=True)
 class CreateAttempt:
-    """Build and create the driver and everything beside it; repeat with the outcome."""
+    """Build and create the driver and its other resources, then decide again with the outcome."""
 
     attempt_id: int
 
 
 @dataclass(frozen=True)
 class ConfirmAbsence:
-    """Look for the driver pod by a live read, then decide again."""
+    """Look for the driver pod with a live read, then decide again."""
 
 
 @dataclass(frozen=True)
 class DeleteDriver:
-    """Delete the attempt's driver pod; all else follows by garbage collection.
+    """Delete the attempt's driver pod; the garbage collector deletes its other resources.
 
-    `force` means grace period 0, for a pod that did not finish terminating in time.
+    Attributes:
+        attempt_id: The id of the attempt.
+        force: Delete without a grace period, because the pod did not terminate in time.
     """
 
     attempt_id: int
@@ -42,14 +44,14 @@ class DeleteDriver:
 
 @dataclass(frozen=True)
 class DeleteAttemptResources:
-    """Delete by name whatever a failed creation has left: no driver may own it."""
+    """Delete by name what a failed creation left, because no driver may own it."""
 
     attempt_id: int
 
 
 @dataclass(frozen=True)
 class DeleteApplication:
-    """Delete the SparkApplication itself: its time to live is over."""
+    """Delete the SparkApplication: its time to live has expired."""
 
 
 Action: TypeAlias = (
@@ -65,10 +67,14 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do now, in this order: `actions`, then write `status` where it is not None.
+    """What to do next: carry out `actions`, then write `status`.
 
-    `requeue_after` asks for another look after that time; None waits for an event.
-    `reason` is a constant of `core.reasons`; `message` is the sentence for a person.
+    Attributes:
+        reason: A constant of `core.reasons`.
+        message: A sentence for a person.
+        actions: What to do, in this order.
+        status: The status to write, None to leave the status unchanged.
+        requeue_after: When to reconcile again; None waits for an event.
     """
 
     reason: str
@@ -80,7 +86,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Settings:
-    """The controller's own settings, as far as decisions depend on them (durations as timedelta)."""
+    """The settings of the controller on which decisions depend."""
 
     reconcile_interval: timedelta = timedelta(seconds=120)
     missing_driver_grace_period: timedelta = timedelta(seconds=60)

@@ -5,7 +5,7 @@ started or ended.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core import pods, reasons
@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.core.names import (
     application_id,
 )
 from airflow_provider_spark_operator.core.pods import Container
-from airflow_provider_spark_operator.core.policy import attempt_began
+from airflow_provider_spark_operator.core.policy import find_attempt_start
 from airflow_provider_spark_operator.core.states import INITIALIZING, STOPPING, ApplicationState
 from airflow_provider_spark_operator.core.times import read_time
 
@@ -170,7 +170,7 @@ def is_of_earlier_attempt(application: SparkApplication, attempt_id: int, pod: J
     earlier = range(max(0, attempt_id - _LINGERING_ATTEMPTS), attempt_id)
     if all(application_id(application.namespace, application.name, each) != label for each in earlier):
         return False
-    began = attempt_began(application.status) if application.status else None
+    began = find_attempt_start(application.status) if application.status else None
     created = read_time(pod["metadata"].get("creationTimestamp"))
     return began is None or created is None or created < began.replace(microsecond=0)  # pods' times are whole seconds
 
@@ -232,6 +232,13 @@ def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | 
         pod: The driver pod.
         main: The name of the container that runs Spark, None if the configuration does not set it.
     """
+    end = _find_end(pod, main)
+    if end is None or end.state is not ApplicationState.FAILED or not (what := _describe_interruption(pod)):
+        return end
+    return replace(end, reason=reasons.DRIVER_INTERRUPTED, message=f"{what} {end.message}")
+
+
+def _find_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | None:
     status = pods.status_of(pod)
     phase = pods.phase(status)
     containers = pods.containers(status)
@@ -243,6 +250,15 @@ def find_driver_end(pod: Mapping[str, object], main: str | None) -> DriverEnd | 
     critical = _select_critical(containers, main)
     spark = critical if main else _select_spark(pod, containers)
     return _find_failed_init_container(pod, status) or _find_container_end(status, critical, spark)
+
+
+def _describe_interruption(pod: Mapping[str, object]) -> str | None:
+    """Return a sentence if a failed driver was taken away or deleted while it ran, else None."""
+    status = pods.status_of(pod)
+    if pods.is_taken_away(status):
+        said = pods.disruption(status)
+        return "The driver pod was taken away while it ran" + (f": {said.rstrip('.')}." if said else ".")
+    return "The driver pod was deleted while it ran." if pods.was_deleted_before_end(pod) else None
 
 
 def _read_failed_pod(status: Mapping[str, object], containers: list[Container]) -> DriverEnd:

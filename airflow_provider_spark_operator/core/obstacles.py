@@ -1,11 +1,15 @@
-"""Describe what keeps an application from running, for the log of a waiting task."""
+"""Describe what keeps an application and its pods from running."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import inf
 from typing import Final
 
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.reasons import SUSPENDED
+from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import driver_obstacle
 
 # Why a container that will run does not run yet.
@@ -72,6 +76,50 @@ def ignores_suspension(progress: Progress, resource: Mapping[str, object], *, se
     asked_from_the_beginning = pods.mapping(resource.get("metadata")).get("generation") == 1
     has_driver = progress.driver_expected or progress.phase is Phase.RUNNING
     return has_driver and (asked_from_the_beginning or settled)
+
+
+@dataclass(frozen=True)
+class BlockedExecutor:
+    """An executor that does not start, however long it waits.
+
+    Attributes:
+        created: The creation time of its pod, None if unknown.
+        sentence: A clause that names the pod, its image and the cause.
+    """
+
+    created: datetime | None
+    sentence: str
+
+
+def find_blocked_executors(executors: Iterable[Mapping[str, object]]) -> list[BlockedExecutor]:
+    """Return those of `executors` that cannot start, the oldest first, those of unknown age last."""
+    found = [each for each in map(_find_block, executors) if each]
+    return sorted(found, key=lambda each: each.created.timestamp() if each.created else inf)
+
+
+def describe_executor_obstacle(executors: Sequence[Mapping[str, object]]) -> str | None:
+    """Return the cause of the oldest executor that cannot start, else of the first without a node, else None."""
+    stuck = find_blocked_executors(executors)
+    return stuck[0].sentence if stuck else next((said for said in map(_describe_unscheduled, executors) if said), None)
+
+
+def _describe_unscheduled(executor: Mapping[str, object]) -> str | None:
+    scheduled = pods.condition(pods.status_of(executor), "PodScheduled")
+    said = pods.text(scheduled.get("message")).rstrip(".")
+    if pods.text(scheduled.get("status")).lower() != "false" or not said:
+        return None
+    return f"executor pod {pods.text(pods.mapping(executor.get('metadata')).get('name'))} waits for a node: {said}"
+
+
+def _find_block(executor: Mapping[str, object]) -> BlockedExecutor | None:
+    for container in pods.all_containers(pods.status_of(executor)):
+        if container.waiting and container.reason in pods.PULL_FAILURES | pods.CREATION_FAILURES:
+            metadata = pods.mapping(executor.get("metadata"))
+            image = f" (image {container.image})" if container.image else ""
+            said = f": {container.message.rstrip('.')}" if container.message else ""
+            sentence = f"executor pod {pods.text(metadata.get('name'))} cannot start: {container.reason}{image}{said}"
+            return BlockedExecutor(read_time(metadata.get("creationTimestamp")), sentence)
+    return None
 
 
 def _scheduled(pod: Mapping[str, object]) -> Mapping[str, object]:

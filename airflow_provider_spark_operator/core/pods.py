@@ -157,7 +157,7 @@ def disruption(status: Mapping[str, object]) -> str | None:
     return ": ".join(word for word in (text(target.get("reason")), text(target.get("message"))) if word)
 
 
-def taken_away(status: Mapping[str, object]) -> bool:
+def is_taken_away(status: Mapping[str, object]) -> bool:
     """Whether the control plane or the node takes the pod away, so that its end is none of its own."""
     return disruption(status) is not None or text(status.get("reason")) in _INTERRUPTIONS
 
@@ -173,7 +173,7 @@ def node_lost_since(status: Mapping[str, object]) -> datetime | None:
     return read_time(condition(status, "Ready").get("lastTransitionTime"))
 
 
-def deleted_before_its_end(pod: Mapping[str, object]) -> bool:
+def was_deleted_before_end(pod: Mapping[str, object]) -> bool:
     """Whether the deletion of a pod that has failed came first, so that its failure says nothing about it."""
     began = deletion_began(pod)
     if began is None:
@@ -182,7 +182,7 @@ def deleted_before_its_end(pod: Mapping[str, object]) -> bool:
     return not any(container.finished and container.finished < began for container in failed)
 
 
-def ended_before(pod: Mapping[str, object], time: datetime) -> bool:
+def has_ended_before(pod: Mapping[str, object], time: datetime) -> bool:
     """Whether containers of the pod have terminated, and all of these before `time`, as far as the pod says when."""
     ended = [container.finished for container in all_containers(status_of(pod)) if container.exit_code is not None]
     return bool(ended) and all(finished is not None and finished < time for finished in ended)

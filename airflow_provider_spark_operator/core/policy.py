@@ -1,7 +1,7 @@
-"""Arithmetic of restarts, timeouts and retention; of durations only, so that no clock can break it.
+"""The arithmetic of restarts, timeouts and retention.
 
-Durations are whole milliseconds in the spec. Where a limit is given at all, 0 and less switch it off,
-unless its function says otherwise.
+Durations are integers in milliseconds in the spec. A limit of 0 or less is switched off unless its function says
+otherwise. The functions only compare durations, so a clock that is set back cannot break them.
 """
 
 from collections.abc import Mapping
@@ -28,11 +28,11 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.transitions import in_order, latest
+from airflow_provider_spark_operator.core.transitions import find_latest, sort_records
 
 _State = ApplicationState
 _ZERO: Final = timedelta(0)
-_SHORTEST_LOOK: Final = timedelta(seconds=1)
+_SHORTEST_WAIT: Final = timedelta(seconds=1)
 
 _RESTARTED: Final[Mapping[RestartPolicy, frozenset[ApplicationState]]] = {
     RestartPolicy.ALWAYS: STOPPING,
@@ -53,49 +53,49 @@ TIMED_OUT: Final[Mapping[ApplicationState, ApplicationState]] = {
 }
 
 
-def duration(millis: int) -> timedelta:
-    """`millis` as a duration between 0 and a hundred years."""
+def to_duration(millis: int) -> timedelta:
+    """Return `millis` as a duration between 0 and a hundred years."""
     return timedelta(milliseconds=min(max(millis, 0), LONGEST_MILLIS))
 
 
-def elapsed(since: datetime, now: datetime) -> timedelta:
-    """The time since `since`; 0 where the clock ran backwards."""
+def measure_elapsed(since: datetime, now: datetime) -> timedelta:
+    """Return the time since `since`, or 0 if the clock was set back."""
     return max(now - since, _ZERO)
 
 
-def remaining(limit: timedelta, since: datetime, now: datetime) -> timedelta:
-    """What is left of `limit`, which began at `since`; 0 or less when it is over.
+def measure_remaining(limit: timedelta, since: datetime, now: datetime) -> timedelta:
+    """Return the rest of `limit`, which started at `since`; 0 or less if it has expired.
 
-    Where the clock ran backwards nothing of it has passed, and it is at least a second: whoever looks
-    again after what is left shall not do so without end until the clock has caught up.
+    If the clock was set back, the result is the whole limit and at least a second, so that a caller that waits for
+    the rest does not loop until the clock has caught up.
     """
-    left = limit - elapsed(since, now)
-    return max(left, _SHORTEST_LOOK) if now < since and left > _ZERO else left
+    left = limit - measure_elapsed(since, now)
+    return max(left, _SHORTEST_WAIT) if now < since and left > _ZERO else left
 
 
-def timeout(config: ApplicationTimeoutConfig, state: ApplicationState) -> timedelta | None:
-    """How long `state` may last, counted from when it was entered; None where nothing limits it."""
+def get_timeout(config: ApplicationTimeoutConfig, state: ApplicationState) -> timedelta | None:
+    """Return how long `state` may last, or None if it has no limit."""
     millis = {
         _State.DRIVER_REQUESTED: config.driver_start_timeout_millis,
         _State.DRIVER_STARTED: config.driver_ready_timeout_millis,
         _State.DRIVER_READY: config.executor_start_timeout_millis,
         _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: config.executor_start_timeout_millis,
     }.get(state, 0)
-    return duration(millis) if millis > 0 else None
+    return to_duration(millis) if millis > 0 else None
 
 
-def executor_start_limit(config: ApplicationTimeoutConfig) -> timedelta | None:
-    """How long executors may take to start; None where nothing limits it."""
+def get_executor_start_limit(config: ApplicationTimeoutConfig) -> timedelta | None:
+    """Return how long executors may take to start, or None if there is no limit."""
     millis = config.executor_start_timeout_millis
-    return duration(millis) if millis > 0 else None
+    return to_duration(millis) if millis > 0 else None
 
 
-def executor_state(
+def choose_executor_state(
     config: InstanceConfig, state: ApplicationState, ready: int, *, dynamic_allocation: bool
 ) -> ApplicationState:
-    """The state that an application with a ready driver belongs in, from its number of `ready` executors.
+    """Return the state of an application with a ready driver, from its number of `ready` executors.
 
-    Without `initExecutors`, no number matters; `minExecutors` counts once the application runs.
+    Without `initExecutors` the number does not matter. `minExecutors` counts once the application runs.
     """
     if config.init_executors <= 0:
         return _State.RUNNING_HEALTHY
@@ -110,67 +110,67 @@ def executor_state(
     return _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS if ready > 0 else state
 
 
-def dynamic_allocation(spark_conf: Mapping[str, str]) -> bool:
-    """Whether Spark itself chooses the number of executors."""
+def uses_dynamic_allocation(spark_conf: Mapping[str, str]) -> bool:
+    """Whether Spark chooses the number of executors."""
     return spark_conf.get("spark.dynamicAllocation.enabled", "").strip().lower() == "true"
 
 
-def restart_wanted(spec: SparkApplicationSpec, ended_in: ApplicationState) -> bool:
-    """Whether the restart policy asks for another attempt after `ended_in`, a stopping state.
+def wants_restart(spec: SparkApplicationSpec, ended_in: ApplicationState) -> bool:
+    """Whether the restart policy requires another attempt after the stopping state `ended_in`.
 
-    Client mode is refused whatever the policy: a restart cannot change that.
+    Client mode is never supported, so a restart would not help.
     """
     if spec.deployment_mode is DeploymentMode.CLIENT_MODE:
         return False
     return ended_in in _RESTARTED[spec.application_tolerations.restart_config.restart_policy]
 
 
-def next_attempt(config: RestartConfig, status: ApplicationStatus) -> AttemptInfo:
-    """The number and the counters of the attempt that would follow the one that `status` shows ended.
+def count_next_attempt(config: RestartConfig, status: ApplicationStatus) -> AttemptInfo:
+    """Return the id and the counters of the attempt that would follow the stopped attempt in `status`.
 
-    A success forgets failures; an attempt of at least `restartCounterResetMillis` (where that is over 0)
-    forgets the attempts before it, and itself as a failure.
+    A success resets the failure counters. An attempt that ran for at least `restartCounterResetMillis`, if greater
+    than 0, resets all counters and does not count as a failure.
     """
     info = status.current_attempt_summary.attempt_info
     ended_in = status.current_state.current_state_summary
-    restarts, failures, scheduling_failures = one_more(info.restart_counter), 0, 0
-    if config.restart_counter_reset_millis > 0 and attempt_duration(status) >= duration(
+    restarts, failures, scheduling_failures = increment(info.restart_counter), 0, 0
+    if config.restart_counter_reset_millis > 0 and measure_attempt(status) >= to_duration(
         config.restart_counter_reset_millis
     ):
         restarts = 1
     elif ended_in in FAILURE:
-        failures = one_more(info.failure_restart_counter)
+        failures = increment(info.failure_restart_counter)
         if ended_in is _State.SCHEDULING_FAILURE:
-            scheduling_failures = one_more(info.scheduling_failure_restart_counter)
+            scheduling_failures = increment(info.scheduling_failure_restart_counter)
     return AttemptInfo(
-        id=one_more(info.id),
+        id=increment(info.id),
         restart_counter=restarts,
         failure_restart_counter=failures,
         scheduling_failure_restart_counter=scheduling_failures,
     )
 
 
-def one_more(number: int) -> int:
-    """The number after `number`; the greatest that a status can hold is followed by itself."""
+def increment(number: int) -> int:
+    """Return `number` + 1, at most the greatest number that a status can hold."""
     return min(number + 1, INT64_MAX)
 
 
-def attempt_duration(status: ApplicationStatus) -> timedelta:
-    """The time from the latest initializing entry of the history (or its first) to the current state."""
-    first = (in_order(status.state_transition_history) or [status.current_state])[0]
-    began = attempt_began(status) or first.last_transition_time
-    return elapsed(began, status.current_state.last_transition_time)
+def measure_attempt(status: ApplicationStatus) -> timedelta:
+    """Return the time from the latest initializing entry of the history, or its first entry, to the current state."""
+    first = (sort_records(status.state_transition_history) or [status.current_state])[0]
+    began = find_attempt_start(status) or first.last_transition_time
+    return measure_elapsed(began, status.current_state.last_transition_time)
 
 
-def attempt_began(status: ApplicationStatus) -> datetime | None:
-    """When the current attempt was submitted or scheduled; None where the history does not say."""
-    records = in_order(status.state_transition_history)
+def find_attempt_start(status: ApplicationStatus) -> datetime | None:
+    """Return when the current attempt was submitted or scheduled, or None if the history does not contain it."""
+    records = sort_records(status.state_transition_history)
     begins = [record.last_transition_time for record in records if record.current_state_summary in INITIALIZING]
     return begins[-1] if begins else None
 
 
-def exceeded_limit(config: RestartConfig, ended_in: ApplicationState, following: AttemptInfo) -> str | None:
-    """The sentence on the limit that the attempt `following` would exceed; None if it may be made."""
+def describe_exceeded_limit(config: RestartConfig, ended_in: ApplicationState, following: AttemptInfo) -> str | None:
+    """Return a sentence about the limit that the attempt `following` would exceed, or None if it is allowed."""
     if following.restart_counter > config.max_restart_attempts:
         return f"The maximum number of restart attempts ({config.max_restart_attempts}) has been exceeded."
     limit = config.max_restart_on_scheduling_failure
@@ -184,15 +184,14 @@ def exceeded_limit(config: RestartConfig, ended_in: ApplicationState, following:
     return None
 
 
-def backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
-    """How long an application that is scheduled to restart waits, counted from when it was scheduled.
+def get_backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
+    """Return how long an application waits in ScheduledToRestart.
 
-    It depends on how the attempt before ended, as far as that can be understood; after one that was suspended there
-    is nothing to wait for.
+    The time depends on how the previous attempt stopped, if that is known. After a suspension there is no wait.
     """
     if status.previous_attempt_summary is None:
         return _ZERO
-    ended_in = _previous_end(status)
+    ended_in = _find_previous_end(status)
     if ended_in is not None and ended_in not in STOPPING:
         return _ZERO
     millis: int | None = None
@@ -200,19 +199,19 @@ def backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
         millis = config.restart_backoff_millis_for_scheduling_failure
     if millis is None and ended_in in FAILURE:
         millis = config.restart_backoff_millis_for_failure
-    return duration(config.restart_backoff_millis if millis is None else millis)
+    return to_duration(config.restart_backoff_millis if millis is None else millis)
 
 
-def _previous_end(status: ApplicationStatus) -> ApplicationState | None:
+def _find_previous_end(status: ApplicationStatus) -> ApplicationState | None:
     previous = status.previous_attempt_summary
     trimmed = previous.state_transition_history if previous else None
-    last = latest(trimmed) if trimmed else latest(status.state_transition_history, before=1)
+    last = find_latest(trimmed) if trimmed else find_latest(status.state_transition_history, before=1)
     return last.current_state_summary if isinstance(last, StateRecord) else None
 
 
-def last_stop(status: ApplicationStatus) -> StateRecord | None:
-    """The entry with which the current attempt stopped; None if it never did (it was cancelled)."""
-    for record in reversed(in_order(status.state_transition_history)):
+def find_last_stop(status: ApplicationStatus) -> StateRecord | None:
+    """Return the history entry with which the current attempt stopped, or None if it was cancelled before."""
+    for record in reversed(sort_records(status.state_transition_history)):
         if record.current_state_summary in STOPPING:
             return record
         if record.current_state_summary in INITIALIZING:
@@ -220,19 +219,19 @@ def last_stop(status: ApplicationStatus) -> StateRecord | None:
     return None
 
 
-def retained(tolerations: ApplicationTolerations, ended_in: ApplicationState) -> bool:
-    """Whether the driver is kept after `ended_in`, a stopping state that no restart follows."""
+def retains_driver(tolerations: ApplicationTolerations, ended_in: ApplicationState) -> bool:
+    """Whether the driver is retained after the stopping state `ended_in`, if no restart follows."""
     return ended_in in _RETAINED[tolerations.resource_retain_policy]
 
 
-def retention(tolerations: ApplicationTolerations) -> timedelta | None:
-    """How long a kept driver stays; None: for as long as the application. 0 is a duration here."""
+def get_retention(tolerations: ApplicationTolerations) -> timedelta | None:
+    """Return how long a retained driver stays, or None for as long as the application. 0 is a duration here."""
     limits = (tolerations.resource_retain_duration_millis, tolerations.ttl_after_stop_millis)
-    given = [duration(millis) for millis in limits if millis >= 0]
+    given = [to_duration(millis) for millis in limits if millis >= 0]
     return min(given, default=None)
 
 
-def time_to_live(tolerations: ApplicationTolerations) -> timedelta | None:
-    """How long an ended application stays, counted from its stop; None: for ever. 0 is a duration here."""
+def get_time_to_live(tolerations: ApplicationTolerations) -> timedelta | None:
+    """Return how long an application stays after it stopped, or None for no limit. 0 is a duration here."""
     millis = tolerations.ttl_after_stop_millis
-    return duration(millis) if millis >= 0 else None
+    return to_duration(millis) if millis >= 0 else None

@@ -1,4 +1,4 @@
-"""What a rule looks at, and the few ways in which a rule can answer."""
+"""The input of a rule, and the few kinds of decisions that a rule can return."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from airflow_provider_spark_operator.core.models.application import (
     SparkApplication,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.status import ApplicationStatus
-from airflow_provider_spark_operator.core.observation import Observed
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
+from airflow_provider_spark_operator.core.observation import Observed, Present, get_main_container
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import move
+from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 
 AT_ONCE: Final = timedelta(0)
-# A longer wait says no more than this one, and fits every timer.
+# A longer wait has no use, and may not fit a timer.
 _LONGEST_WAIT: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Situation:
-    """One application at one moment: what is written, what is seen, what time it is."""
+    """One application at one moment: its spec, its status, its pods, and the time."""
 
     application: SparkApplication
     status: ApplicationStatus
@@ -34,35 +34,46 @@ class Situation:
 
     @property
     def spec(self) -> SparkApplicationSpec:
-        """What is asked for."""
+        """The spec."""
         return self.application.spec
 
     @property
     def tolerations(self) -> ApplicationTolerations:
-        """The part of the spec that is read again at every look."""
+        """The part of the spec that takes effect in every reconcile pass."""
         return self.application.spec.application_tolerations
 
     @property
     def state(self) -> ApplicationState:
-        """Where the application is."""
+        """The current state."""
         return self.status.current_state.current_state_summary
 
     @property
     def attempt_id(self) -> int:
-        """The number of the current attempt."""
+        """The id of the current attempt."""
         return self.status.current_attempt_summary.attempt_info.id
 
     @property
     def since(self) -> datetime:
-        """When the application entered its state."""
+        """The time at which the application entered its state."""
         return self.status.current_state.last_transition_time
 
+    @property
+    def driver_pod(self) -> Mapping[str, object]:
+        """The driver pod of the current attempt, empty if none was observed."""
+        driver = self.observed.driver
+        return driver.pod if isinstance(driver, Present) else {}
+
+    @property
+    def main_container(self) -> str | None:
+        """The name of the container that runs Spark, if the configuration sets it."""
+        return get_main_container(self.spec.spark_conf)
+
     def remaining(self, limit: timedelta, since: datetime | None = None) -> timedelta:
-        """The time to wait until `limit` is over that began at `since`, or with the state; 0 or less if it is."""
-        return policy.remaining(limit, since or self.since, self.now)
+        """Return the rest of `limit`, which started at `since` or with the state; 0 or less if it has expired."""
+        return policy.measure_remaining(limit, since or self.since, self.now)
 
     def remaining_beyond(self, limit: timedelta, since: datetime | None = None) -> timedelta:
-        """The same for a limit that may be reached, but not exceeded."""
+        """Return the rest of a limit that may be reached but not exceeded."""
         return self.remaining(limit + timedelta.resolution, since)
 
     def move(
@@ -74,11 +85,19 @@ class Situation:
         driver_status: Mapping[str, object] | None = None,
         actions: tuple[Action, ...] = (),
     ) -> Decision:
-        """The decision to do `actions`, enter `to`, and look again at once."""
+        """Decide to do `actions`, enter `to`, and requeue at once."""
         status = move(self.status, to, self.now, message, driver_status, reason=reason)
         return Decision(reason, message, actions, status, AT_ONCE)
 
+    def schedule_attempt(
+        self, following: AttemptInfo, reason: str, message: str, actions: tuple[Action, ...] = ()
+    ) -> Decision:
+        """Decide to do `actions`, move to ScheduledToRestart with `following` as the attempt, and requeue at once."""
+        trim = self.settings.trim_state_transition_history
+        status = move_to_next_attempt(self.status, following, self.now, message, trim=trim, reason=reason)
+        return Decision(reason, message, actions, status, AT_ONCE)
+
     def wait(self, reason: str, message: str, after: timedelta | None, *actions: Action) -> Decision:
-        """The decision to stay, do `actions`, and look again `after` that time (None: at an event)."""
+        """Decide to stay, do `actions`, and requeue `after` that time; None waits for an event."""
         requeue_after = None if after is None else min(max(after, AT_ONCE), _LONGEST_WAIT)
         return Decision(reason, message, actions, None, requeue_after)

@@ -1,4 +1,4 @@
-"""Every legal move of a SparkApplication, as one table, and the one place that records a move."""
+"""The transitions of a SparkApplication: a table of all legal moves, and the functions that record a move."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,9 +21,9 @@ from airflow_provider_spark_operator.core.states import (
 )
 
 _State = ApplicationState
-# What can happen to a driver in every state in which there is one: it ends, it goes away, it is deleted
-# with its application, or the application is suspended.
-_DRIVER_GOES: Final = frozenset(
+# In every state with a driver, the driver can end, disappear, or be deleted with its application, and the application
+# can be suspended.
+_DRIVER_ENDS: Final = frozenset(
     {
         _State.SUCCEEDED,
         _State.FAILED,
@@ -32,31 +32,31 @@ _DRIVER_GOES: Final = frozenset(
         _State.SCHEDULED_TO_RESTART,
     }
 )
-_BEGINS: Final = frozenset(
+_STARTS: Final = frozenset(
     {_State.DRIVER_REQUESTED, _State.SCHEDULING_FAILURE, _State.FAILED, _State.RESOURCE_RELEASED}
 )
 
 MOVES: Final[Mapping[ApplicationState, frozenset[ApplicationState]]] = {
-    _State.SUBMITTED: _BEGINS,
-    _State.SCHEDULED_TO_RESTART: _BEGINS,
-    _State.DRIVER_REQUESTED: _DRIVER_GOES | {_State.DRIVER_STARTED, _State.DRIVER_START_TIMED_OUT},
-    _State.DRIVER_STARTED: _DRIVER_GOES | {_State.DRIVER_READY, _State.DRIVER_READY_TIMED_OUT},
-    _State.DRIVER_READY: _DRIVER_GOES
+    _State.SUBMITTED: _STARTS,
+    _State.SCHEDULED_TO_RESTART: _STARTS,
+    _State.DRIVER_REQUESTED: _DRIVER_ENDS | {_State.DRIVER_STARTED, _State.DRIVER_START_TIMED_OUT},
+    _State.DRIVER_STARTED: _DRIVER_ENDS | {_State.DRIVER_READY, _State.DRIVER_READY_TIMED_OUT},
+    _State.DRIVER_READY: _DRIVER_ENDS
     | {
         _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS,
         _State.RUNNING_HEALTHY,
         _State.RUNNING_WITH_PARTIAL_CAPACITY,
         _State.EXECUTORS_START_TIMED_OUT,
     },
-    _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: _DRIVER_GOES
+    _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: _DRIVER_ENDS
     | {
         _State.RUNNING_HEALTHY,
         _State.RUNNING_WITH_PARTIAL_CAPACITY,
         _State.EXECUTORS_START_TIMED_OUT,
     },
-    **{state: _DRIVER_GOES | (RUNNING - {state}) for state in RUNNING},
+    **{state: _DRIVER_ENDS | (RUNNING - {state}) for state in RUNNING},
     # Without initExecutors an application runs before it has executors.
-    _State.RUNNING_HEALTHY: _DRIVER_GOES | (RUNNING - {_State.RUNNING_HEALTHY}) | {_State.EXECUTORS_START_TIMED_OUT},
+    _State.RUNNING_HEALTHY: _DRIVER_ENDS | (RUNNING - {_State.RUNNING_HEALTHY}) | {_State.EXECUTORS_START_TIMED_OUT},
     **{state: TERMINATED | {_State.SCHEDULED_TO_RESTART} for state in STOPPING},
     _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: frozenset({_State.RESOURCE_RELEASED}),
     _State.RESOURCE_RELEASED: frozenset(),
@@ -64,14 +64,14 @@ MOVES: Final[Mapping[ApplicationState, frozenset[ApplicationState]]] = {
 
 
 class IllegalMove(Exception):
-    """A move that the table does not have; a defect of the caller."""
+    """The table does not contain the move: a defect of the caller."""
 
     def __init__(self, origin: ApplicationState, target: ApplicationState) -> None:
         super().__init__(f"a SparkApplication cannot move from {origin} to {target}")
 
 
-def initial_status(now: datetime) -> ApplicationStatus:
-    """The status of an application that nobody has touched: submitted at `now`, attempt 0."""
+def create_status(now: datetime) -> ApplicationStatus:
+    """Create the status of a new application: submitted at `now`, attempt 0."""
     record = StateRecord(
         current_state_summary=ApplicationState.SUBMITTED,
         last_transition_time=now,
@@ -89,14 +89,14 @@ def move(
     *,
     reason: str | None = None,
 ) -> ApplicationStatus:
-    """`status` after the move to `to`, which is appended to its history.
+    """Return `status` after the move to `to`, with the new record in its history.
 
     Raises:
-        IllegalMove: `MOVES` does not have it.
+        IllegalMove: `MOVES` does not contain the move.
     """
-    record = _record(status, to, now, message, driver_status, reason)
-    history = {**status.state_transition_history, next_key(status.state_transition_history): record}
-    changes = {"current_state": record, "state_transition_history": history, "outcome": _outcome(status, to)}
+    record = _create_record(status, to, now, message, driver_status, reason)
+    history = {**status.state_transition_history, get_next_key(status.state_transition_history): record}
+    changes = {"current_state": record, "state_transition_history": history, "outcome": _derive_outcome(status, to)}
     return status.model_copy(update=changes)
 
 
@@ -109,16 +109,16 @@ def move_to_next_attempt(
     trim: bool,
     reason: str | None = None,
 ) -> ApplicationStatus:
-    """`status` after the move to ScheduledToRestart, with `attempt` as the current one.
+    """Return `status` after the move to ScheduledToRestart, with `attempt` as the current attempt.
 
-    With `trim` the ended attempt's history moves into `previous_attempt_summary`; the keys go on.
+    With `trim` the history of the previous attempt moves to `previous_attempt_summary`; the keys continue.
 
     Raises:
-        IllegalMove: there is no restart from the current state.
+        IllegalMove: The current state does not allow a restart.
     """
-    record = _record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None, reason)
+    record = _create_record(status, ApplicationState.SCHEDULED_TO_RESTART, now, message, None, reason)
     ended = status.current_attempt_summary
-    history: dict[str, PastRecord] = {next_key(status.state_transition_history): record}
+    history: dict[str, PastRecord] = {get_next_key(status.state_transition_history): record}
     if trim:
         past = {"state_transition_history": status.state_transition_history}
         ended = ended.model_copy(update=past)
@@ -134,38 +134,38 @@ def move_to_next_attempt(
     )
 
 
-def remark(status: ApplicationStatus, reason: str, message: str) -> ApplicationStatus:
-    """`status` with another reason and message for being in its state; the history keeps the first ones."""
+def replace_reason(status: ApplicationStatus, reason: str, message: str) -> ApplicationStatus:
+    """Return `status` with another reason and message for its current state; the history keeps the first ones."""
     record = status.current_state.model_copy(update={"reason": reason, "message": message})
     return status.model_copy(update={"current_state": record})
 
 
-def explain(status: ApplicationStatus, message: str) -> ApplicationStatus:
-    """`status` with another message for its latest move, in the history as well."""
+def replace_message(status: ApplicationStatus, message: str) -> ApplicationStatus:
+    """Return `status` with another message for its latest move, also in the history."""
     record = status.current_state.model_copy(update={"message": message})
-    key = str(max(map(_position, status.state_transition_history), default=-1))
+    key = str(max(map(_read_position, status.state_transition_history), default=-1))
     history = {**status.state_transition_history, key: record}
     return status.model_copy(update={"current_state": record, "state_transition_history": history})
 
 
-def in_order(history: Mapping[str, PastRecord] | None) -> list[StateRecord]:
-    """The records of `history` that can be understood, oldest first; foreign keys that are no numbers come first."""
-    return [record for record in _sorted(history or {}) if isinstance(record, StateRecord)]
+def sort_records(history: Mapping[str, PastRecord] | None) -> list[StateRecord]:
+    """Return the known records of `history`, oldest first; records whose keys are not numbers come first."""
+    return [record for record in _sort(history or {}) if isinstance(record, StateRecord)]
 
 
-def latest(history: Mapping[str, PastRecord], *, before: int = 0) -> PastRecord | None:
-    """The last record of `history`, or that so many `before` it; None where it is not so long."""
-    records = _sorted(history)
+def find_latest(history: Mapping[str, PastRecord], *, before: int = 0) -> PastRecord | None:
+    """Return the last record of `history`, or the record `before` places earlier; None if there is none."""
+    records = _sort(history)
     return records[-1 - before] if len(records) > before else None
 
 
-def next_key(history: Mapping[str, object]) -> str:
-    """The key of the next record in `history`: one more than the highest, whatever is missing below."""
-    return str(max((_position(key) for key in history), default=-1) + 1)
+def get_next_key(history: Mapping[str, object]) -> str:
+    """Return the key of the next record in `history`: the highest key plus 1."""
+    return str(max((_read_position(key) for key in history), default=-1) + 1)
 
 
-def _outcome(status: ApplicationStatus, to: ApplicationState) -> str | None:
-    """How the application has ended if it moves to a terminated state; None while another attempt may follow."""
+def _derive_outcome(status: ApplicationStatus, to: ApplicationState) -> str | None:
+    """Return the outcome of an application that moves to a terminated state; None while another attempt may follow."""
     if to not in TERMINATED:
         return None
     origin = status.current_state.current_state_summary
@@ -176,7 +176,7 @@ def _outcome(status: ApplicationStatus, to: ApplicationState) -> str | None:
     return ApplicationOutcome.FAILED if origin in FAILURE else ApplicationOutcome.CANCELLED
 
 
-def _record(
+def _create_record(
     status: ApplicationStatus,
     to: ApplicationState,
     now: datetime,
@@ -196,9 +196,9 @@ def _record(
     )
 
 
-def _sorted(history: Mapping[str, PastRecord]) -> list[PastRecord]:
-    return [history[key] for key in sorted(history, key=_position)]
+def _sort(history: Mapping[str, PastRecord]) -> list[PastRecord]:
+    return [history[key] for key in sorted(history, key=_read_position)]
 
 
-def _position(key: str) -> int:
+def _read_position(key: str) -> int:
     return int(key) if key.isascii() and key.isdecimal() and len(key) <= 18 else -1

@@ -1,43 +1,46 @@
-"""Resources that cannot be read: what their status can still say to those who wait for them."""
+"""Refuse resources whose spec cannot be read: the status that ends the wait of their clients."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.cluster_transitions import given_up, initial_cluster_status, move_cluster
+from airflow_provider_spark_operator.core.cluster_transitions import (
+    create_cluster_status,
+    describe_failure,
+    move_cluster,
+)
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
 from airflow_provider_spark_operator.core.models.reading import read
 from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
-from airflow_provider_spark_operator.core.transitions import initial_status, move
+from airflow_provider_spark_operator.core.transitions import create_status, move
 
 
 class _Frame(Resource):
-    """An application without a look at its spec."""
+    """An application whose spec is not read."""
 
     status: ApplicationStatus | None = None
 
 
-def refusal(document: Mapping[str, object], sentence: str, now: datetime) -> ApplicationStatus | None:
-    """The status with which an application ends whose spec cannot be read; None where it is to be left as it is.
+def refuse_application(document: Mapping[str, object], sentence: str, now: datetime) -> ApplicationStatus | None:
+    """Return the final status of an application whose spec cannot be read, or None to leave it unchanged.
 
-    It ends like one whose driver cannot be built, and at once: without its spec nothing says that it may be
-    tried again. Left alone are an application that has had its driver created, since that may be running
-    well and an edit brings it back; one that is being deleted; and one whose status cannot be read either,
-    since that is somebody's.
+    The application fails like one whose driver cannot be built, without a restart, because the restart policy is
+    unknown. Three kinds of applications are left unchanged: those with a driver, which may be running and can be
+    fixed by an edit; those that are being deleted; and those whose status cannot be read either.
 
     Args:
-        document: the application, of which no driver exists.
-        sentence: what is wrong with it.
-        now: the time, with an offset.
+        document: The application, which has no driver.
+        sentence: The problem with its spec.
+        now: The time, with an offset.
     """
     try:
         frame = read(_Frame, document)
     except InvalidResource:
         return None
-    status = frame.status or initial_status(frame.creation_timestamp or now)
+    status = frame.status or create_status(frame.creation_timestamp or now)
     if frame.deletion_timestamp or status.current_state.current_state_summary not in INITIALIZING:
         return None
     refused = move(status, ApplicationState.SCHEDULING_FAILURE, now, sentence, reason=reasons.SPEC_UNBUILDABLE)
@@ -46,19 +49,27 @@ def refusal(document: Mapping[str, object], sentence: str, now: datetime) -> App
 
 
 class _ClusterFrame(Resource):
-    """A cluster without a look at its spec."""
+    """A cluster whose spec is not read."""
 
     status: ClusterStatus | None = None
 
 
-def cluster_refusal(document: Mapping[str, object], sentence: str, now: datetime) -> ClusterStatus | None:
-    """The same for a cluster, of which nothing exists yet: it fails as one whose objects cannot be built."""
+def refuse_cluster(document: Mapping[str, object], sentence: str, now: datetime) -> ClusterStatus | None:
+    """Return the final status of a cluster whose spec cannot be read, or None to leave it unchanged.
+
+    A cluster without objects fails like one whose objects cannot be built.
+
+    Args:
+        document: The cluster.
+        sentence: The problem with its spec.
+        now: The time, with an offset.
+    """
     try:
         frame = read(_ClusterFrame, document)
     except InvalidResource:
         return None
-    status = frame.status or initial_cluster_status(frame.creation_timestamp or now)
+    status = frame.status or create_cluster_status(frame.creation_timestamp or now)
     if frame.deletion_timestamp or status.current_state.current_state_summary is not ClusterState.SUBMITTED:
         return None
     refused = move_cluster(status, ClusterState.SCHEDULING_FAILURE, now, sentence, reasons.SPEC_UNBUILDABLE)
-    return move_cluster(refused, ClusterState.FAILED, now, given_up(sentence), reasons.CLUSTER_FAILED)
+    return move_cluster(refused, ClusterState.FAILED, now, describe_failure(sentence), reasons.CLUSTER_FAILED)

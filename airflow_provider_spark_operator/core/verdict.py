@@ -134,7 +134,7 @@ def _cause(stop: StateEntry, settings: SettingNames) -> _Cause:
         return _interrupted(status, stop.message or "the driver pod was deleted while it ran", settings)
     if not status:
         return _unseen(stop)
-    if pods.taken_away(status):
+    if pods.is_taken_away(status):
         said = pods.disruption(status) or _said_of_pod(status)
         return _interrupted(status, "the driver pod was taken away" + (f" ({said})" if said else ""), settings)
     what = _lower_first(stop.message or "the driver failed")

@@ -14,9 +14,9 @@ from airflow_provider_spark_operator.core.last_lines import LastLines, cleaned
 from airflow_provider_spark_operator.core.pods import (
     Container,
     containers,
-    deleted_before_its_end,
     deletion_began,
     status_of,
+    was_deleted_before_end,
 )
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.root_cause import RootCause
@@ -200,7 +200,7 @@ async def _was_deleted(
     if status.get("reason"):  # the node says itself why it stopped the pod
         return False
     if pod is not None and deletion_began(pod) is not None:
-        return deleted_before_its_end(pod)
+        return was_deleted_before_end(pod)
     name = pod["metadata"]["name"] if pod is not None else (progress.driver_name if progress else None)
     end = container.finished or (progress.since if progress else None)
     if name is None or end is None:

@@ -30,7 +30,7 @@ from airflow_provider_spark_operator.core.observation import (
     list_owner_uids,
     observe,
 )
-from airflow_provider_spark_operator.core.unreadable import refusal
+from airflow_provider_spark_operator.core.unreadable import refuse_application
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
 from airflow_provider_spark_operator.kube.resources import PODS
@@ -130,7 +130,7 @@ class ApplicationAdapter:
 
     def refuse(self, resource: JsonObject, message: str, now: datetime) -> ApplicationStatus | None:
         """Return the status of an application that cannot be parsed; None to leave the status unchanged."""
-        return refusal(resource, message, now)
+        return refuse_application(resource, message, now)
 
     async def has_workload(self, resource: JsonObject) -> bool:
         """Whether the application has a driver, by a live read."""

@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.core.models.cluster_status import ClusterSt
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_OPERATOR_NAME, ROLE_MASTER
 from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused, list_owner_uids
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.unreadable import cluster_refusal
+from airflow_provider_spark_operator.core.unreadable import refuse_cluster
 from airflow_provider_spark_operator.kube.client import KubeClient, PatchType
 from airflow_provider_spark_operator.kube.errors import KubeError, NotFound, is_refusal
 from airflow_provider_spark_operator.kube.resources import STATEFUL_SETS, resource_type_of
@@ -100,7 +100,7 @@ class ClusterAdapter:
 
     def refuse(self, resource: JsonObject, message: str, now: datetime) -> ClusterStatus | None:
         """Return the status of a cluster that cannot be parsed; None to leave the status unchanged."""
-        return cluster_refusal(resource, message, now)
+        return refuse_cluster(resource, message, now)
 
     async def has_workload(self, resource: JsonObject) -> bool:
         """Whether the cluster has a master, by a live read."""

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.reasons import DRIVER_RESTARTED, INIT_CONTAINER_FAILED
 from airflow_provider_spark_operator.core.states import FAILURE
-from airflow_provider_spark_operator.core.transitions import explain
+from airflow_provider_spark_operator.core.transitions import replace_message
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
 
@@ -74,7 +74,7 @@ async def quote_driver_log(
         logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=_key(metadata))
         return decision
     message = with_lines(status.current_state.message or "", last.kept)
-    return replace(decision, status=explain(status, message))
+    return replace(decision, status=replace_message(status, message))
 
 
 def _has_just_failed(before: ApplicationStatus | None, after: ApplicationStatus) -> bool:

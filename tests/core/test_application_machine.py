@@ -101,23 +101,23 @@ def longest_stay(application: SparkApplication) -> timedelta | None:
     if status is None:
         return None
     state = status.current_state.current_state_summary
-    grace = policy.duration(tolerations.application_timeout_config.force_termination_grace_period_millis)
+    grace = policy.to_duration(tolerations.application_timeout_config.force_termination_grace_period_millis)
     if application.deletion_timestamp or state in STOPPING:
         return grace + LOOKING_FOR_A_DRIVER
     if state is ApplicationState.SCHEDULED_TO_RESTART:
-        return policy.backoff(tolerations.restart_config, status)
+        return policy.get_backoff(tolerations.restart_config, status)
     if state in TIMED_OUT:
-        limit = policy.timeout(tolerations.application_timeout_config, state)
+        limit = policy.get_timeout(tolerations.application_timeout_config, state)
         return None if limit is None else limit + LOOKING_FOR_A_DRIVER
     if state is ApplicationState.TERMINATED_WITHOUT_RELEASE_RESOURCES:
-        limit = policy.retention(tolerations)
+        limit = policy.get_retention(tolerations)
         return None if limit is None else limit + grace + LOOKING_FOR_A_DRIVER
-    return policy.time_to_live(tolerations) if state is ApplicationState.RESOURCE_RELEASED else None
+    return policy.get_time_to_live(tolerations) if state is ApplicationState.RESOURCE_RELEASED else None
 
 
 def last_breath(application: SparkApplication, pod: dict[str, Any]) -> datetime | None:
     """When a driver that was taken away, and does not end, is given up at the latest; None where it was not."""
-    grace = policy.duration(
+    grace = policy.to_duration(
         application.spec.application_tolerations.application_timeout_config.force_termination_grace_period_millis
     )
     taken_away = [pods.deletion_began(pod), pods.node_lost_since(pods.status_of(pod))]
@@ -220,7 +220,7 @@ class ApplicationMachine(RuleBasedStateMachine):
             assert application.status is not None
             entered = application.status.current_state.last_transition_time
             timeouts = application.spec.application_tolerations.application_timeout_config
-            grace = policy.duration(timeouts.force_termination_grace_period_millis)
+            grace = policy.to_duration(timeouts.force_termination_grace_period_millis)
             due = max(entered + limit, self.limits_changed + grace + LOOKING_FOR_A_DRIVER)
             assert self.play.now <= due, f"{self.play.state} has lasted {self.play.now - entered}"
 

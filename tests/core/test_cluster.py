@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.cluster import ApplyCluster, ClusterDe
 from airflow_provider_spark_operator.core.cluster_transitions import (
     CLUSTER_MOVES,
     IllegalClusterMove,
-    initial_cluster_status,
+    create_cluster_status,
     move_cluster,
 )
 from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
@@ -36,7 +36,7 @@ PATHS = {
 
 
 def status_in(state: ClusterState, message: str = "Built by a test.") -> ClusterStatus:
-    status = initial_cluster_status(NOW)
+    status = create_cluster_status(NOW)
     if state is State.RESOURCE_RELEASED:
         record = status.current_state.model_copy(update={"current_state_summary": state})
         return status.model_copy(update={"current_state": record})

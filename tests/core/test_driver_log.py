@@ -4,7 +4,7 @@ from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.dialects.progress import kept_lines
 from airflow_provider_spark_operator.core.driver_log import LONGEST, redacted, split_lines, with_lines
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.transitions import explain, move
+from airflow_provider_spark_operator.core.transitions import move, replace_message
 from tests.builders import NOW, application_document, status_in
 
 SENTENCE = "The driver ended with exit code 1."
@@ -45,7 +45,7 @@ def test_values_that_are_named_like_secrets_are_hidden(line, shown):
 
 def test_progress_separates_the_sentence_from_the_lines():
     failed = move(status_in(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
-    failed = explain(failed, with_lines(SENTENCE, ["ValueError: 7"]))
+    failed = replace_message(failed, with_lines(SENTENCE, ["ValueError: 7"]))
     released = move(failed, ApplicationState.RESOURCE_RELEASED, NOW, "")
     seen = progress(application_document(status=released.to_document()))
     assert kept_lines(seen) == ("ValueError: 7",)

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.observation import (
     Unconfirmed,
     find_driver,
     find_executors,
+    has_fixed_child_names,
     observe,
 )
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -171,3 +172,16 @@ def test_a_pod_whose_label_is_none_is_of_no_earlier_attempt() -> None:
     driver = pod("pi-0-driver")
     driver["metadata"]["labels"]["spark-app-selector"] = None
     assert name_of(find_driver(in_attempt_1({}), 1, [driver])) == "pi-0-driver"
+
+
+@pytest.mark.parametrize(
+    ("modifiers", "fixed"),
+    [
+        pytest.param({}, False, id="generated names"),
+        pytest.param({"conf": {"spark.app.id": "mine"}}, True, id="an id"),
+        pytest.param({"configMapSpecs": [{"name": "settings"}]}, True, id="a config map"),
+        pytest.param({"driverServiceIngressList": [{"ingressMetadata": {"name": "ui"}}]}, True, id="an ingress"),
+    ],
+)
+def test_names_of_children_are_fixed_if_the_spec_sets_one(modifiers: dict[str, Any], fixed: bool) -> None:
+    assert has_fixed_child_names(builders.application(**modifiers)) is fixed

@@ -23,7 +23,7 @@ S = ApplicationState
     ids=["negative", "zero", "plain", "absurd"],
 )
 def test_durations_are_bounded(millis, expected):
-    assert policy.duration(millis) == timedelta(seconds=expected)
+    assert policy.to_duration(millis) == timedelta(seconds=expected)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_durations_are_bounded(millis, expected):
     ],
 )
 def test_what_is_left_of_a_limit(limit, after, left):
-    assert policy.remaining(seconds(limit), NOW, NOW + seconds(after)) == seconds(left)
+    assert policy.measure_remaining(seconds(limit), NOW, NOW + seconds(after)) == seconds(left)
 
 
 def test_no_time_has_elapsed_when_the_clock_ran_backwards():
-    assert policy.elapsed(NOW, NOW - seconds(10)) == seconds(0)
-    assert policy.elapsed(NOW, NOW + seconds(10)) == seconds(10)
+    assert policy.measure_elapsed(NOW, NOW - seconds(10)) == seconds(0)
+    assert policy.measure_elapsed(NOW, NOW + seconds(10)) == seconds(10)
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def test_each_starting_state_has_its_timeout(state, expected):
     config = ApplicationTimeoutConfig(
         driver_start_timeout_millis=1000, driver_ready_timeout_millis=2000, executor_start_timeout_millis=3000
     )
-    assert policy.timeout(config, state) == (None if expected is None else seconds(expected))
+    assert policy.get_timeout(config, state) == (None if expected is None else seconds(expected))
 
 
 @pytest.mark.parametrize("millis", [0, -1])
 def test_a_timeout_of_nothing_is_off(millis):
     config = ApplicationTimeoutConfig(driver_start_timeout_millis=millis)
-    assert policy.timeout(config, S.DRIVER_REQUESTED) is None
+    assert policy.get_timeout(config, S.DRIVER_REQUESTED) is None
 
 
 def test_the_shortest_timeout_is_a_millisecond():
     config = ApplicationTimeoutConfig(driver_start_timeout_millis=1)
-    assert policy.timeout(config, S.DRIVER_REQUESTED) == seconds(0.001)
+    assert policy.get_timeout(config, S.DRIVER_REQUESTED) == seconds(0.001)
 
 
 STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
@@ -108,13 +108,13 @@ STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
 )
 def test_ready_executors_say_where_an_application_belongs(state, init, minimum, maximum, ready, dynamic, expected):
     config = InstanceConfig(init_executors=init, min_executors=minimum, max_executors=maximum)
-    assert policy.executor_state(config, state, ready, dynamic_allocation=dynamic) is expected
+    assert policy.choose_executor_state(config, state, ready, dynamic_allocation=dynamic) is expected
 
 
 @pytest.mark.parametrize(("value", "expected"), [("true", True), ("TRUE", True), ("false", False), ("1", False)])
 def test_dynamic_allocation_is_the_word_true(value, expected):
-    assert policy.dynamic_allocation({"spark.dynamicAllocation.enabled": value}) is expected
-    assert policy.dynamic_allocation({}) is False
+    assert policy.uses_dynamic_allocation({"spark.dynamicAllocation.enabled": value}) is expected
+    assert policy.uses_dynamic_allocation({}) is False
 
 
 RESTARTED = {
@@ -129,12 +129,12 @@ RESTARTED = {
 @pytest.mark.parametrize("word", RESTARTED)
 def test_the_restart_policy_says_after_what_to_restart(word, ended_in):
     spec = application(restart={"restartPolicy": word}).spec
-    assert policy.restart_wanted(spec, ended_in) is (ended_in in RESTARTED[word])
+    assert policy.wants_restart(spec, ended_in) is (ended_in in RESTARTED[word])
 
 
 def test_client_mode_is_never_restarted():
     spec = application(restart={"restartPolicy": "Always"}, deploymentMode="ClientMode").spec
-    assert policy.restart_wanted(spec, S.FAILED) is False
+    assert policy.wants_restart(spec, S.FAILED) is False
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_client_mode_is_never_restarted():
 )
 def test_counters_go_on_from_attempt_to_attempt(ended_in, expected):
     counted = AttemptInfo(id=7, restart_counter=2, failure_restart_counter=1, scheduling_failure_restart_counter=1)
-    following = policy.next_attempt(RestartConfig(), status_at(ended_in, attempt=counted))
+    following = policy.count_next_attempt(RestartConfig(), status_at(ended_in, attempt=counted))
     assert tuple(following.model_dump().values()) == expected
 
 
@@ -166,7 +166,7 @@ def test_a_long_attempt_resets_the_counters(reset, lasted, expected):
     info = AttemptInfo(id=5, restart_counter=5, failure_restart_counter=3)
     status = status_in(S.DRIVER_REQUESTED, attempt=info)
     status = move(status, S.FAILED, NOW + seconds(lasted), "")
-    following = policy.next_attempt(RestartConfig(restart_counter_reset_millis=reset), status)
+    following = policy.count_next_attempt(RestartConfig(restart_counter_reset_millis=reset), status)
     assert (
         following.restart_counter,
         following.failure_restart_counter,
@@ -178,8 +178,8 @@ def test_an_attempt_lasts_from_its_own_beginning():
     first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW + seconds(100), "")
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW + seconds(110), "", trim=False)
     second = move(move(second, S.DRIVER_REQUESTED, NOW + seconds(120), ""), S.FAILED, NOW + seconds(125), "")
-    assert policy.attempt_duration(first) == seconds(100)
-    assert policy.attempt_duration(second) == seconds(15)
+    assert policy.measure_attempt(first) == seconds(100)
+    assert policy.measure_attempt(second) == seconds(15)
 
 
 def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry():
@@ -187,12 +187,12 @@ def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry():
         move(status_in(S.DRIVER_REQUESTED), S.DRIVER_STARTED, NOW + seconds(5), ""), S.FAILED, NOW + seconds(9), ""
     )
     history = {key: record for key, record in status.state_transition_history.items() if key in "123"}
-    assert policy.attempt_duration(status.model_copy(update={"state_transition_history": history})) == seconds(9)
+    assert policy.measure_attempt(status.model_copy(update={"state_transition_history": history})) == seconds(9)
 
 
 def test_an_attempt_without_history_has_no_duration():
     status = status_at(S.FAILED).model_copy(update={"state_transition_history": {}})
-    assert policy.attempt_duration(status) == seconds(0)
+    assert policy.measure_attempt(status) == seconds(0)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_limits_compare_the_counters_of_the_attempt_to_come(limits, ended_in, co
         failure_restart_counter=failure,
         scheduling_failure_restart_counter=scheduling,
     )
-    sentence = policy.exceeded_limit(RestartConfig(**limits), ended_in, following)
+    sentence = policy.describe_exceeded_limit(RestartConfig(**limits), ended_in, following)
     assert sentence is None if says is None else says in (sentence or "")
 
 
@@ -256,34 +256,34 @@ BACKOFFS = {
 )
 def test_the_backoff_depends_on_how_the_attempt_before_ended(ended_in, given, expected, trim):
     status = move_to_next_attempt(status_at(ended_in), AttemptInfo(id=1), NOW, "", trim=trim)
-    assert policy.backoff(RestartConfig(**given), status) == seconds(expected)
+    assert policy.get_backoff(RestartConfig(**given), status) == seconds(expected)
 
 
 def test_there_is_no_backoff_without_an_attempt_before():
-    assert policy.backoff(RestartConfig(), status_at(S.SUBMITTED)) == seconds(0)
+    assert policy.get_backoff(RestartConfig(), status_at(S.SUBMITTED)) == seconds(0)
 
 
 def test_where_nothing_is_known_of_the_attempt_before_the_backoff_is_that_of_any():
     status = status_at(S.SUBMITTED, previous=AttemptSummary())
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
-    assert policy.backoff(config, status) == seconds(1)
+    assert policy.get_backoff(config, status) == seconds(1)
 
 
 def test_the_last_stop_is_that_of_the_current_attempt():
     first = status_at(S.FAILED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
-    stop = policy.last_stop(first)
+    stop = policy.find_last_stop(first)
     assert stop is not None
     assert stop.current_state_summary is S.FAILED
-    assert policy.last_stop(second) is None
-    assert policy.last_stop(first.model_copy(update={"state_transition_history": {}})) is None
+    assert policy.find_last_stop(second) is None
+    assert policy.find_last_stop(first.model_copy(update={"state_transition_history": {}})) is None
 
 
 @pytest.mark.parametrize("word", ["Always", "OnFailure", "Never"])
 @pytest.mark.parametrize("ended_in", sorted(STOPPING))
 def test_the_retain_policy_says_after_what_to_keep(word, ended_in):
     expected = {"Always": True, "OnFailure": ended_in is not S.SUCCEEDED, "Never": False}[word]
-    assert policy.retained(ApplicationTolerations(resource_retain_policy=word), ended_in) is expected
+    assert policy.retains_driver(ApplicationTolerations(resource_retain_policy=word), ended_in) is expected
 
 
 @pytest.mark.parametrize(
@@ -292,13 +292,13 @@ def test_the_retain_policy_says_after_what_to_keep(word, ended_in):
 )
 def test_what_is_kept_is_kept_for_the_shorter_of_two_durations(retain, ttl, retention, life):
     tolerations = ApplicationTolerations(resource_retain_duration_millis=retain, ttl_after_stop_millis=ttl)
-    assert policy.retention(tolerations) == (None if retention is None else seconds(retention))
-    assert policy.time_to_live(tolerations) == (None if life is None else seconds(life))
+    assert policy.get_retention(tolerations) == (None if retention is None else seconds(retention))
+    assert policy.get_time_to_live(tolerations) == (None if life is None else seconds(life))
 
 
 def test_a_time_to_live_of_nothing_ends_at_once():
-    assert policy.time_to_live(ApplicationTolerations(ttl_after_stop_millis=0)) == seconds(0)
-    assert policy.time_to_live(ApplicationTolerations(ttl_after_stop_millis=-1)) is None
+    assert policy.get_time_to_live(ApplicationTolerations(ttl_after_stop_millis=0)) == seconds(0)
+    assert policy.get_time_to_live(ApplicationTolerations(ttl_after_stop_millis=-1)) is None
 
 
 def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_on():
@@ -307,19 +307,19 @@ def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_
         after = NOW + seconds(100 * number)
         status = move_to_next_attempt(status, AttemptInfo(id=number), after, "", trim=False)
         status = move(move(status, S.DRIVER_REQUESTED, after, ""), S.FAILED, after + seconds(number), "")
-    assert policy.attempt_duration(status) == seconds(2)
+    assert policy.measure_attempt(status) == seconds(2)
 
 
 def test_the_limit_of_scheduling_failures_is_none_of_other_failures():
     config = RestartConfig(max_restart_attempts=9, max_restart_on_failure=1, max_restart_on_scheduling_failure=5)
     following = AttemptInfo(id=2, restart_counter=2, failure_restart_counter=2)
     said = "The maximum number of restarts on failure (1) has been exceeded."
-    assert policy.exceeded_limit(config, S.FAILED, following) == said
-    assert policy.exceeded_limit(config, S.SCHEDULING_FAILURE, following) is None
+    assert policy.describe_exceeded_limit(config, S.FAILED, following) == said
+    assert policy.describe_exceeded_limit(config, S.SCHEDULING_FAILURE, following) is None
 
 
 def test_untrimmed_the_attempt_before_ended_with_the_entry_before_the_last():
     ended = status_at(S.FAILED)
     again = move_to_next_attempt(ended, AttemptInfo(id=1), NOW, "", trim=False)
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
-    assert policy.backoff(config, again) == seconds(2)
+    assert policy.get_backoff(config, again) == seconds(2)

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.observation import Absent, Created, Pr
 from airflow_provider_spark_operator.core.states import (
     ApplicationState,
 )
-from airflow_provider_spark_operator.core.transitions import remark
+from airflow_provider_spark_operator.core.transitions import replace_reason
 from tests.builders import (
     NOW,
     application,
@@ -73,7 +73,7 @@ def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_
 
 
 def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_nothing():
-    status = remark(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
+    status = replace_reason(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
     decision = decided(application(status=status), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.RESUMED, ())
     assert decision.status is not None

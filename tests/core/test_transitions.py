@@ -14,12 +14,12 @@ from airflow_provider_spark_operator.core.states import (
 from airflow_provider_spark_operator.core.transitions import (
     MOVES,
     IllegalMove,
-    in_order,
-    initial_status,
+    create_status,
+    get_next_key,
     move,
     move_to_next_attempt,
-    next_key,
-    remark,
+    replace_reason,
+    sort_records,
 )
 from tests.builders import NOW, seconds, status_at, status_in
 
@@ -56,7 +56,7 @@ def test_every_application_can_be_released_from(state):
 
 
 def test_a_move_is_appended_to_the_history():
-    status = move(initial_status(NOW), S.DRIVER_REQUESTED, LATER, "Asked.", {"phase": "Pending"})
+    status = move(create_status(NOW), S.DRIVER_REQUESTED, LATER, "Asked.", {"phase": "Pending"})
     record = status.current_state
     assert status.state_transition_history["1"] == record
     assert (record.current_state_summary, record.last_transition_time) == (S.DRIVER_REQUESTED, LATER)
@@ -64,34 +64,34 @@ def test_a_move_is_appended_to_the_history():
 
 
 def test_a_move_leaves_the_status_before_it_alone():
-    before = initial_status(NOW)
+    before = create_status(NOW)
     move(before, S.DRIVER_REQUESTED, LATER, "")
-    assert before == initial_status(NOW)
+    assert before == create_status(NOW)
 
 
 def test_a_move_that_the_table_does_not_have_is_refused():
     with pytest.raises(IllegalMove, match="cannot move from Submitted to RunningHealthy"):
-        move(initial_status(NOW), S.RUNNING_HEALTHY, LATER, "")
+        move(create_status(NOW), S.RUNNING_HEALTHY, LATER, "")
 
 
 def test_keys_grow_from_the_highest_number_whatever_else_is_there():
-    status = initial_status(NOW)
+    status = create_status(NOW)
     foreign = {"9": status.current_state, "07": status.current_state, "zero": status.current_state}
     status = status.model_copy(update={"state_transition_history": foreign})
     assert "10" in move(status, S.DRIVER_REQUESTED, LATER, "").state_transition_history
 
 
 def test_keys_begin_at_zero_where_there_is_no_history():
-    status = initial_status(NOW).model_copy(update={"state_transition_history": {}})
+    status = create_status(NOW).model_copy(update={"state_transition_history": {}})
     assert list(move(status, S.DRIVER_REQUESTED, LATER, "").state_transition_history) == ["0"]
 
 
 def test_history_is_ordered_by_number_not_by_text():
     status = status_in(S.DRIVER_REQUESTED, S.DRIVER_STARTED)
-    first, second, third = in_order(status.state_transition_history)
+    first, second, third = sort_records(status.state_transition_history)
     shuffled = {"10": third, "9": second, "junk": first}
-    assert in_order(shuffled) == [first, second, third]
-    assert in_order(None) == []
+    assert sort_records(shuffled) == [first, second, third]
+    assert sort_records(None) == []
 
 
 def test_trimming_moves_the_history_to_the_previous_attempt():
@@ -119,24 +119,24 @@ def test_there_is_no_next_attempt_of_a_released_application():
 
 def test_a_remark_changes_why_a_state_lasts_and_not_when_it_was_entered():
     status = status_at(S.RUNNING_HEALTHY, message="It runs.")
-    remarked = remark(status, "Suspended", "It is being stopped.")
+    remarked = replace_reason(status, "Suspended", "It is being stopped.")
     expected = status.current_state.model_copy(update={"reason": "Suspended", "message": "It is being stopped."})
     assert remarked.current_state == expected
     assert remarked.state_transition_history == status.state_transition_history
 
 
 def test_a_new_application_says_that_it_was_submitted():
-    status = initial_status(NOW)
+    status = create_status(NOW)
     assert status.current_state.message == "The application was submitted."
     assert status.state_transition_history == {"0": status.current_state}
 
 
 def test_foreign_keys_come_before_all_numbers_and_give_none():
-    first, second = (initial_status(NOW + seconds(number)).current_state for number in (1, 2))
-    assert in_order({"0": second, "-7": first}) == [first, second]
-    assert next_key({"x": first}) == "0"
-    assert next_key({"x": first, "0": second, "9" * 19: second}) == "1"
-    assert next_key({"9" * 18: first}) == "1" + "0" * 18
+    first, second = (create_status(NOW + seconds(number)).current_state for number in (1, 2))
+    assert sort_records({"0": second, "-7": first}) == [first, second]
+    assert get_next_key({"x": first}) == "0"
+    assert get_next_key({"x": first, "0": second, "9" * 19: second}) == "1"
+    assert get_next_key({"9" * 18: first}) == "1" + "0" * 18
 
 
 @pytest.mark.parametrize(

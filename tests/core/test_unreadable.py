@@ -7,8 +7,8 @@ from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
-from airflow_provider_spark_operator.core.transitions import in_order
-from airflow_provider_spark_operator.core.unreadable import cluster_refusal, refusal
+from airflow_provider_spark_operator.core.transitions import sort_records
+from airflow_provider_spark_operator.core.unreadable import refuse_application, refuse_cluster
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, verdict
 from tests.builders import NOW, application_document, seconds, status_at
 from tests.core.cluster_resources.clusters import cluster_document
@@ -23,14 +23,14 @@ def unreadable(**modifiers: Any) -> dict[str, Any]:
 
 
 def refused(document: dict[str, Any]) -> ApplicationStatus:
-    status = refusal(document, SENTENCE, LATER)
+    status = refuse_application(document, SENTENCE, LATER)
     assert status is not None
     return status
 
 
 def test_an_unreadable_application_ends_at_once_and_says_why() -> None:
     status = refused(unreadable())
-    submitted, failure, released = in_order(status.state_transition_history)
+    submitted, failure, released = sort_records(status.state_transition_history)
     assert (submitted.current_state_summary, submitted.last_transition_time) == (S.SUBMITTED, NOW)
     assert (failure.current_state_summary, failure.message) == (S.SCHEDULING_FAILURE, SENTENCE)
     assert released == status.current_state
@@ -54,22 +54,22 @@ def test_a_resource_without_a_spec_ends_too() -> None:
 def test_without_a_time_of_creation_it_was_submitted_now() -> None:
     document = unreadable()
     del document["metadata"]["creationTimestamp"]
-    assert in_order(refused(document).state_transition_history)[0].last_transition_time == LATER
+    assert sort_records(refused(document).state_transition_history)[0].last_transition_time == LATER
 
 
 @pytest.mark.parametrize("state", S)
 def test_only_an_application_that_has_not_begun_is_refused(state: ApplicationState) -> None:
     document = unreadable(status=status_at(state).to_document())
-    assert (refusal(document, SENTENCE, LATER) is not None) is (state in INITIALIZING)
+    assert (refuse_application(document, SENTENCE, LATER) is not None) is (state in INITIALIZING)
 
 
 def test_one_that_is_being_deleted_is_left_alone() -> None:
-    assert refusal(unreadable(deleted=True), SENTENCE, LATER) is None
+    assert refuse_application(unreadable(deleted=True), SENTENCE, LATER) is None
 
 
 def test_a_status_that_cannot_be_read_is_not_written_over() -> None:
     foreign = {"currentState": {"currentStateSummary": "Submitted", "lastTransitionTime": "yesterday"}}
-    assert refusal(unreadable(status=foreign), SENTENCE, LATER) is None
+    assert refuse_application(unreadable(status=foreign), SENTENCE, LATER) is None
 
 
 # --- clusters ---
@@ -85,7 +85,7 @@ def unreadable_cluster(**metadata: Any) -> dict[str, Any]:
 
 
 def test_an_unreadable_cluster_fails_at_once_and_says_why() -> None:
-    status = cluster_refusal(unreadable_cluster(), WANTED, LATER)
+    status = refuse_cluster(unreadable_cluster(), WANTED, LATER)
     assert status is not None
     submitted, failure, failed = status.state_transition_history.values()
     assert isinstance(submitted, ClusterStateRecord)
@@ -102,7 +102,7 @@ def test_an_unreadable_cluster_fails_at_once_and_says_why() -> None:
 
 
 def test_an_unreadable_cluster_without_a_time_of_creation_was_submitted_now() -> None:
-    status = cluster_refusal(unreadable_cluster(creationTimestamp=None), WANTED, LATER)
+    status = refuse_cluster(unreadable_cluster(creationTimestamp=None), WANTED, LATER)
     assert status is not None
     submitted = status.state_transition_history["0"]
     assert isinstance(submitted, ClusterStateRecord)
@@ -113,7 +113,7 @@ def test_an_unreadable_cluster_without_a_time_of_creation_was_submitted_now() ->
 def test_only_a_cluster_that_has_not_begun_is_refused(state: ClusterState) -> None:
     current = {"currentStateSummary": state, "lastTransitionTime": NOW.isoformat()}
     document = unreadable_cluster() | {"status": {"currentState": current}}
-    assert (cluster_refusal(document, WANTED, LATER) is not None) is (state is ClusterState.SUBMITTED)
+    assert (refuse_cluster(document, WANTED, LATER) is not None) is (state is ClusterState.SUBMITTED)
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_only_a_cluster_that_has_not_begun_is_refused(state: ClusterState) -> No
     ids=["deleted", "with a status that cannot be read"],
 )
 def test_a_cluster_that_is_somebody_elses_business_is_left_alone(document: dict[str, Any]) -> None:
-    assert cluster_refusal(document, WANTED, LATER) is None
+    assert refuse_cluster(document, WANTED, LATER) is None

@@ -13,8 +13,7 @@ from airflow_provider_spark_operator.core.cluster_resources.configuration import
 )
 from airflow_provider_spark_operator.core.cluster_resources.daemon import Daemon, with_daemon
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
-from airflow_provider_spark_operator.core.escalation import without_escalation
+from airflow_provider_spark_operator.core.driver.pod import JsonObject, forbid_privilege_escalation, merge
 from airflow_provider_spark_operator.core.names import (
     MASTER_PORT,
     ROLE_MASTER,
@@ -134,4 +133,4 @@ def _pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
     )
     scheduler = conf.get(SCHEDULER_KEY) or given.get("schedulerName") or _DEFAULT_SCHEDULER
     ours = {**plan.pod_fields, "schedulerName": scheduler, "terminationGracePeriodSeconds": 0}
-    return without_escalation({**merge(given, ours), "containers": containers})
+    return forbid_privilege_escalation({**merge(given, ours), "containers": containers})

@@ -7,9 +7,8 @@ from airflow_provider_spark_operator.core.driver.assembly import attempt_inputs
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES, NamedTemplates
 from airflow_provider_spark_operator.core.driver.naming import attempt_naming
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.driver.pod import JsonObject, forbid_privilege_escalation, merge
 from airflow_provider_spark_operator.core.driver.routes import route_documents
-from airflow_provider_spark_operator.core.escalation import without_escalation
 from airflow_provider_spark_operator.core.models.application import ConfigMapSpec, SparkApplication
 
 
@@ -60,7 +59,7 @@ def build_attempt(
     return AttemptResources(
         application_id=naming.application_id,
         pre_resources=_placed([*driver.pre_resources, *maps], application.namespace, labels),
-        pod=_owned_pod({**driver.pod, "spec": without_escalation(driver.pod["spec"])}, application),
+        pod=_owned_pod({**driver.pod, "spec": forbid_privilege_escalation(driver.pod["spec"])}, application),
         post_resources=_placed([*driver.resources, *routes], application.namespace, labels),
         warnings=driver.warnings,
     )

@@ -133,3 +133,23 @@ def file_content(submission: Submission, key: str, path: str, instead: str) -> b
 
 def _missing(path: str) -> str:
     return f"the file {path} does not exist or cannot be read"
+
+
+def forbid_privilege_escalation(pod_spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `pod_spec` with `allowPrivilegeEscalation: false` in every container that does not set the field.
+
+    Privileged containers and those with the capability SYS_ADMIN are not changed: the API would reject them.
+    """
+    spec = dict(pod_spec)
+    for kind in ("containers", "initContainers"):
+        if spec.get(kind):
+            spec[kind] = [_forbid_escalation_of(container) for container in spec[kind]]
+    return spec
+
+
+def _forbid_escalation_of(container: dict[str, Any]) -> dict[str, Any]:
+    context = container.get("securityContext") or {}
+    added = (context.get("capabilities") or {}).get("add") or []
+    if context.get("privileged") or {"SYS_ADMIN", "CAP_SYS_ADMIN"} & set(added):
+        return container
+    return {**container, "securityContext": {"allowPrivilegeEscalation": False, **context}}

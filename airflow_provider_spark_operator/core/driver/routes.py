@@ -1,14 +1,19 @@
 """Ways to a driver from outside: services with an ingress or a Gateway API route in front."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
+from airflow_provider_spark_operator.core.pods import mapping
 
 _GATEWAY_API = "gateway.networking.k8s.io/v1"
+_OF_EVERY_ROUTE: Final = ("serviceSpec", "serviceMetadata.name")
+_OF_HTTP_ROUTES: Final = (*_OF_EVERY_ROUTE, "httpRouteMetadata.name", "httpRouteSpec.parentRefs")
+_OF_GRPC_ROUTES: Final = (*_OF_EVERY_ROUTE, "grpcRouteMetadata.name", "grpcRouteSpec.parentRefs")
+_OF_INGRESSES: Final = (*_OF_EVERY_ROUTE, "ingressMetadata.name")
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,31 @@ def route_documents(spec: SparkApplicationSpec, namespace: str, labels: Mapping[
             service = _service(path, entry, namespace, labels)
             yield service
             yield _route(path, kind, entry, namespace, service)
+
+
+def find_missing_route_fields(spec: SparkApplicationSpec) -> Iterator[str]:
+    """Yield the paths of required fields that entries for the Gateway API lack; the API server may accept them."""
+    yield from _find_missing("spec.driverHttpRouteList", spec.driver_http_route_list, _OF_HTTP_ROUTES)
+    yield from _find_missing("spec.driverGrpcRouteList", spec.driver_grpc_route_list, _OF_GRPC_ROUTES)
+
+
+def find_missing_ingress_fields(spec: SparkApplicationSpec) -> Iterator[str]:
+    """Yield the paths of required fields that entries for ingresses lack."""
+    yield from _find_missing("spec.driverServiceIngressList", spec.driver_service_ingress_list, _OF_INGRESSES)
+
+
+def _find_missing(path: str, entries: Sequence[Mapping[str, object]], needed: Sequence[str]) -> Iterator[str]:
+    for index, entry in enumerate(entries):
+        for field in needed:
+            if not _read_path(entry, field):
+                yield f"{path}[{index}].{field}"
+
+
+def _read_path(entry: Mapping[str, object], field: str) -> object:
+    value: object = entry
+    for name in field.split("."):
+        value = mapping(value).get(name)
+    return value
 
 
 def _service(path: str, entry: Mapping[str, Any], namespace: str, labels: Mapping[str, str]) -> JsonObject:

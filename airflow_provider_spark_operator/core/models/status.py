@@ -11,9 +11,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from airflow_provider_spark_operator.core.models.base import Integer, JsonObject, Model
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.times import in_utc
+from airflow_provider_spark_operator.core.times import to_utc
 
-Time = Annotated[datetime, AfterValidator(in_utc)]
+Time = Annotated[datetime, AfterValidator(to_utc)]
 
 
 class AttemptInfo(Model):

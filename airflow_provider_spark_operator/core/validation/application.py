@@ -9,6 +9,7 @@ from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_
 from airflow_provider_spark_operator.core.driver.main_resource import main_resource
 from airflow_provider_spark_operator.core.driver.named_files import application_template_files, unread_templates
 from airflow_provider_spark_operator.core.driver.naming import attempt_naming
+from airflow_provider_spark_operator.core.driver.routes import find_missing_ingress_fields, find_missing_route_fields
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY
 from airflow_provider_spark_operator.core.models.application import (
     DeploymentMode,
@@ -18,7 +19,6 @@ from airflow_provider_spark_operator.core.models.application import (
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.reading import named, path_of
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
-from airflow_provider_spark_operator.core.routes import missing_in_ingresses, missing_in_routes
 from airflow_provider_spark_operator.core.validation.configuration import conf_path, configuration_problems
 from airflow_provider_spark_operator.core.validation.fields import unknown_fields
 from airflow_provider_spark_operator.core.validation.identity import identity_problems
@@ -165,7 +165,7 @@ def _field_that_is_run(spec: SparkApplicationSpec) -> str:
 
 
 def _route_problems(spec: SparkApplicationSpec) -> list[Problem]:
-    missing = [*missing_in_routes(spec), *missing_in_ingresses(spec)]
+    missing = [*find_missing_route_fields(spec), *find_missing_ingress_fields(spec)]
     return [Problem(field, "is required: a route without it leads nowhere") for field in missing]
 
 

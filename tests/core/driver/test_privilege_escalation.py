@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.core.escalation import without_escalation
+from airflow_provider_spark_operator.core.driver.pod import forbid_privilege_escalation
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ from airflow_provider_spark_operator.core.escalation import without_escalation
 )
 def test_escalation_is_forbidden_unless_it_is_allowed_or_inevitable(context, expected):
     container = {"name": "a"} | ({"securityContext": context} if context else {})
-    spec = without_escalation({"containers": [container], "initContainers": [container], "other": 1})
+    spec = forbid_privilege_escalation({"containers": [container], "initContainers": [container], "other": 1})
     assert [each["securityContext"] for each in (*spec["containers"], *spec["initContainers"])] == [expected] * 2
     assert spec["other"] == 1
 
 
 def test_a_pod_without_containers_stays_as_it_is():
-    assert without_escalation({"initContainers": None}) == {"initContainers": None}
+    assert forbid_privilege_escalation({"initContainers": None}) == {"initContainers": None}

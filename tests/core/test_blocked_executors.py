@@ -2,8 +2,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_provider_spark_operator.core.executors import held_up
 from airflow_provider_spark_operator.core.observation import Present
+from airflow_provider_spark_operator.core.obstacles import find_blocked_executors
 from airflow_provider_spark_operator.core.states import ApplicationState
 from tests.builders import NOW, application_document, container, driver_pod, executors, held_up_executor, seconds
 from tests.core.decisions import at, decided, entered
@@ -65,7 +65,9 @@ def test_too_few_executors_say_what_one_of_them_waits_for():
     resource = at(S.DRIVER_READY, timeouts={"executorStartTimeoutMillis": 90_000}, instances={"initExecutors": 2})
     decision = decided(resource, Present(driver_pod("ready")), after=91, executors=[held_up_executor()])
     assert entered(decision) is S.EXECUTORS_START_TIMED_OUT
-    assert decision.message.endswith(f"executorStartTimeoutMillis): {held_up([held_up_executor()])[0].sentence}.")
+    assert decision.message.endswith(
+        f"executorStartTimeoutMillis): {find_blocked_executors([held_up_executor()])[0].sentence}."
+    )
 
 
 def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted():
@@ -75,7 +77,7 @@ def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted():
     }
     seen = [unborn, held_up_executor("young", created=NOW), *executors(1, pending=1), {}]
     old = held_up_executor("old", created=NOW - seconds(1))
-    assert [each.sentence for each in held_up([*seen, old])] == [
+    assert [each.sentence for each in find_blocked_executors([*seen, old])] == [
         "executor pod old cannot start: ImagePullBackOff (image registry.example/spark:9)",
         "executor pod young cannot start: ImagePullBackOff (image registry.example/spark:9)",
         "executor pod unborn cannot start: ErrImagePull: not found",

@@ -1,0 +1,100 @@
+"""The rules of time limits: for each starting state, for executors that cannot start, for drivers that do not end."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from airflow_provider_spark_operator.core import pods, policy, reasons
+from airflow_provider_spark_operator.core.decision import Decision
+from airflow_provider_spark_operator.core.obstacles import describe_executor_obstacle, find_blocked_executors
+from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.times import format_seconds
+
+_State = ApplicationState
+
+_TIMEOUT_MESSAGES: Final[Mapping[ApplicationState, str]] = {
+    _State.DRIVER_START_TIMED_OUT: "The driver did not start within {limit:g} s "
+    "(spec.applicationTolerations.applicationTimeoutConfig.driverStartTimeoutMillis).",
+    _State.DRIVER_READY_TIMED_OUT: "The driver was not ready within {limit:g} s of its start "
+    "(spec.applicationTolerations.applicationTimeoutConfig.driverReadyTimeoutMillis).",
+    _State.EXECUTORS_START_TIMED_OUT: "Too few executors were ready within {limit:g} s "
+    "(spec.applicationTolerations.applicationTimeoutConfig.executorStartTimeoutMillis).",
+}
+
+
+def time_out(situation: Situation) -> Decision | None:
+    """Stop an application that stays in its state for longer than its timeout."""
+    limit = policy.get_timeout(situation.tolerations.application_timeout_config, situation.state)
+    if limit is None:
+        return None
+    left = situation.remaining_beyond(limit)
+    if left > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", min(left, situation.settings.reconcile_interval))
+    to = policy.TIMED_OUT[situation.state]
+    message = _TIMEOUT_MESSAGES[to].format(limit=limit.total_seconds())
+    if to is _State.EXECUTORS_START_TIMED_OUT and (cause := describe_executor_obstacle(situation.observed.executors)):
+        message = f"{message.removesuffix('.')}: {cause}."
+    # The words of these states are also the reasons.
+    return situation.move(to, str(to), message, driver_status=pods.status_of(situation.driver_pod))
+
+
+def time_out_blocked_executors(situation: Situation) -> Decision | None:
+    """Stop an application that sets no minimum of executors, if none of its executors can start.
+
+    The oldest executor must be older than the limit, because Spark replaces executors and the state is as old as the
+    driver. An executor that waits for a node does not count: a node may become available.
+    """
+    limit = policy.get_executor_start_limit(situation.tolerations.application_timeout_config)
+    blocked = find_blocked_executors(situation.observed.executors)
+    if limit is None or not blocked or len(blocked) < len(situation.observed.executors):
+        return None
+    left = situation.remaining_beyond(limit, blocked[0].created)
+    if left > AT_ONCE:
+        return situation.wait(reasons.NOTHING_DUE, "", min(left, situation.settings.reconcile_interval))
+    message = (
+        f"No executor has started within {limit.total_seconds():g} s "
+        "(spec.applicationTolerations.applicationTimeoutConfig.executorStartTimeoutMillis): "
+        f"{blocked[0].sentence}."
+    )
+    status = pods.status_of(situation.driver_pod)
+    return situation.move(
+        _State.EXECUTORS_START_TIMED_OUT, reasons.EXECUTORS_START_TIMED_OUT, message, driver_status=status
+    )
+
+
+def fail_lost_driver(situation: Situation) -> Decision | None:
+    """Fail an application whose driver pod was deleted by another client, or lost its node, and does not end.
+
+    The pod gets the grace period that it has in a deletion by the controller. The rules of the next state delete it
+    without grace before anything else happens. Only a node's kubelet can report the end of a pod. If the node is
+    lost, the control plane deletes the pod after its toleration (five minutes by default), and the pod keeps the
+    phase Running until it is deleted by force.
+    """
+    driver = situation.driver_pod
+    grace = policy.to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
+    what = _describe_deletion(situation, driver, grace) or _describe_lost_node(situation, driver, grace)
+    if what is None:
+        return None
+    status = pods.status_of(driver)
+    said = pods.disruption(status)
+    message = what + (f": {said.rstrip('.')}." if said else ".")
+    return situation.move(_State.FAILED, reasons.DRIVER_INTERRUPTED, message, driver_status=status)
+
+
+def _describe_deletion(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
+    began, ends = pods.deletion_began(pod), pods.deletion_ends(pod)
+    if began is None or ends is None:
+        return None
+    # The pod's specification, or the client that deletes it, may grant more time.
+    given = max(grace, ends - began)
+    if situation.remaining(given, began) > AT_ONCE:
+        return None
+    return f"The driver pod was deleted while it ran, and had not ended {format_seconds(given)} later"
+
+
+def _describe_lost_node(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
+    since = pods.node_lost_since(pods.status_of(pod))
+    if since is None or situation.remaining(grace, since) > AT_ONCE:
+        return None
+    return f"The node of the driver pod was lost, and had not come back {format_seconds(grace)} later"
