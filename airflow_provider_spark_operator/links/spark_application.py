@@ -90,7 +90,7 @@ class DriverLogLink(BaseOperatorLink):
 LINKS: Final[tuple[BaseOperatorLink, ...]] = (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
 
 
-def push_links(operator: BaseOperator, task_instance: RuntimeTaskInstanceProtocol) -> None:
+def push_links(operator: Linked, task_instance: RuntimeTaskInstanceProtocol) -> None:
     """Store the links while the task runs. Airflow itself stores them only when the task has left the worker.
 
     Args:

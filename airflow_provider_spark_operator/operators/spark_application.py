@@ -1,54 +1,33 @@
-"""Run a Spark application on Kubernetes, as a SparkApplication resource that an operator in the cluster drives."""
+"""Run a Spark application on Kubernetes, as a SparkApplication resource that an operator in the cluster manages."""
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperator, BaseOperatorLink, XComArg, conf
-from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
+import jinja2
+from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg, conf
+from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, TaskDeferralTimeout
 
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
-from airflow_provider_spark_operator.core.compose.document import override_metadata
-from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, backoff
-from airflow_provider_spark_operator.core.compose.retention import (
-    KEEP_FAILED_DRIVER,
-    keep_failed_driver,
-    retention_problem,
-    set_ttl,
-    ttl_problem,
-)
+from airflow_provider_spark_operator.core.compose.restarts import CLUSTER
+from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER, retention_problem, ttl_problem
 from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, name_problem, namespace_problem
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import NAMES as PARAMETERS
 from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
-from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
-from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget, push_links
+from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget
 from airflow_provider_spark_operator.operators import checks
 from airflow_provider_spark_operator.operators import document as documents
 
 if TYPE_CHECKING:
-    import os
-
-    import jinja2
-    from airflow.sdk import Context
-
-    from airflow_provider_spark_operator.core.json_object import JsonObject
-    from airflow_provider_spark_operator.follow.submit import Submission
-    from airflow_provider_spark_operator.operators.document import Model
-    from airflow_provider_spark_operator.operators.kill import Engagement
-    from airflow_provider_spark_operator.operators.preparation import Sender
-    from airflow_provider_spark_operator.operators.shipment import LocalFile
-    from airflow_provider_spark_operator.triggers.event import ApplicationEvent
-    from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+    from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun, Program
 
 _INJECT_PARENT = conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False)
 _INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info", fallback=False)
-# The trigger keeps the deadline itself; Airflow's own timeout only stands in for a triggerer that is down.
-_DEFERRAL_SLACK = timedelta(seconds=60)
 
 
 class SparkApplicationOperator(BaseOperator):
@@ -139,8 +118,8 @@ class SparkApplicationOperator(BaseOperator):
     def __init__(
         self,
         *,
-        application: "JsonObject | str | os.PathLike[str] | Model | XComArg | None" = None,
-        py_file: "str | os.PathLike[str] | None" = None,
+        application: JsonObject | str | os.PathLike[str] | documents.Model | XComArg | None = None,
+        py_file: str | os.PathLike[str] | None = None,
         py_files: Sequence[str] | str | None = None,
         main_class: str | None = None,
         jars: Sequence[str] | str | None = None,
@@ -233,14 +212,14 @@ class SparkApplicationOperator(BaseOperator):
         checks.check_unless_template(upload_to, folder_problem)
         self.link_target: LinkTarget | None = None
         self.resumed = False
-        self._engagement: Engagement | None = None
-        self._unreadable: AirflowFailException | None = None
+        self.source_error: AirflowFailException | None = None
+        self._run: ApplicationRun | None = None
 
     def render_template(
         self,
         content: Any,
-        context: "Context",
-        jinja_env: "jinja2.Environment | None" = None,
+        context: Context,
+        jinja_env: jinja2.Environment | None = None,
         seen_oids: set[int] | None = None,
     ) -> Any:
         """Render `content`; where it is the path of the application's file, the file.
@@ -256,206 +235,42 @@ class SparkApplicationOperator(BaseOperator):
                 try:
                     content = documents.read_source(path, environment)
                 except AirflowFailException as error:
-                    self._unreadable = error
+                    self.source_error = error
                     return path
         return super().render_template(content, context, jinja_env, seen_oids)
 
-    def execute(self, context: "Context") -> str:
-        """Submit, or take over, and wait; see the class."""
-        with checks.fail_if_invalid("application"):
-            return self._run(context)
+    def execute(self, context: Context) -> Any:
+        """Submit or adopt the application, and wait for its end; see the class."""
+        self._run = self._runtime(context)
+        return self._run.execute()
 
-    def _run(self, context: "Context") -> str:
-        from airflow_provider_spark_operator.operators import earlier, requests, results
-        from airflow_provider_spark_operator.triggers.loop import LoopThread
+    def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> Any:
+        """Return the result of the application whose end the trigger reports."""
+        self._run = self._runtime(context)
+        return self._run.resume(event or {})
 
-        deadline = datetime.now(UTC) + self.execution_timeout if self.execution_timeout else None
-        document = self._document()
-        engagement = self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
-        trigger: SparkApplicationTrigger | None = None
-        try:
-            with LoopThread() as loop:
-                earlier.settle(loop, engagement, context, self.retry_policy, self.retries or 0)
-                document = self._submitted(document, engagement, context)
-                submission = requests.submit(loop, engagement, document, self.if_exists)
-                if engagement.stop_requested:  # the signal came before there was anything to delete
-                    self.on_kill()
-                reference = submission.reference
-                self.link_target = results.link_target(document, reference.namespace, reference.name, reference.uid)
-                self._push(context, namespace=reference.namespace, uid=reference.uid)
-                if engagement.stop_requested:  # amid the push, when Airflow could not be asked what it meant
-                    self.on_kill()
-                if not self.wait_for_completion:
-                    requests.acknowledge(loop, engagement, reference)
-                    return reference.name
-                trigger = self._trigger(submission, engagement, deadline)
-                if self.deferrable and not results.has_ended(submission):
-                    timeout = self.execution_timeout + _DEFERRAL_SLACK if self.execution_timeout else None
-                    self.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
-                push_links(self, context["ti"])
-                event = loop.run(trigger.wait(engagement.access))
-        except AirflowTaskTimeout as error:
-            unended = trigger.unended if trigger is not None else "the application had not been submitted"
-            raise self._timed_out(engagement, unended) from error
-        return self._conclude(context, engagement, event)
-
-    def execute_complete(self, context: "Context", event: Mapping[str, Any] | None = None) -> str:
-        """End as the application did, once the trigger has fired."""
-        from airflow_provider_spark_operator.triggers.event import ApplicationEvent
-
-        told = ApplicationEvent.from_payload(event or {})
-        return self._conclude(context, self._engage(context, told.namespace, told.api_version), told)
-
-    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context") -> Any:
-        """Resume after the deferral; where Airflow itself has ended it, because no trigger did, cancel."""
-        from airflow_provider_spark_operator.operators import results
-        from airflow_provider_spark_operator.triggers.task_instance import stamp_of
-
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
+        """Resume after the deferral. If Airflow ended the deferral because no trigger fired, cancel the application."""
         self.resumed = True
         try:
             return super().resume_execution(next_method, next_kwargs, context)
-        except TaskDeferralTimeout as error:
-            engagement = self._engage_unknown(context)
-            raise self._timed_out(engagement, engagement.unended()) from error
-        except TaskDeferralError as error:
-            follows = results.successor(stamp_of(context["ti"]).has_retry_left)
-            raise SparkApplicationError(
-                f"the trigger failed (see the triggerer's log); the application may still run, and {follows}"
-            ) from error
+        except (TaskDeferralError, TaskDeferralTimeout) as error:
+            self._run = self._runtime(context)
+            raise self._run.fail_deferral(error) from error
 
     def on_kill(self) -> None:
-        """Delete the application if a person has killed the task; leave it if the worker is only drained."""
-        if self._engagement is not None and self.delete_on_kill:
-            self._engagement.stop()
+        """Delete the application if a person has killed the task, but not if the worker is drained."""
+        if self._run is not None and self.delete_on_kill:
+            self._run.stop()
 
-    def _document(self) -> "JsonObject":
-        """The application as it is to be submitted.
+    def _runtime(self, context: Context) -> "ApplicationRun":
+        from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun
 
-        Raises:
-            AirflowFailException: Its file cannot be read.
-            InvalidResource: It is not an application.
-        """
-        if self._unreadable is not None:
-            raise self._unreadable
-        document = documents.parse_application(self.application, self.api_version)
-        return override_metadata(document, name=self.name, namespace=self.namespace)
+        return ApplicationRun(self, self._parameters(), context, self._program(context))
 
-    def _submitted(self, document: "JsonObject", engagement: "Engagement", context: "Context") -> "JsonObject":
-        """The application as this try submits it.
-
-        Raises:
-            InvalidResource: A parameter is wrong.
-            AirflowException: A file is wrong, or could not be uploaded.
-        """
-        from airflow_provider_spark_operator.operators import tries
-        from airflow_provider_spark_operator.operators.preparation import prepared
-
-        sender = self._sender(document, engagement)
-        document = set_ttl(prepared(document, self._parameters(), sender), self.ttl)
-        document = tries.restarted_by_one(document, self.restarts, self.retries or 0)
-        document = tries.with_grown_memory(document, self.retry_policy, context)
-        document = self._retained(document)
-        return tries.with_lineage(
-            document,
-            context,
-            parent=self.openlineage_inject_parent_job_info,
-            transport=self.openlineage_inject_transport_info,
-        )
-
-    def _retained(self, document: "JsonObject") -> "JsonObject":
-        """The document with how long the cluster keeps the driver pod."""
-        return keep_failed_driver(document, self.keep_failed_driver)
+    def _program(self, context: Context) -> "Program | None":  # noqa: ARG002 - for the task of a function
+        """Return the program that the task makes when it runs; None if the parameters or the document name it."""
+        return None
 
     def _parameters(self) -> Parameters:
         return Parameters(**{name: getattr(self, name) for name in PARAMETERS})
-
-    def _sender(self, document: "JsonObject", engagement: "Engagement") -> "Sender":
-        from airflow_provider_spark_operator.operators.preparation import Sender
-
-        stamp = engagement.stamp
-        return Sender(
-            application=document["metadata"].get("name") or stamp.default_name(),
-            try_id=stamp.task_instance_id,
-            folders=documents.folders(self.get_template_env()),
-            upload_to=self.upload_to,
-            download_from=self.download_from,
-            generated=self._generated(engagement),
-        )
-
-    def _generated(self, engagement: "Engagement") -> "tuple[LocalFile, ...]":  # noqa: ARG002 - for a function's task
-        """Files to ship that lie nowhere; a task that makes its program of something else makes them here."""
-        return ()
-
-    def _known_document(self) -> "JsonObject":
-        """The document, as far as it can be read when the task resumes: its file may be gone by then."""
-        try:
-            return self._document()
-        except (AirflowFailException, InvalidResource):
-            return {"apiVersion": self.api_version, "metadata": {"namespace": self.namespace}}
-
-    def _engage_unknown(self, context: "Context") -> "Engagement":
-        """Engage where no event tells what was submitted."""
-        document = self._known_document()
-        return self._engage(context, document["metadata"].get("namespace"), document.get("apiVersion"))
-
-    def _engage(self, context: "Context", namespace: str | None, api_version: object) -> "Engagement":
-        from airflow_provider_spark_operator.operators.kill import engage
-
-        self._engagement = engage(self.kubernetes_conn_id, context["ti"], namespace, api_version)
-        return self._engagement
-
-    def _trigger(
-        self, submission: "Submission", engagement: "Engagement", deadline: datetime | None
-    ) -> "SparkApplicationTrigger":
-        from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
-
-        return SparkApplicationTrigger(
-            namespace=submission.reference.namespace,
-            name=submission.reference.name,
-            uid=submission.reference.uid,
-            kubernetes_conn_id=self.kubernetes_conn_id,
-            connection_required=engagement.connection_exists,
-            api_version=submission.reference.resource.api_version,
-            stamp=asdict(engagement.stamp),
-            deadline=deadline.isoformat() if deadline else None,
-            delete_on_kill=self.delete_on_kill,
-            driver_log=self.get_logs,
-        )
-
-    def _conclude(self, context: "Context", engagement: "Engagement", event: "ApplicationEvent") -> str:
-        """Make of the event the task's end: its XComs, and its name or an exception."""
-        from airflow_provider_spark_operator.operators import requests, results
-        from airflow_provider_spark_operator.triggers.event import EventKind
-        from airflow_provider_spark_operator.triggers.loop import LoopThread
-
-        document = self._known_document()
-        self.link_target = results.link_target_of(event, document, self._parameters())
-        if event.kind is EventKind.TIMED_OUT:
-            raise self._timed_out(engagement, event.sentence)
-        if event.kind is EventKind.ENDED:
-            self._push(context, **results.xcoms_of(event))
-        error = results.error_of(
-            event,
-            backoff(document, event.failure_kind),
-            self.retry_policy,
-            has_retry_left=engagement.stamp.has_retry_left,
-        )
-        if error is None:
-            results.tell_assets(context, self.outlets, event)
-            self.log.info("%s", event.sentence)
-        if event.kind is EventKind.ENDED:
-            with LoopThread() as loop:
-                requests.acknowledge(loop, engagement, results.reference_of(event))
-        if error is not None:
-            raise error
-        return event.name
-
-    def _timed_out(self, engagement: "Engagement", sentence: str) -> SparkApplicationTimedOut:
-        from airflow_provider_spark_operator.operators.kill import timed_out
-
-        return timed_out(engagement, sentence, self.execution_timeout, delete=self.delete_on_kill)
-
-    def _push(self, context: "Context", **values: Any) -> None:
-        if self.do_xcom_push:
-            for key, value in values.items():
-                context["ti"].xcom_push(key=key, value=value)

@@ -1,85 +1,78 @@
-"""What a task that starts in the triggerer gives it, and what it cannot be together with."""
-
-from typing import TYPE_CHECKING
+"""The arguments of the trigger of a task that starts in the triggerer, and the parameters that it cannot have."""
 
 from airflow.sdk import XComArg
+from airflow.triggers.base import StartTriggerArgs
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.restarts import AIRFLOW, disable_restarts
 from airflow_provider_spark_operator.core.compose.retention import keep_failed_driver, set_ttl
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, is_template, split_list
 from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid
 from airflow_provider_spark_operator.operators.shipment import is_local
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
-if TYPE_CHECKING:
-    from airflow.triggers.base import StartTriggerArgs
-
-    from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-
-# What is taken apart while the DAG is parsed.
+# Parameters whose parts are read at DAG parse time.
 _LISTED = ("arguments", "cluster", "conf")
 _TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStartTrigger"
 
 
-def trigger_arguments(operator: "SparkApplicationOperator", parameters: Parameters) -> "StartTriggerArgs":
-    """The trigger that the scheduler starts in place of the task, made while the DAG is parsed.
+def trigger_arguments(task: ApplicationTask, parameters: Parameters) -> StartTriggerArgs:
+    """Return the trigger that the scheduler starts in place of the task.
 
-    Everything that the triggerer renders stands in `application`, `name`, `namespace` and `kubernetes_conn_id`.
+    The triggerer renders the arguments `application`, `name`, `namespace` and `kubernetes_conn_id`.
 
     Args:
-        operator: The task.
-        parameters: What goes over its document.
+        task: The task.
+        parameters: The parameters that override the document.
 
     Raises:
-        ValueError: The task has something that only a worker can do.
+        ValueError: A parameter of the task needs a worker.
     """
-    from airflow.triggers.base import StartTriggerArgs
-
-    problems = [problem for problem in _problems(operator) if problem]
+    problems = [problem for problem in _problems(task) if problem]
     if problems:
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
-        document = documents.parse_application(operator.application, operator.api_version)
-        document = set_ttl(apply_parameters(document, parameters), operator.ttl)
-    if operator.restarts == AIRFLOW:
+        document = documents.parse_application(task.application, task.api_version)
+        document = set_ttl(apply_parameters(document, parameters), task.ttl)
+    if task.restarts == AIRFLOW:
         document = disable_restarts(document)
-    document = keep_failed_driver(document, operator.keep_failed_driver)
+    document = keep_failed_driver(document, task.keep_failed_driver)
     return StartTriggerArgs(
         trigger_cls=_TRIGGER,
         next_method="execute_complete",
         trigger_kwargs={
             "application": document,
-            "name": operator.name,
-            "namespace": operator.namespace,
-            "kubernetes_conn_id": operator.kubernetes_conn_id,
-            "delete_on_kill": operator.delete_on_kill,
-            "driver_log": operator.get_logs,
-            "if_exists": operator.if_exists,
+            "name": task.name,
+            "namespace": task.namespace,
+            "kubernetes_conn_id": task.kubernetes_conn_id,
+            "delete_on_kill": task.delete_on_kill,
+            "driver_log": task.get_logs,
+            "if_exists": task.if_exists,
         },
     )
 
 
-def _problems(operator: "SparkApplicationOperator") -> list[str | None]:
-    files = [uri for name in ("py_files", "files", "jars") for uri in split_list(_text(getattr(operator, name)))]
-    local = [uri for uri in [*files, *split_list(_text(operator.py_file))] if is_local(uri)]
-    given = {name: getattr(operator, name) for name in (*NAMES, "application", "name", "namespace")}
+def _problems(task: ApplicationTask) -> list[str | None]:
+    files = [uri for name in ("py_files", "files", "jars") for uri in split_list(_text(getattr(task, name)))]
+    local = [uri for uri in [*files, *split_list(_text(task.py_file))] if is_local(uri)]
+    given = {name: getattr(task, name) for name in (*NAMES, "application", "name", "namespace")}
     pending = sorted(name for name, value in given.items() if isinstance(value, XComArg))
     whole = sorted(name for name in _LISTED if is_template(given[name]))
-    policy = operator.retry_policy
+    policy = task.retry_policy
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
-    lineage = operator.openlineage_inject_parent_job_info or operator.openlineage_inject_transport_info
+    lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
     return [
         "application must be an object, as a file or text is read on a worker"
-        if isinstance(operator.application, str)
+        if isinstance(task.application, str)
         else None,
         f"{', '.join(local)}: files are shipped by a worker; use local:// or a URL" if local else None,
         f"{', '.join(pending)}: the result of a task is fetched by a worker" if pending else None,
         f"{', '.join(whole)}: what a template makes of all of it, a worker knows alone" if whole else None,
         "memory_growth: the memory that earlier tries needed is read by a worker" if grows else None,
         "OpenLineage's properties are made by a worker" if lineage else None,
-        None if operator.wait_for_completion else "wait_for_completion=False leaves the triggerer nothing to do",
+        None if task.wait_for_completion else "wait_for_completion=False leaves the triggerer nothing to do",
     ]
 
 

@@ -16,11 +16,13 @@ EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
 def submitted() -> dict[str, Any]:
     """The document of the example's task, with the values that Airflow would render."""
+    from airflow_provider_spark_operator.operators.document import parse_application
     from airflow_provider_spark_operator.operators.preparation import Sender, prepared
 
     task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")
     task.image, task.service_account, task.arguments = "spark:4.3.0", "spark", ["today"]
-    document = prepared(task._document(), task._parameters(), Sender("words", "try", [str(EXAMPLES)]))
+    document = parse_application(task.application, task.api_version)
+    document = prepared(document, task._parameters(), Sender("words", "try", [str(EXAMPLES)]))
     document["metadata"] = {"name": "words"}
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
     return document

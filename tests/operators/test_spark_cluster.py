@@ -17,6 +17,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.operators.spark_cluster import DeleteSparkClusterOperator, SparkClusterOperator
+from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused, come_up, stay_without_workers
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
@@ -110,7 +111,7 @@ def test_a_cluster_that_cannot_be_created_fails_the_task_and_is_deleted(cluster,
     assert cluster.spark_clusters() == []
 
 
-def test_airflows_alarm_on_a_worker_names_the_cluster(cluster):
+def test_airflows_alarm_on_a_worker_names_the_cluster(cluster, monkeypatch):
     from airflow.sdk.exceptions import AirflowTaskTimeout
 
     cluster.cluster_script = stay_without_workers
@@ -119,7 +120,7 @@ def test_airflows_alarm_on_a_worker_names_the_cluster(cluster):
     def alarm(*_):
         raise AirflowTaskTimeout("over")
 
-    task._push = alarm
+    monkeypatch.setattr(ClusterCreation, "_push", alarm)
     with pytest.raises(SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not known to be ready"):
         task.execute({"ti": TaskInstance()})
     assert cluster.spark_clusters() == []

@@ -1,0 +1,132 @@
+"""What the task of a decorated function does when it runs. DAG files do not import it: it loads object storage."""
+
+import inspect
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow.sdk import Context, ObjectStoragePath
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.decorators import driver_script
+from airflow_provider_spark_operator.exceptions import SparkApplicationError
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.operators.shipment import LocalFile, as_spark_reads
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent
+
+# A terminated driver uses no memory and no processor.
+_RETENTION_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class FunctionProgram:
+    """The function of one task as the program of a driver.
+
+    Attributes:
+        function: The function.
+        read_source: Returns the source of the function.
+        positional: Rendered positional arguments.
+        keywords: Rendered keyword arguments.
+        wants_spark: Whether the driver passes its session as `spark`.
+        context: The context of the task.
+        upload_to: URL of a folder for files and results; None for none.
+        download_from: URL of the same folder as the driver accesses it.
+        handle_output: Turns the return value of the function into the result of the task.
+    """
+
+    function: Callable[..., Any]
+    read_source: Callable[[], object]
+    positional: Collection[Any]
+    keywords: Mapping[str, Any]
+    wants_spark: bool
+    context: Context
+    upload_to: str | None
+    download_from: str | None
+    handle_output: Callable[[Any], Any]
+
+    def files(self, stamp: TaskStamp) -> tuple[LocalFile, ...]:  # noqa: ARG002 - the files do not depend on the try
+        """Return the script of the driver and the file with the arguments of the function.
+
+        Raises:
+            AirflowFailException: An argument is not a JSON value.
+        """
+        name = self.function.__name__
+        keywords = {key: value for key, value in self._all_keywords().items() if key != "spark" or not self.wants_spark}
+        arguments = driver_script.render_arguments(
+            name,
+            [_to_json(value, f"argument {number} of {name}") for number, value in enumerate(self.positional, 1)],
+            {key: _to_json(value, f"argument {key} of {name}") for key, value in keywords.items()},
+            wants_spark=self.wants_spark,
+        )
+        script = driver_script.render_script(str(self.read_source()))
+        return (
+            LocalFile(driver_script.SCRIPT, driver_script.SCRIPT, script.encode()),
+            LocalFile(driver_script.ARGUMENTS, driver_script.ARGUMENTS, arguments.encode(), beside=True),
+        )
+
+    def arguments(self, stamp: TaskStamp) -> list[str]:
+        """Return the arguments of the script: where it writes its message, and where a large result."""
+        folder = self.download_from or (as_spark_reads(self.upload_to) if self.upload_to else "")
+        url = f"{folder.rstrip('/')}/{_result_name(stamp)}" if folder else ""
+        return [driver_script.MESSAGE_FILE, url]
+
+    def keep_driver(self, document: JsonObject) -> JsonObject:
+        """Return `document` with a retention of the driver pod, which holds the message with the result."""
+        return dialect_of(document.get("apiVersion")).keep_driver(document, _RETENTION_SECONDS)
+
+    def read_result(self, event: ApplicationEvent, stamp: TaskStamp) -> Any:
+        """Return the return value of the function, or the path of a large one.
+
+        Raises:
+            SparkApplicationError: The message of the driver is lost, and no copy is stored.
+        """
+        report = driver_script.parse_report(event.driver_message)
+        if report is not None and not report.get("stored"):
+            return self.handle_output(report.get("value"))
+        stored = self._stored_result(stamp)
+        if stored is not None:
+            return stored
+        raise SparkApplicationError(
+            f"{event.namespace}/{event.name} has succeeded, but what the function returned is lost: its driver's pod "
+            f"was deleted before its message in {driver_script.MESSAGE_FILE} was read; give the task an upload_to"
+        )
+
+    def _stored_result(self, stamp: TaskStamp) -> ObjectStoragePath | None:
+        if not self.upload_to:
+            return None
+        path = ObjectStoragePath(self.upload_to.rstrip("/")) / _result_name(stamp)
+        return path if path.exists() else None
+
+    def _all_keywords(self) -> dict[str, Any]:
+        """Return the keyword arguments, with those parts of the context for which the function has a parameter."""
+        known: Mapping[str, Any] = dict(self.context)
+        signature = inspect.signature(self.function)
+        given = signature.bind_partial(*self.positional, **self.keywords).arguments
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        missing = [one.name for one in signature.parameters.values() if one.kind in kinds and one.name not in given]
+        return {**self.keywords, **{name: known[name] for name in missing if name in known}}
+
+
+def _result_name(stamp: TaskStamp) -> str:
+    return f"results/{stamp.identity}/{stamp.try_number}.json"
+
+
+def _to_json(value: object, noun: str) -> object:
+    """Return `value` as a JSON value. The path of a stored result is replaced by the result.
+
+    Args:
+        value: An argument.
+        noun: The name of the argument, for the message.
+
+    Raises:
+        AirflowFailException: The argument is not a JSON value.
+    """
+    plain = json.loads(value.read_text()) if isinstance(value, ObjectStoragePath) else value
+    try:
+        json.dumps(plain)
+    except (TypeError, ValueError) as error:
+        raise AirflowFailException(f"{noun} is no JSON value ({error}): give one, such as its text") from error
+    return plain

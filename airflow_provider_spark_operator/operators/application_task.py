@@ -1,0 +1,58 @@
+"""The interface between SparkApplicationOperator and the modules behind it."""
+
+from datetime import timedelta
+from typing import Any, NoReturn, Protocol
+
+import jinja2
+from airflow.sdk.definitions.retry_policy import RetryPolicy
+from airflow.sdk.exceptions import AirflowFailException
+from airflow.triggers.base import BaseTrigger
+
+from airflow_provider_spark_operator.links.spark_application import LinkTarget
+
+
+class ApplicationTask(Protocol):
+    """The SparkApplicationOperator of a task, whose docstring describes the parameters.
+
+    The modules behind the operator cannot import it, because it imports them.
+
+    Attributes:
+        source_error: Why the file of the application could not be read; None if there is no such problem.
+        link_target: The application of the task's links; None until it is submitted.
+        resumed: Whether this process continues a try that deferred.
+    """
+
+    application: object
+    api_version: str | None
+    py_file: str | None
+    name: str | None
+    namespace: str | None
+    kubernetes_conn_id: str | None
+    deferrable: bool
+    wait_for_completion: bool
+    delete_on_kill: bool
+    ttl: timedelta | float | None
+    get_logs: bool
+    keep_failed_driver: timedelta | float | None
+    restarts: str
+    openlineage_inject_parent_job_info: bool
+    openlineage_inject_transport_info: bool
+    if_exists: str
+    upload_to: str | None
+    download_from: str | None
+    retries: int | None
+    retry_policy: RetryPolicy | None
+    execution_timeout: timedelta | None
+    do_xcom_push: bool
+    outlets: list[Any]
+    source_error: AirflowFailException | None
+    link_target: LinkTarget | None
+    resumed: bool
+
+    def get_template_env(self) -> jinja2.Environment:
+        """Return the template environment of the DAG, which knows the folders of its files."""
+        ...
+
+    def defer(self, *, trigger: BaseTrigger, method_name: str, timeout: timedelta | float | None = None) -> NoReturn:
+        """End this process and resume by the method when the trigger fires."""
+        ...

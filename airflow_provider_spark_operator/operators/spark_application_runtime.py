@@ -1,0 +1,276 @@
+"""What a SparkApplicationOperator does when its task runs: submit, adopt, wait, cancel, report the result.
+
+DAG files do not import this module: it loads the Kubernetes client.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
+
+from airflow_provider_spark_operator.core.compose.document import override_metadata
+from airflow_provider_spark_operator.core.compose.restarts import backoff
+from airflow_provider_spark_operator.core.compose.retention import keep_failed_driver, set_ttl
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationTimedOut
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submit import Submission
+from airflow_provider_spark_operator.links.spark_application import push_links
+from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import earlier, requests, results, tries
+from airflow_provider_spark_operator.operators.application_task import ApplicationTask
+from airflow_provider_spark_operator.operators.checks import fail_if_invalid
+from airflow_provider_spark_operator.operators.kill import Engagement, engage, timed_out
+from airflow_provider_spark_operator.operators.preparation import Sender, prepared
+from airflow_provider_spark_operator.operators.shipment import LocalFile
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
+from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+logger = logging.getLogger(__name__)
+
+# The trigger observes the deadline. Airflow's own timeout matters only if no triggerer is running.
+_DEFERRAL_SLACK = timedelta(seconds=60)
+
+
+class Program(Protocol):
+    """A program that the task makes when it runs, in place of a file or class of the user."""
+
+    def files(self, stamp: TaskStamp) -> tuple[LocalFile, ...]:
+        """Return the files to ship.
+
+        Args:
+            stamp: The try that submits.
+        """
+        ...
+
+    def arguments(self, stamp: TaskStamp) -> list[str]:
+        """Return the arguments of the program.
+
+        Args:
+            stamp: The try that submits.
+        """
+        ...
+
+    def keep_driver(self, document: JsonObject) -> JsonObject:
+        """Return `document` with the retention of the driver pod that the program needs."""
+        ...
+
+    def read_result(self, event: ApplicationEvent, stamp: TaskStamp) -> Any:
+        """Return the result of the task.
+
+        Args:
+            event: The success of the application.
+            stamp: The try that waited for it.
+
+        Raises:
+            SparkApplicationError: The result does not exist.
+        """
+        ...
+
+
+class ApplicationRun:
+    """One try of a task, or its continuation after a deferral.
+
+    Args:
+        task: The operator, with rendered templates.
+        parameters: The parameters that override the document.
+        context: The context of the task.
+        program: The program that the task makes; None if the parameters or the document name it.
+    """
+
+    def __init__(
+        self, task: ApplicationTask, parameters: Parameters, context: Context, program: Program | None = None
+    ) -> None:
+        self._task = task
+        self._parameters = parameters
+        self._context = context
+        self._program = program
+        self._engagement: Engagement | None = None
+
+    def execute(self) -> Any:
+        """Submit or adopt the application and wait for its end, here or in the triggerer.
+
+        Raises:
+            AirflowException: The application is not valid, could not be submitted, failed, or timed out.
+            TaskDeferred: The triggerer waits.
+        """
+        with fail_if_invalid("application"):
+            return self._execute()
+
+    def resume(self, payload: Mapping[str, Any]) -> Any:
+        """Return the result of the application whose end the trigger reports.
+
+        Args:
+            payload: The payload of the trigger's event.
+
+        Raises:
+            AirflowException: The application did not succeed.
+        """
+        event = ApplicationEvent.from_payload(payload)
+        return self._conclude(self._engage(event.namespace, event.api_version), event)
+
+    def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
+        """Return the exception for a deferral that Airflow has ended because no trigger fired.
+
+        A deferral that timed out cancels the application, unless `delete_on_kill` is off.
+
+        Args:
+            error: Airflow's exception.
+        """
+        if not isinstance(error, TaskDeferralTimeout):
+            successor = results.successor(stamp_of(self._context["ti"]).has_retry_left)
+            return SparkApplicationError(
+                f"the trigger failed (see the triggerer's log); the application may still run, and {successor}"
+            )
+        document = self._read_known_document()
+        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
+        return self._time_out(engagement, engagement.unended())
+
+    def stop(self) -> None:
+        """Delete the application if a person has killed the task. Runs in a signal handler and never raises."""
+        if self._engagement is not None:
+            self._engagement.stop()
+
+    def _execute(self) -> Any:
+        task = self._task
+        deadline = datetime.now(UTC) + task.execution_timeout if task.execution_timeout else None
+        document = self._read_document()
+        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
+        trigger: SparkApplicationTrigger | None = None
+        try:
+            with LoopThread() as loop:
+                earlier.settle(loop, engagement, self._context, task.retry_policy, task.retries or 0)
+                submission = self._submit(loop, engagement, self._compose(document, engagement.stamp))
+                if not task.wait_for_completion:
+                    requests.acknowledge(loop, engagement, submission.reference)
+                    return submission.reference.name
+                trigger = self._trigger(submission, engagement, deadline)
+                if task.deferrable and not results.has_ended(submission):
+                    timeout = task.execution_timeout + _DEFERRAL_SLACK if task.execution_timeout else None
+                    task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
+                push_links(task, self._context["ti"])
+                event = loop.run(trigger.wait(engagement.access))
+        except AirflowTaskTimeout as error:
+            unended = trigger.unended if trigger is not None else "the application had not been submitted"
+            raise self._time_out(engagement, unended) from error
+        return self._conclude(engagement, event)
+
+    def _read_document(self) -> JsonObject:
+        """Return the document of the task, without its parameters.
+
+        Raises:
+            AirflowFailException: The file of the document could not be read.
+            InvalidResource: The document is not an application.
+        """
+        task = self._task
+        if task.source_error is not None:
+            raise task.source_error
+        document = documents.parse_application(task.application, task.api_version)
+        return override_metadata(document, name=task.name, namespace=task.namespace)
+
+    def _read_known_document(self) -> JsonObject:
+        """Return the document as far as it can be read when the task resumes: its file may have been deleted."""
+        try:
+            return self._read_document()
+        except (AirflowFailException, InvalidResource):
+            return {"apiVersion": self._task.api_version, "metadata": {"namespace": self._task.namespace}}
+
+    def _compose(self, document: JsonObject, stamp: TaskStamp) -> JsonObject:
+        """Return the application that this try submits, and upload its files.
+
+        Raises:
+            InvalidResource: A parameter is not valid.
+            AirflowException: A file is not valid, or could not be uploaded.
+        """
+        task, program = self._task, self._program
+        sender = Sender(
+            application=document["metadata"].get("name") or stamp.default_name(),
+            try_id=stamp.task_instance_id,
+            folders=documents.folders(task.get_template_env()),
+            upload_to=task.upload_to,
+            download_from=task.download_from,
+            generated=program.files(stamp) if program else (),
+        )
+        parameters = replace(self._parameters, arguments=program.arguments(stamp)) if program else self._parameters
+        document = set_ttl(prepared(document, parameters, sender), task.ttl)
+        document = tries.restarted_by_one(document, task.restarts, task.retries or 0)
+        document = tries.with_grown_memory(document, task.retry_policy, self._context)
+        document = program.keep_driver(document) if program else keep_failed_driver(document, task.keep_failed_driver)
+        return tries.with_lineage(
+            document,
+            self._context,
+            parent=task.openlineage_inject_parent_job_info,
+            transport=task.openlineage_inject_transport_info,
+        )
+
+    def _submit(self, loop: LoopThread, engagement: Engagement, document: JsonObject) -> Submission:
+        submission = requests.submit(loop, engagement, document, self._task.if_exists)
+        if engagement.stop_requested:  # the signal arrived before there was an application to delete
+            engagement.stop()
+        reference = submission.reference
+        self._task.link_target = results.link_target(document, reference.namespace, reference.name, reference.uid)
+        self._push(namespace=reference.namespace, uid=reference.uid)
+        if engagement.stop_requested:  # the signal arrived during the push, when Airflow could not answer requests
+            engagement.stop()
+        return submission
+
+    def _engage(self, namespace: str | None, api_version: object) -> Engagement:
+        self._engagement = engage(self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version)
+        return self._engagement
+
+    def _trigger(
+        self, submission: Submission, engagement: Engagement, deadline: datetime | None
+    ) -> SparkApplicationTrigger:
+        return SparkApplicationTrigger(
+            namespace=submission.reference.namespace,
+            name=submission.reference.name,
+            uid=submission.reference.uid,
+            kubernetes_conn_id=self._task.kubernetes_conn_id,
+            connection_required=engagement.connection_exists,
+            api_version=submission.reference.resource.api_version,
+            stamp=asdict(engagement.stamp),
+            deadline=deadline.isoformat() if deadline else None,
+            delete_on_kill=self._task.delete_on_kill,
+            driver_log=self._task.get_logs,
+        )
+
+    def _conclude(self, engagement: Engagement, event: ApplicationEvent) -> Any:
+        """Push the XComs of the end and return the result of the task, or raise its failure."""
+        task = self._task
+        document = self._read_known_document()
+        task.link_target = results.link_target_of(event, document, self._parameters)
+        if event.kind is EventKind.TIMED_OUT:
+            raise self._time_out(engagement, event.sentence)
+        if event.kind is EventKind.ENDED:
+            self._push(**results.xcoms_of(event))
+        error = results.error_of(
+            event,
+            backoff(document, event.failure_kind),
+            task.retry_policy,
+            has_retry_left=engagement.stamp.has_retry_left,
+        )
+        if error is None:
+            results.tell_assets(self._context, task.outlets, event)
+            logger.info("%s", event.sentence)
+        if event.kind is EventKind.ENDED:
+            with LoopThread() as loop:
+                requests.acknowledge(loop, engagement, results.reference_of(event))
+        if error is not None:
+            raise error
+        return self._program.read_result(event, engagement.stamp) if self._program else event.name
+
+    def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
+        return timed_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
+
+    def _push(self, **values: object) -> None:
+        if self._task.do_xcom_push:
+            for key, value in values.items():
+                self._context["ti"].xcom_push(key=key, value=value)

@@ -1,0 +1,328 @@
+"""What the operators of a SparkCluster do when their tasks run: create, adopt, wait, cancel, delete.
+
+DAG files do not import this module: it loads the Kubernetes client.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any, NoReturn, Protocol
+
+from airflow.sdk import Context, XComArg
+from airflow.sdk.definitions.retry_policy import RetryPolicy
+from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
+from airflow.triggers.base import BaseTrigger
+
+from airflow_provider_spark_operator.core.compose.document import override_metadata
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.names import master_url
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.exceptions import (
+    SparkApplicationError,
+    SparkApplicationTimedOut,
+    SparkSchedulingFailed,
+    cluster_deletion,
+)
+from airflow_provider_spark_operator.follow.delete_cluster import delete_cluster, wait_until_gone
+from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submit import Submission
+from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
+from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import requests, results
+from airflow_provider_spark_operator.operators.checks import fail_if_invalid
+from airflow_provider_spark_operator.operators.kill import (
+    LONG_CANCEL_SECONDS,
+    Engagement,
+    cancellation_sentence,
+    engage,
+)
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
+from airflow_provider_spark_operator.triggers.task_instance import stamp_of
+
+logger = logging.getLogger(__name__)
+
+_NOUN = "cluster"
+# A key of the task state store, which persists between the tries of a task.
+_DELETION_KEY = "spark_cluster_deletion"
+# The trigger observes the deadline. Airflow's own timeout matters only if no triggerer is running.
+_DEFERRAL_SLACK = timedelta(seconds=60)
+
+
+class ClusterTask(Protocol):
+    """The SparkClusterOperator of a task, whose docstring describes the parameters.
+
+    The runtime cannot import the operator, which imports the runtime.
+
+    Attributes:
+        source_error: Why the file of the cluster could not be read; None if there is no such problem.
+    """
+
+    cluster: object
+    name: str | None
+    namespace: str | None
+    kubernetes_conn_id: str | None
+    deferrable: bool
+    wait_until_ready: bool
+    ready_timeout: timedelta
+    delete_on_kill: bool
+    if_exists: str
+    retry_policy: RetryPolicy | None
+    execution_timeout: timedelta | None
+    do_xcom_push: bool
+    source_error: AirflowFailException | None
+
+    def defer(self, *, trigger: BaseTrigger, method_name: str, timeout: timedelta | float | None = None) -> NoReturn:
+        """End this process and resume by the method when the trigger fires."""
+        ...
+
+
+class ClusterCreation:
+    """One try of a task that creates a cluster, or its continuation after a deferral.
+
+    Args:
+        task: The operator, with rendered templates.
+        context: The context of the task.
+    """
+
+    def __init__(self, task: ClusterTask, context: Context) -> None:
+        self._task = task
+        self._context = context
+        self._engagement: Engagement | None = None
+
+    def execute(self) -> str:
+        """Create or adopt the cluster and wait until it is ready, here or in the triggerer.
+
+        Raises:
+            AirflowException: The cluster is not valid, could not be created, failed, or timed out.
+            TaskDeferred: The triggerer waits.
+        """
+        with fail_if_invalid(_NOUN):
+            return self._execute()
+
+    def resume(self, payload: Mapping[str, Any]) -> str:
+        """Return the name of the cluster that the trigger reports.
+
+        Args:
+            payload: The payload of the trigger's event.
+
+        Raises:
+            AirflowException: The cluster is not ready.
+        """
+        event = ApplicationEvent.from_payload(payload)
+        return self._conclude(self._engage(event.namespace or None, event.api_version), event)
+
+    def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
+        """Return the exception for a deferral that Airflow has ended because no trigger fired.
+
+        A deferral that timed out deletes the cluster, unless `delete_on_kill` is off.
+
+        Args:
+            error: Airflow's exception.
+        """
+        if isinstance(error, TaskDeferralTimeout):
+            engagement = self._engage(self._task.namespace, None)
+            return self._time_out(engagement, engagement.unended("be ready", "the cluster"))
+        successor = results.successor(stamp_of(self._context["ti"]).has_retry_left)
+        return SparkApplicationError(
+            f"the trigger failed (see the triggerer's log); the cluster may be there, and {successor}"
+        )
+
+    def stop(self) -> None:
+        """Delete the cluster if a person has killed the task. Runs in a signal handler and never raises."""
+        if self._engagement is not None:
+            self._engagement.stop()
+
+    @property
+    def _timeout(self) -> timedelta:
+        return min(self._task.ready_timeout, self._task.execution_timeout or self._task.ready_timeout)
+
+    def _execute(self) -> str:
+        task = self._task
+        deadline = datetime.now(UTC) + self._timeout
+        document = self._read_document()
+        engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
+        try:
+            with LoopThread() as loop:
+                submission = requests.submit(loop, engagement, document, task.if_exists, _NOUN)
+                if engagement.stop_requested:  # the signal arrived before there was a cluster to delete
+                    engagement.stop()
+                self._push(submission.reference)
+                if not task.wait_until_ready:
+                    requests.acknowledge(loop, engagement, submission.reference)
+                    return submission.reference.name
+                trigger = self._trigger(submission, engagement, deadline)
+                if task.deferrable:
+                    timeout = deadline - datetime.now(UTC) + _DEFERRAL_SLACK
+                    task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
+                event = loop.run(trigger.wait(engagement.access))
+        except AirflowTaskTimeout as error:
+            raise self._time_out(engagement, engagement.unended("be ready", "the cluster")) from error
+        return self._conclude(engagement, event)
+
+    def _read_document(self) -> JsonObject:
+        """Return the cluster to create.
+
+        Raises:
+            AirflowFailException: The file of the document could not be read.
+            InvalidResource: The document is not a SparkCluster.
+        """
+        task = self._task
+        if task.source_error is not None:
+            raise task.source_error
+        document = documents.parse(task.cluster, _NOUN)
+        if document.get("kind") != CLUSTER_IDENTITY.kind:
+            raise InvalidResource([Problem("kind", f"must be SparkCluster, not {document.get('kind')!r}")])
+        document = override_metadata(document, name=task.name, namespace=task.namespace, identity=CLUSTER_IDENTITY)
+        name = stamp_of(self._context["ti"]).cluster_name()
+        return document | {"metadata": {"name": name, **document["metadata"]}}
+
+    def _engage(self, namespace: str | None, api_version: object) -> Engagement:
+        self._engagement = engage(
+            self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version, SPARK_CLUSTERS
+        )
+        return self._engagement
+
+    def _trigger(self, submission: Submission, engagement: Engagement, deadline: datetime) -> SparkClusterTrigger:
+        return SparkClusterTrigger(
+            name=submission.reference.name,
+            namespace=submission.reference.namespace,
+            uid=submission.reference.uid,
+            kubernetes_conn_id=self._task.kubernetes_conn_id,
+            connection_required=engagement.connection_exists,
+            api_version=submission.reference.resource.api_version,
+            stamp=asdict(engagement.stamp),
+            deadline=deadline.isoformat(),
+            delete_on_kill=self._task.delete_on_kill,
+        )
+
+    def _conclude(self, engagement: Engagement, event: ApplicationEvent) -> str:
+        if event.kind is EventKind.REACHED:
+            logger.info("%s", event.sentence)
+            # From now on other tasks may use the cluster: it must remain if this task alone is cleared.
+            with LoopThread() as loop:
+                requests.acknowledge(loop, engagement, results.reference_of(event, SPARK_CLUSTERS))
+            return event.name
+        if event.kind is EventKind.TIMED_OUT:
+            raise self._time_out(engagement, event.sentence)
+        if event.kind is EventKind.ENDED:
+            raise SparkSchedulingFailed(self._give_up(engagement, event.sentence))
+        if event.kind is EventKind.DELETED:
+            raise cluster_deletion(event.sentence, policy=self._task.retry_policy)
+        raise SparkApplicationError(event.sentence)
+
+    def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
+        return SparkApplicationTimedOut(self._give_up(engagement, f"{sentence} within {self._timeout}"))
+
+    def _give_up(self, engagement: Engagement, sentence: str) -> str:
+        """Delete the cluster, because no teardown follows a failure, and return `sentence` with the outcome."""
+        if not self._task.delete_on_kill:
+            return f"{sentence}; it is left, as delete_on_kill is off"
+        try:
+            outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
+        except Exception as problem:
+            # The task fails for its own reason; the message adds that the cluster may still exist.
+            return f"{sentence}; deleting it failed, it may still be there: {problem}"
+        return f"{sentence}; {cancellation_sentence(outcomes).replace('cancelled', 'deleted')}"
+
+    def _push(self, reference: ApplicationReference) -> None:
+        if self._task.do_xcom_push:
+            url = master_url(f"{reference.namespace}/{reference.name}")
+            for key, value in {"namespace": reference.namespace, "uid": reference.uid, "master_url": url}.items():
+                self._context["ti"].xcom_push(key=key, value=value)
+
+
+class DeletionTask(Protocol):
+    """The DeleteSparkClusterOperator of a task, whose docstring describes the parameters."""
+
+    name: XComArg | str | None
+    namespace: XComArg | str | None
+    kubernetes_conn_id: str | None
+    only_own: bool
+    ignore_missing: bool
+    wait_until_gone: bool
+    gone_timeout: timedelta
+
+
+class ClusterDeletion:
+    """One try of a task that deletes a cluster.
+
+    Args:
+        task: The operator, with rendered templates.
+        context: The context of the task.
+    """
+
+    def __init__(self, task: DeletionTask, context: Context) -> None:
+        self._task = task
+        self._context = context
+        self._namespace = task.namespace if isinstance(task.namespace, str) else None
+
+    def execute(self) -> None:
+        """Delete the cluster and wait until it does not exist any more.
+
+        Raises:
+            AirflowException: The cluster does not exist, has another owner, or could not be deleted.
+        """
+        task, name = self._task, self._task.name
+        if not isinstance(name, str) or not name:
+            raise AirflowFailException(f"name must be that of a SparkCluster, not {name!r}")
+        access = access_from_connection(task.kubernetes_conn_id)
+        stamp = stamp_of(self._context["ti"]) if task.only_own else None
+        try:
+            with LoopThread() as loop:
+                deleted = loop.run(self._delete(access, name, stamp))
+                if deleted is None:
+                    self._report_missing(access, name)
+                    return
+                self._note_deletion(deleted.name)
+                if task.wait_until_gone:
+                    loop.run(self._wait(access, deleted))
+        except NameTaken as error:
+            raise AirflowFailException(
+                f"{error.reference} belongs to {error.owner}, not to this DAG run, and is left; "
+                "only_own=False deletes it all the same"
+            ) from None
+        except (ConfigurationError, DeletionStuck, KubeError) as error:
+            raise SparkApplicationError(f"the cluster {name} was not deleted: {error}") from None
+        logger.info("%s is deleted", deleted)
+
+    async def _delete(self, access: ClusterAccess, name: str, stamp: TaskStamp | None) -> ApplicationReference | None:
+        async with await open_client(access) as client:
+            return await delete_cluster(client, name, self._namespace, stamp)
+
+    async def _wait(self, access: ClusterAccess, deleted: ApplicationReference) -> None:
+        async with await open_client(access) as client:
+            await wait_until_gone(client, deleted, self._task.gone_timeout.total_seconds())
+
+    def _report_missing(self, access: ClusterAccess, name: str) -> None:
+        """Fail, unless an earlier try has deleted the cluster or the task ignores a missing cluster.
+
+        Raises:
+            AirflowFailException: It is unknown what happened to the cluster.
+        """
+        store = self._context.get("task_state_store")
+        namespace = self._namespace or access.namespace
+        shown = f"SparkCluster {namespace}/{name}" if namespace else f"SparkCluster {name}"
+        if store is not None and store.get(_DELETION_KEY) == name:
+            logger.info("%s is deleted, as an earlier try of this task has asked for", shown)
+        elif self._task.ignore_missing:
+            logger.warning("%s does not exist; ignore_missing=True", shown)
+        else:
+            raise AirflowFailException(
+                f"could not delete {shown}: it does not exist. Check the namespace and the connection; if the cluster "
+                "may be missing, set ignore_missing=True"
+            )
+
+    def _note_deletion(self, name: str) -> None:
+        """Store the deletion for a later try, which finds the cluster missing."""
+        store = self._context.get("task_state_store")
+        if store is not None:
+            store.set(_DELETION_KEY, name)
