@@ -21,6 +21,7 @@ from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.status import StateRecord
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.core.observation import (
     Absent,
@@ -249,7 +250,8 @@ class Play:
         known = self.application.status
         entered = decision.status.state_transition_history
         before = known.state_transition_history if known else {"0": None}
-        self.states += [
-            str(entered[key].current_state_summary) for key in sorted(entered, key=int) if key not in before
-        ]
+        for key in sorted(entered.keys() - before.keys(), key=int):
+            record = entered[key]
+            assert isinstance(record, StateRecord)
+            self.states.append(str(record.current_state_summary))
         self.document["status"] = decision.status.to_document()

@@ -1,13 +1,14 @@
 """How an application starts and runs, rule by rule, and its whole life."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import RULES
 from airflow_provider_spark_operator.core.decision import ConfirmAbsence, CreateAttempt, Settings
-from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
 from airflow_provider_spark_operator.core.observation import Absent, Created, Present, Refused, Unconfirmed
 from airflow_provider_spark_operator.core.states import (
     RUNNING,
@@ -42,7 +43,12 @@ ROUTE = {
 }
 
 
-def test_every_state_has_rules():
+def states_of(status: ApplicationStatus) -> list[ApplicationState]:
+    records = status.state_transition_history.values()
+    return [record.current_state_summary for record in records if isinstance(record, StateRecord)]
+
+
+def test_every_state_has_rules() -> None:
     assert set(RULES) == set(ApplicationState)
 
 
@@ -50,33 +56,35 @@ def test_every_state_has_rules():
 
 
 @pytest.mark.parametrize("status", [None, status_at(S.SUBMITTED)], ids=["without status", "Submitted"])
-def test_a_submitted_application_is_created(status):
+def test_a_submitted_application_is_created(status: ApplicationStatus | None) -> None:
     decision = decided(application(status=status))
     assert (decision.reason, decision.actions) == (reasons.ATTEMPT_DUE, (CreateAttempt(0),))
     assert decision.requeue_after == timedelta(0)
 
 
-def test_a_created_application_has_its_driver_requested():
+def test_a_created_application_has_its_driver_requested() -> None:
     decision = decided(application(), create_outcome=Created())
     assert entered(decision) is S.DRIVER_REQUESTED
     assert decision.reason == reasons.DRIVER_REQUESTED
     assert decision.status is not None
     first = decision.status.state_transition_history["0"]
+    assert isinstance(first, StateRecord)
     assert (first.current_state_summary, first.last_transition_time) == (S.SUBMITTED, NOW)
 
 
-def test_a_refused_creation_is_a_scheduling_failure_with_its_detail():
+def test_a_refused_creation_is_a_scheduling_failure_with_its_detail() -> None:
     decision = decided(application(), create_outcome=Refused("quota exceeded"))
     assert entered(decision) is S.SCHEDULING_FAILURE
     assert decision.status is not None
     assert decision.status.current_state.message == "quota exceeded"
 
 
-def test_client_mode_fails_once_and_is_released():
+def test_client_mode_fails_once_and_is_released() -> None:
     play = Play(application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).look()
     assert play.states == ["Submitted", "Failed", "ResourceReleased"]
     assert play.application.status is not None
     failed = play.application.status.state_transition_history["1"]
+    assert isinstance(failed, StateRecord)
     assert failed.message == "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode."
     play.delete()
     assert play.look().document is None
@@ -93,19 +101,19 @@ def test_client_mode_fails_once_and_is_released():
     ],
     ids=["no service", "no service name", "no route name", "no parent", "nothing"],
 )
-def test_an_incomplete_route_fails_with_the_field(route, field):
+def test_an_incomplete_route_fails_with_the_field(route: dict[str, Any], field: str) -> None:
     decision = decided(application(driverHttpRouteList=[ROUTE, route]))
     assert entered(decision) is S.FAILED
     assert decision.reason == reasons.SPEC_UNSUPPORTED
     assert decision.message.startswith(f"spec.driverHttpRouteList[1].{field}: is required")
 
 
-def test_a_complete_route_is_created():
+def test_a_complete_route_is_created() -> None:
     assert decided(application(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
 
 
 @pytest.mark.parametrize(("after", "left"), [(0, 30), (29, 1), (30, None), (-30, 30), (-31, None)])
-def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(after, left):
+def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(after: int, left: int | None) -> None:
     status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
     decision = decided(application(status=status), after=after)
     if left is None:
@@ -118,10 +126,10 @@ def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(a
 # --- starting and running ---
 
 
-def test_a_driver_that_is_ready_at_once_passes_through_started():
+def test_a_driver_that_is_ready_at_once_passes_through_started() -> None:
     decision = decided(at(S.DRIVER_REQUESTED), Present(driver_pod("ready")))
     assert decision.status is not None
-    assert [record.current_state_summary for record in decision.status.state_transition_history.values()] == [
+    assert states_of(decision.status) == [
         S.SUBMITTED,
         S.DRIVER_REQUESTED,
         S.DRIVER_STARTED,
@@ -143,7 +151,9 @@ def test_a_driver_that_is_ready_at_once_passes_through_started():
         (S.RUNNING_HEALTHY, "ready", None),
     ],
 )
-def test_an_application_follows_its_driver(state, story, expected):
+def test_an_application_follows_its_driver(
+    state: ApplicationState, story: str, expected: ApplicationState | None
+) -> None:
     assert entered(decided(at(state), Present(driver_pod(story)))) is expected
 
 
@@ -158,7 +168,9 @@ def test_an_application_follows_its_driver(state, story, expected):
     ],
     ids=["succeeded", "failed", "killed", "evicted"],
 )
-def test_a_driver_that_ends_is_judged_once_in_every_state(state, story, modifiers, expected):
+def test_a_driver_that_ends_is_judged_once_in_every_state(
+    state: ApplicationState, story: str, modifiers: dict[str, Any], expected: ApplicationState
+) -> None:
     resource = at(state)
     assert resource.status is not None
     decision = decided(resource, Present(driver_pod(story, **modifiers)))
@@ -167,13 +179,13 @@ def test_a_driver_that_ends_is_judged_once_in_every_state(state, story, modifier
     assert len(decision.status.state_transition_history) == len(resource.status.state_transition_history) + 1
 
 
-def test_a_failure_records_the_driver_status():
+def test_a_failure_records_the_driver_status() -> None:
     decision = decided(at(S.RUNNING_HEALTHY), Present(driver_pod("killed")))
     assert decision.status is not None
     assert decision.status.current_state.last_observed_driver_status == driver_pod("killed")["status"]
 
 
-def test_the_named_container_alone_is_judged():
+def test_the_named_container_alone_is_judged() -> None:
     resource = at(S.RUNNING_HEALTHY, conf={"spark.kubernetes.driver.podTemplateContainerName": DRIVER})
     seen = pod("Running", container(), container("side", exit_code=1))
     assert entered(decided(resource, Present(seen))) is None
@@ -181,25 +193,25 @@ def test_the_named_container_alone_is_judged():
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
-def test_a_driver_that_is_gone_has_failed(state):
+def test_a_driver_that_is_gone_has_failed(state: ApplicationState) -> None:
     decision = decided(at(state), Absent())
     assert entered(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_LOST
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
-def test_a_driver_that_is_not_in_the_cache_is_looked_for(state):
+def test_a_driver_that_is_not_in_the_cache_is_looked_for(state: ApplicationState) -> None:
     assert decided(at(state), Unconfirmed(), after=61).actions == (ConfirmAbsence(),)
 
 
-def test_a_driver_that_was_just_requested_is_given_time_to_appear():
+def test_a_driver_that_was_just_requested_is_given_time_to_appear() -> None:
     decision = decided(at(S.DRIVER_REQUESTED), Unconfirmed(), after=50)
     assert (decision.actions, decision.status) == ((), None)
     assert decision.requeue_after == seconds(10)
 
 
 @pytest.mark.parametrize("state", sorted((STARTING | RUNNING) - {S.DRIVER_REQUESTED}))
-def test_a_driver_that_was_seen_before_is_looked_for_at_once(state):
+def test_a_driver_that_was_seen_before_is_looked_for_at_once(state: ApplicationState) -> None:
     assert decided(at(state), Unconfirmed()).actions == (ConfirmAbsence(),)
 
 
@@ -211,7 +223,9 @@ def test_a_driver_that_was_seen_before_is_looked_for_at_once(state):
         (S.DRIVER_READY, "ready", "executorStartTimeoutMillis", S.EXECUTORS_START_TIMED_OUT),
     ],
 )
-def test_a_starting_state_times_out_just_after_its_limit(state, story, name, expected):
+def test_a_starting_state_times_out_just_after_its_limit(
+    state: ApplicationState, story: str, name: str, expected: ApplicationState
+) -> None:
     resource = at(state, timeouts={name: 90_000}, instances={"initExecutors": 1})
     driver = Present(driver_pod(story))
     waiting = decided(resource, driver, after=89)
@@ -226,12 +240,12 @@ def test_a_starting_state_times_out_just_after_its_limit(state, story, name, exp
     assert timed_out.status.current_state.last_observed_driver_status == driver.pod["status"]
 
 
-def test_a_state_without_a_timeout_is_looked_at_regularly():
+def test_a_state_without_a_timeout_is_looked_at_regularly() -> None:
     decision = decided(at(S.DRIVER_REQUESTED, timeouts={"driverStartTimeoutMillis": 0}), Present(driver_pod("pending")))
     assert decision.requeue_after == Settings().reconcile_interval
 
 
-def test_running_applications_follow_their_executors():
+def test_running_applications_follow_their_executors() -> None:
     instances = {"initExecutors": 1, "minExecutors": 2, "maxExecutors": 3}
     play = Play(application_document(instances=instances)).look()
     play.driver("ready")
@@ -249,7 +263,7 @@ def test_running_applications_follow_their_executors():
     ]
 
 
-def test_too_few_executors_are_waited_for_and_then_time_out():
+def test_too_few_executors_are_waited_for_and_then_time_out() -> None:
     play = Play(application_document(instances={"initExecutors": 2})).look()
     play.driver("ready")
     play.executors = executors(1)
@@ -260,7 +274,7 @@ def test_too_few_executors_are_waited_for_and_then_time_out():
 # --- the whole life ---
 
 
-def test_the_plain_life_of_an_application():
+def test_the_plain_life_of_an_application() -> None:
     play = Play(application_document(finalizer=False)).look()
     play.driver("pulling")
     play.look()
@@ -284,7 +298,7 @@ def test_the_plain_life_of_an_application():
 
 
 @pytest.mark.parametrize("trim", [True, False])
-def test_every_state_says_why_it_was_entered(trim):
+def test_every_state_says_why_it_was_entered(trim: bool) -> None:
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 0}
     play = Play(application_document(restart=restart), Settings(trim_state_transition_history=trim)).look()
     for story in ("ready", "failed", "ready", "succeeded"):
@@ -296,39 +310,41 @@ def test_every_state_says_why_it_was_entered(trim):
     assert status.previous_attempt_summary is not None
     history = (status.previous_attempt_summary.state_transition_history or {}) | status.state_transition_history
     assert len(history) == len(play.states)
-    assert all(record.message for record in history.values())
+    records = {key: record for key, record in history.items() if isinstance(record, StateRecord)}
+    assert records.keys() == history.keys()
+    assert all(record.message for record in records.values())
     words = {value for name, value in vars(reasons).items() if name.isupper()}
-    assert all(record.reason in words for key, record in history.items() if key != "0")
+    assert all(record.reason in words for key, record in records.items() if key != "0")
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
 @pytest.mark.parametrize("driver", [Absent(), *(Present(driver_pod(story)) for story in ("ready", "succeeded"))])
-def test_every_move_is_followed_by_another_look(state, driver):
+def test_every_move_is_followed_by_another_look(state: ApplicationState, driver: Absent | Present) -> None:
     for deleted in (False, True):
         decision = decided(at(state, deleted=deleted), driver, create_outcome=Created())
         assert (decision.requeue_after == timedelta(0)) or decision.status is None
 
 
-def test_the_end_of_a_driver_is_judged_before_executors_are_counted():
+def test_the_end_of_a_driver_is_judged_before_executors_are_counted() -> None:
     resource = at(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
     assert entered(decided(resource, Present(driver_pod("ready")))) is S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS
     assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
 
 
-def test_a_controller_that_was_away_finds_a_driver_that_has_ended():
+def test_a_controller_that_was_away_finds_a_driver_that_has_ended() -> None:
     play = Play(application_document()).look()
     play.driver("succeeded")
     play.look()
     assert play.states == ["Submitted", "DriverRequested", "Succeeded", "ResourceReleased"]
 
 
-def test_a_decision_is_the_same_however_often_it_is_made():
+def test_a_decision_is_the_same_however_often_it_is_made() -> None:
     resource = at(S.RUNNING_HEALTHY)
     first, second = (decided(resource, Present(driver_pod("failed"))) for _ in range(2))
     assert first == second
 
 
-def test_a_lost_write_changes_nothing():
+def test_a_lost_write_changes_nothing() -> None:
     play = Play(application_document())
     play.lose_writes = True
     for _ in range(3):
@@ -340,7 +356,7 @@ def test_a_lost_write_changes_nothing():
 
 
 @pytest.mark.parametrize("state", sorted(STOPPING - {S.SCHEDULING_FAILURE}))
-def test_an_application_that_another_operator_drove_is_taken_over(state):
+def test_an_application_that_another_operator_drove_is_taken_over(state: ApplicationState) -> None:
     twice = status_in(S.DRIVER_REQUESTED, S.FAILED)
     record = twice.current_state.model_copy(update={"current_state_summary": state, "message": None})
     status = twice.model_copy(

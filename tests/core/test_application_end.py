@@ -6,6 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.decision import (
+    Action,
     AddFinalizer,
     ConfirmAbsence,
     DeleteApplication,
@@ -40,7 +41,7 @@ S = ApplicationState
 @pytest.mark.parametrize("state", sorted(STOPPING))
 @pytest.mark.parametrize("word", ["Always", "OnFailure", "OnInfrastructureFailure", "Never"])
 @pytest.mark.parametrize("retain", ["Always", "OnFailure", "Never"])
-def test_a_stopped_application_restarts_or_stays_or_goes(state, word, retain):
+def test_a_stopped_application_restarts_or_stays_or_goes(state: ApplicationState, word: str, retain: str) -> None:
     restarts = {
         "Always": True,
         "OnFailure": state is not S.SUCCEEDED,
@@ -58,7 +59,7 @@ def test_a_stopped_application_restarts_or_stays_or_goes(state, word, retain):
 
 
 @pytest.mark.parametrize("policy", ["Always", "Never"])
-def test_nothing_follows_until_the_driver_is_gone(policy):
+def test_nothing_follows_until_the_driver_is_gone(policy: str) -> None:
     resource = at(S.FAILED, restart={"restartPolicy": policy})
     for driver in (Unconfirmed(), Present(driver_pod("failed")), Present(driver_pod("failed", deletion=NOW))):
         decision = decided(resource, driver)
@@ -66,14 +67,14 @@ def test_nothing_follows_until_the_driver_is_gone(policy):
         assert decision.requeue_after
 
 
-def test_a_kept_driver_is_not_touched():
+def test_a_kept_driver_is_not_touched() -> None:
     resource = at(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
     decision = decided(resource, Present(driver_pod("failed")))
     assert decision.actions == ()
     assert entered(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
 
 
-def test_a_driver_is_kept_although_restarts_were_configured_when_none_follows():
+def test_a_driver_is_kept_although_restarts_were_configured_when_none_follows() -> None:
     play = Play(
         application_document(
             tolerations={"resourceRetainPolicy": "Always"},
@@ -88,7 +89,7 @@ def test_a_driver_is_kept_although_restarts_were_configured_when_none_follows():
     assert list(play.pods) == [1]
 
 
-def test_a_limit_that_is_reached_is_said():
+def test_a_limit_that_is_reached_is_said() -> None:
     play = Play(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).look()
     play.driver("succeeded")
     play.look()
@@ -98,7 +99,7 @@ def test_a_limit_that_is_reached_is_said():
     assert "restart attempts (0)" in (play.application.status.current_state.message or "")
 
 
-def test_a_scheduling_failure_leaves_nothing_behind():
+def test_a_scheduling_failure_leaves_nothing_behind() -> None:
     play = Play(application_document())
     play.refusal = "no such image"
     play.look()
@@ -106,14 +107,14 @@ def test_a_scheduling_failure_leaves_nothing_behind():
     assert play.cleaned == [0]
 
 
-def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted():
+def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted() -> None:
     play = Play(application_document(restart={"restartPolicy": "Always"}))
     play.refusal = "no such image"
     play.look()
     assert (play.state, play.cleaned) == ("ScheduledToRestart", [0])
 
 
-def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone():
+def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone() -> None:
     decision = decided(at(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
     assert decision.actions == (DeleteAttemptResources(0), DeleteDriver(0))
     assert decision.status is None
@@ -122,7 +123,7 @@ def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone():
 # --- terminated ---
 
 
-def test_a_kept_driver_stays_for_as_long_as_it_may():
+def test_a_kept_driver_stays_for_as_long_as_it_may() -> None:
     play = Play(application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000}))
     play.look()
     play.driver("succeeded")
@@ -133,7 +134,7 @@ def test_a_kept_driver_stays_for_as_long_as_it_may():
     assert not play.pods
 
 
-def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted():
+def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted() -> None:
     play = Play(application_document(tolerations={"resourceRetainPolicy": "Always"})).look()
     play.driver("failed")
     play.look()
@@ -143,24 +144,24 @@ def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted():
     assert not play.pods
 
 
-def test_an_application_is_deleted_a_time_to_live_after_its_stop():
+def test_an_application_is_deleted_a_time_to_live_after_its_stop() -> None:
     resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
     assert decided(resource, after=3).requeue_after == timedelta.resolution
     assert decided(resource, after=4).actions == (DeleteApplication(),)
 
 
-def test_the_time_to_live_counts_from_the_stop_not_from_the_release():
+def test_the_time_to_live_counts_from_the_stop_not_from_the_release() -> None:
     status = move(status_at(S.FAILED), S.RESOURCE_RELEASED, NOW + seconds(100), "")
     resource = application(status=status, tolerations={"ttlAfterStopMillis": 60_000})
     assert decided(resource, after=101).actions == (DeleteApplication(),)
 
 
-def test_a_long_wait_is_cut_to_one_that_fits_every_timer():
+def test_a_long_wait_is_cut_to_one_that_fits_every_timer() -> None:
     resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
     assert decided(resource).requeue_after == timedelta(days=1)
 
 
-def test_without_a_time_to_live_an_application_stays():
+def test_without_a_time_to_live_an_application_stays() -> None:
     decision = decided(at(S.RESOURCE_RELEASED), after=1e9)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
@@ -169,13 +170,13 @@ def test_without_a_time_to_live_an_application_stays():
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
-def test_without_the_finalizer_nothing_but_adding_it_happens(state):
+def test_without_the_finalizer_nothing_but_adding_it_happens(state: ApplicationState) -> None:
     decision = decided(at(state, finalizer=False), Absent())
     assert decision.actions == (AddFinalizer(),)
     assert decision.status is None
 
 
-def test_a_released_application_needs_no_finalizer():
+def test_a_released_application_needs_no_finalizer() -> None:
     assert decided(at(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
 
 
@@ -189,7 +190,9 @@ def test_a_released_application_needs_no_finalizer():
         pytest.param(Absent(), (), id="without a driver the resources are released"),
     ],
 )
-def test_deletion_from_every_state(state, driver, actions):
+def test_deletion_from_every_state(
+    state: ApplicationState, driver: Absent | Present | Unconfirmed, actions: tuple[Action, ...]
+) -> None:
     decision = decided(at(state, deleted=True), driver)
     if state in INITIALIZING | {S.SCHEDULING_FAILURE} and DeleteDriver(0) in actions:
         actions = (DeleteAttemptResources(0), DeleteDriver(0))
@@ -201,17 +204,17 @@ def test_deletion_from_every_state(state, driver, actions):
         assert decision.status is None
 
 
-def test_a_deleted_application_goes_once_its_resources_are_released():
+def test_a_deleted_application_goes_once_its_resources_are_released() -> None:
     assert decided(at(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
 
 
-def test_a_deleted_application_without_our_finalizer_is_left_to_others():
+def test_a_deleted_application_without_our_finalizer_is_left_to_others() -> None:
     decision = decided(at(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
 @pytest.mark.parametrize("state", [S.SUBMITTED, S.SCHEDULED_TO_RESTART, S.SCHEDULING_FAILURE])
-def test_what_a_broken_off_creation_has_left_is_deleted_too(state):
+def test_what_a_broken_off_creation_has_left_is_deleted_too(state: ApplicationState) -> None:
     status = status_at(S.SUBMITTED) if state in INITIALIZING else status_at(state)
     if state is S.SCHEDULED_TO_RESTART:
         status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
@@ -229,7 +232,7 @@ def test_what_a_broken_off_creation_has_left_is_deleted_too(state):
     [(0, ()), (329, ()), (330, (DeleteDriver(0, force=True),))],
     ids=["at once", "within the grace period", "after it"],
 )
-def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after, actions):
+def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after: int, actions: tuple[Action, ...]) -> None:
     # Its deletion began at NOW: the timestamp is the end of the pod's own 30 s.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
@@ -237,20 +240,20 @@ def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after, actio
     assert decided(resource, driver, after=after).actions == actions
 
 
-def test_a_terminating_driver_is_looked_at_when_its_grace_period_is_over():
+def test_a_terminating_driver_is_looked_at_when_its_grace_period_is_over() -> None:
     # That it is gone is an event; nothing else about it changes with time.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
     resource = at(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
     assert decided(resource, driver, after=100).requeue_after == seconds(230)
 
 
-def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace():
+def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace() -> None:
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
     decision = decided(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
     assert decision.actions == (DeleteDriver(0, force=False),)
 
 
 @pytest.mark.parametrize(("millis", "again"), [(-1, 1), (0, 1), (999, 1), (1_001, 1.001), (5_000, 5)])
-def test_a_driver_that_is_told_to_go_is_looked_at_each_period_but_not_without_pause(millis, again):
+def test_a_driver_that_is_told_to_go_is_looked_at_each_period_but_not_without_pause(millis: int, again: float) -> None:
     resource = at(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
     assert decided(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)

@@ -13,7 +13,16 @@ from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from airflow_provider_spark_operator.core.observation import Absent, Created, Observed, Present, Refused, Unconfirmed
+from airflow_provider_spark_operator.core.observation import (
+    Absent,
+    Created,
+    CreateOutcome,
+    DriverObservation,
+    Observed,
+    Present,
+    Refused,
+    Unconfirmed,
+)
 from airflow_provider_spark_operator.core.policy import TIMED_OUT
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import MOVES
@@ -67,8 +76,9 @@ def tolerations(draw: st.DrawFn) -> dict[str, Any]:
 
 IMAGE = {"spark.kubernetes.container.image": "spark"}
 JAR = "local:///app.jar"
-SPEC_EDITS = st.fixed_dictionaries(
-    {},
+NO_FIELDS: dict[str, st.SearchStrategy[Any]] = {}
+SPEC_EDITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    NO_FIELDS,
     optional={
         "deploymentMode": st.sampled_from(["ClusterMode", "ClientMode"]),
         "sparkConf": st.sampled_from(
@@ -337,7 +347,15 @@ PODS = st.dictionaries(KEYS, JSON, max_size=5)
     deleted=st.booleans(),
     tolerations=tolerations(),
 )
-def test_no_observation_makes_decide_raise(state, driver, seen, outcome, seconds, deleted, tolerations):
+def test_no_observation_makes_decide_raise(
+    state: ApplicationState,
+    driver: DriverObservation,
+    seen: list[dict[str, Any]],
+    outcome: CreateOutcome | None,
+    seconds: int,
+    deleted: bool,
+    tolerations: dict[str, Any],
+) -> None:
     resource = application(status=status_at(state), deleted=deleted, tolerations=tolerations)
     observed = Observed(driver, seen, outcome)
     decision = decide(resource, observed, Settings(), NOW + timedelta(seconds=seconds))
@@ -347,7 +365,7 @@ def test_no_observation_makes_decide_raise(state, driver, seen, outcome, seconds
 
 
 @given(document=st.dictionaries(st.sampled_from(["metadata", "spec", "status"]), JSON, max_size=3))
-def test_no_document_makes_progress_or_verdict_raise(document):
+def test_no_document_makes_progress_or_verdict_raise(document: dict[str, Any]) -> None:
     assert verdict(progress(document)).sentence
 
 
@@ -357,7 +375,7 @@ def test_no_document_makes_progress_or_verdict_raise(document):
     limit=st.integers(-1, 3),
     endings=st.lists(st.sampled_from(["succeeded", "failed", "vanish", "hang", "refuse"]), min_size=6, max_size=6),
 )
-def test_an_application_with_bounded_restarts_ends(policy, limit, endings):
+def test_an_application_with_bounded_restarts_ends(policy: str, limit: int, endings: list[str]) -> None:
     play = Play(
         application_document(restart={"restartPolicy": policy, "maxRestartAttempts": limit, "restartBackoffMillis": 1})
     )
@@ -374,7 +392,7 @@ def test_an_application_with_bounded_restarts_ends(policy, limit, endings):
     assert play.created == sorted(set(play.created))
 
 
-def test_a_driver_that_does_not_end_is_forced():
+def test_a_driver_that_does_not_end_is_forced() -> None:
     play = Play(application_document()).look()
     play.driver("ready")
     play.look()

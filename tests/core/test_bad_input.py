@@ -16,7 +16,14 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.base import INT64_MAX, LONGEST_MILLIS
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
-from airflow_provider_spark_operator.core.observation import Absent, Created, Observed, Present, Unconfirmed
+from airflow_provider_spark_operator.core.observation import (
+    Absent,
+    Created,
+    DriverObservation,
+    Observed,
+    Present,
+    Unconfirmed,
+)
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.validation.application import validate_application
@@ -55,7 +62,9 @@ def all_durations(millis: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "driver", [Present(driver_pod("ready")), Absent(), Unconfirmed()], ids=lambda d: type(d).__name__
 )
-def test_an_absurd_duration_leads_to_a_decision_in_every_state(millis, state, driver):
+def test_an_absurd_duration_leads_to_a_decision_in_every_state(
+    millis: int, state: ApplicationState, driver: Absent | Present | Unconfirmed
+) -> None:
     resource = application(status=status_at(state), tolerations=all_durations(millis))
     decision = decide(resource, Observed(driver), Settings(), NOW + timedelta(days=400))
     assert decision.requeue_after is None or timedelta(0) <= decision.requeue_after <= timedelta(days=1)
@@ -63,13 +72,13 @@ def test_an_absurd_duration_leads_to_a_decision_in_every_state(millis, state, dr
 
 @pytest.mark.parametrize("state", [S.DRIVER_REQUESTED, S.DRIVER_STARTED])
 @pytest.mark.parametrize("millis", ABSURD)
-def test_an_absurd_timeout_never_ends_anything(state, millis):
+def test_an_absurd_timeout_never_ends_anything(state: ApplicationState, millis: int) -> None:
     resource = application(status=status_at(state), tolerations=all_durations(millis))
     decision = decide(resource, Observed(Present(driver_pod("unready"))), Settings(), NOW + timedelta(days=36_000))
     assert decision.reason == reasons.NOTHING_DUE
 
 
-def test_a_duration_that_cannot_be_meant_is_named():
+def test_a_duration_that_cannot_be_meant_is_named() -> None:
     paths = [problem.path for problem in validate_application(application_document(tolerations=all_durations(10**18)))]
     prefix = "spec.applicationTolerations"
     parts = {part: f"{prefix}.{part}" if part else prefix for part in DURATIONS}
@@ -78,11 +87,11 @@ def test_a_duration_that_cannot_be_meant_is_named():
 
 
 @pytest.mark.parametrize("millis", [LONGEST_MILLIS, 0])
-def test_a_duration_that_is_long_or_off_is_no_problem(millis):
+def test_a_duration_that_is_long_or_off_is_no_problem(millis: int) -> None:
     assert validate_application(application_document(tolerations=all_durations(millis))) == []
 
 
-def test_the_message_about_a_duration_says_how_long_one_may_be():
+def test_the_message_about_a_duration_says_how_long_one_may_be() -> None:
     (problem,) = validate_application(application_document(tolerations={"ttlAfterStopMillis": 10**18}))
     assert str(problem) == (
         "spec.applicationTolerations.ttlAfterStopMillis: is 1000000000000000000, more than a hundred years: "
@@ -90,7 +99,7 @@ def test_the_message_about_a_duration_says_how_long_one_may_be():
     )
 
 
-def test_client_mode_is_named_before_anything_is_submitted():
+def test_client_mode_is_named_before_anything_is_submitted() -> None:
     (problem,) = validate_application(application_document(deploymentMode="ClientMode"))
     assert str(problem) == "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode"
 
@@ -105,7 +114,7 @@ def test_client_mode_is_named_before_anything_is_submitted():
         ({"maxExecutors": -1}, "maxExecutors"),
     ],
 )
-def test_numbers_of_executors_that_make_no_sense_are_named(config, path):
+def test_numbers_of_executors_that_make_no_sense_are_named(config: dict[str, int], path: str) -> None:
     (problem,) = validate_application(application_document(instances=config))
     assert problem.path == f"spec.applicationTolerations.instanceConfig.{path}"
 
@@ -114,7 +123,9 @@ def test_numbers_of_executors_that_make_no_sense_are_named(config, path):
 @pytest.mark.parametrize("least", [-5, 0, 5])
 @pytest.mark.parametrize("most", [-5, 0, 3])
 @pytest.mark.parametrize("state", sorted(RUNNING | {S.DRIVER_READY}))
-def test_numbers_of_executors_that_make_no_sense_lead_to_a_state_all_the_same(init, least, most, state):
+def test_numbers_of_executors_that_make_no_sense_lead_to_a_state_all_the_same(
+    init: int, least: int, most: int, state: ApplicationState
+) -> None:
     instances = {"initExecutors": init, "minExecutors": least, "maxExecutors": most}
     resource = application(status=status_at(state), instances=instances)
     observed = Observed(Present(driver_pod("ready")), executors(4))
@@ -134,7 +145,7 @@ def test_numbers_of_executors_that_make_no_sense_lead_to_a_state_all_the_same(in
         ),
     ],
 )
-def test_an_unknown_word_is_answered_with_the_known_ones(path, known):
+def test_an_unknown_word_is_answered_with_the_known_ones(path: str, known: str) -> None:
     document = application_document()
     *parents, last = path.split("/")
     inner = document["spec"]
@@ -147,20 +158,20 @@ def test_an_unknown_word_is_answered_with_the_known_ones(path, known):
 
 
 @pytest.mark.parametrize("name", ["x" * 64, "1st.app.v2", "a.b", "x" * 253])
-def test_a_name_that_no_child_can_have_is_named(name):
+def test_a_name_that_no_child_can_have_is_named(name: str) -> None:
     assert [problem.path for problem in validate_application(application_document(name=name))] == ["metadata.name"]
     with pytest.raises(DriverBuildError, match=r"^metadata\.name"):
         build_attempt(application(name=name, conf={"spark.kubernetes.container.image": "spark"}), 0, "operator")
 
 
 @pytest.mark.parametrize("identifier", ["x" * 53, "My.App"])
-def test_an_id_that_no_child_can_be_named_after_is_named(identifier):
+def test_an_id_that_no_child_can_be_named_after_is_named(identifier: str) -> None:
     (problem,) = validate_application(application_document(conf={"spark.app.id": identifier}))
     assert problem.path == "spec.sparkConf['spark.app.id']"
     assert repr(identifier) in problem.message
 
 
-def test_an_id_that_children_can_be_named_after_is_no_problem():
+def test_an_id_that_children_can_be_named_after_is_no_problem() -> None:
     assert validate_application(application_document(conf={"spark.app.id": "mine"})) == []
 
 
@@ -187,7 +198,7 @@ def foreign(**status: Any) -> dict[str, Any]:
     ],
 )
 @pytest.mark.parametrize("story", ["ready", "succeeded", "failed"])
-def test_a_status_that_somebody_else_has_written_is_built_upon(status, story):
+def test_a_status_that_somebody_else_has_written_is_built_upon(status: dict[str, Any], story: str) -> None:
     play = Play(foreign(**status) | {"spec": application_document(restart={"restartPolicy": "Always"})["spec"]})
     play.pods[play.attempt] = driver_pod(story)
     play.look()
@@ -196,7 +207,7 @@ def test_a_status_that_somebody_else_has_written_is_built_upon(status, story):
     assert play.application.status.to_document().get("conditions") == status.get("conditions")
 
 
-def test_keys_of_a_history_that_are_no_numbers_are_kept_and_come_first():
+def test_keys_of_a_history_that_are_no_numbers_are_kept_and_come_first() -> None:
     document = foreign()
     document["status"]["stateTransitionHistory"]["first"] = document["status"]["stateTransitionHistory"]["0"]
     decision = decide(parse_application(document), Observed(Present(driver_pod("failed"))), Settings(), NOW)
@@ -205,7 +216,7 @@ def test_keys_of_a_history_that_are_no_numbers_are_kept_and_come_first():
     assert "first" in decision.status.state_transition_history
 
 
-def test_a_state_of_a_newer_version_is_named():
+def test_a_state_of_a_newer_version_is_named() -> None:
     document = foreign()
     document["status"]["currentState"]["currentStateSummary"] = "RunningInOrbit"
     with pytest.raises(InvalidResource, match=r"^status\.currentState\.currentStateSummary: 'RunningInOrbit' is not"):
@@ -225,7 +236,9 @@ HISTORIES_OF_A_STATUS = [(), ("currentAttemptSummary",), ("previousAttemptSummar
 
 @pytest.mark.parametrize("record", FOREIGN_RECORDS)
 @pytest.mark.parametrize("path", HISTORIES_OF_A_STATUS, ids=lambda path: path[0] if path else "status")
-def test_what_is_not_understood_of_the_past_is_kept_and_hinders_nothing(record, path):
+def test_what_is_not_understood_of_the_past_is_kept_and_hinders_nothing(
+    record: dict[str, Any], path: tuple[str, ...]
+) -> None:
     document = foreign()
     part = document["status"]
     for name in path:
@@ -243,7 +256,7 @@ def test_what_is_not_understood_of_the_past_is_kept_and_hinders_nothing(record, 
     assert kept["3"] == record
 
 
-def test_after_an_end_that_is_not_understood_the_next_attempt_waits_as_after_any():
+def test_after_an_end_that_is_not_understood_the_next_attempt_waits_as_after_any() -> None:
     status = status_in(attempt=AttemptInfo(id=1)).to_document()
     status["currentState"]["currentStateSummary"] = "ScheduledToRestart"
     ended = {"currentStateSummary": "DriverInOrbit", "lastTransitionTime": NOW.isoformat()}
@@ -254,13 +267,13 @@ def test_after_an_end_that_is_not_understood_the_next_attempt_waits_as_after_any
 
 
 @pytest.mark.parametrize("counter", [2**70, "3", 1.5])
-def test_a_counter_that_is_none_is_named(counter):
+def test_a_counter_that_is_none_is_named(counter: float | str) -> None:
     document = foreign(currentAttemptSummary={"attemptInfo": {"restartCounter": counter}})
     with pytest.raises(InvalidResource, match=r"^status\.currentAttemptSummary\.attemptInfo\.restartCounter: "):
         parse_application(document)
 
 
-def test_counters_stay_within_what_a_status_can_hold():
+def test_counters_stay_within_what_a_status_can_hold() -> None:
     info = AttemptInfo(**dict.fromkeys(AttemptInfo.model_fields, INT64_MAX))
     status = status_in(S.SCHEDULING_FAILURE, attempt=info)
     restart = {"restartPolicy": "Always", "maxRestartAttempts": INT64_MAX}
@@ -276,7 +289,7 @@ EXTREMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:
 
 @pytest.mark.parametrize("time", EXTREMES)
 @pytest.mark.parametrize("state", sorted(ApplicationState))
-def test_no_time_is_too_early_or_too_late(time, state):
+def test_no_time_is_too_early_or_too_late(time: str, state: ApplicationState) -> None:
     document = application_document(status=status_at(state).to_document(), tolerations={"ttlAfterStopMillis": 5})
     document["metadata"] |= {"creationTimestamp": time}
     document["status"]["currentState"]["lastTransitionTime"] = time
@@ -291,7 +304,7 @@ def test_no_time_is_too_early_or_too_late(time, state):
 
 
 @pytest.mark.parametrize("state", sorted(STARTING))
-def test_a_clock_that_runs_backwards_makes_nothing_time_out(state):
+def test_a_clock_that_runs_backwards_makes_nothing_time_out(state: ApplicationState) -> None:
     resource = application(
         status=status_at(state), timeouts={"driverStartTimeoutMillis": 1}, instances={"initExecutors": 1}
     )
@@ -300,7 +313,7 @@ def test_a_clock_that_runs_backwards_makes_nothing_time_out(state):
     assert decision.requeue_after is not None
 
 
-def test_a_clock_that_runs_backwards_makes_nobody_look_without_end():
+def test_a_clock_that_runs_backwards_makes_nobody_look_without_end() -> None:
     play = Play(application_document(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0}))
     play.look()
     play.driver("failed")
@@ -340,7 +353,9 @@ ATTEMPTS = st.fixed_dictionaries(
     policy=st.sampled_from(["Always", "Never"]),
     trim=st.booleans(),
 )
-def test_no_status_makes_decide_raise(status, driver, suspend, policy, trim):
+def test_no_status_makes_decide_raise(
+    status: dict[str, Any], driver: DriverObservation, suspend: bool, policy: str, trim: bool
+) -> None:
     document = application_document(status=deepcopy(status), suspend=suspend, restart={"restartPolicy": policy})
     resource = parse_application(document)
     for deletion in (None, NOW.isoformat()):

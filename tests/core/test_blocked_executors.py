@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ STUCK = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContaine
 
 
 @pytest.mark.parametrize("waiting", STUCK)
-def test_executors_that_can_never_start_end_an_application_that_asks_for_no_number_of_them(waiting):
+def test_executors_that_can_never_start_end_an_application_that_asks_for_no_number_of_them(waiting: str) -> None:
     resource = at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
     seen = [held_up_executor("exec-2", waiting=waiting, created=NOW + seconds(9)), held_up_executor(waiting=waiting)]
     driver = Present(driver_pod("ready"))
@@ -44,14 +45,14 @@ def test_executors_that_can_never_start_end_an_application_that_asks_for_no_numb
         pytest.param([held_up_executor()], -1, id="the limit is off"),
     ],
 )
-def test_an_application_goes_on_while_an_executor_may_still_start(seen, limit):
+def test_an_application_goes_on_while_an_executor_may_still_start(seen: list[dict[str, Any]], limit: int) -> None:
     resource = at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": limit})
     decision = decided(resource, Present(driver_pod("ready")), after=950, executors=seen)
     assert entered(decision) is None
     assert decision.requeue_after is not None
 
 
-def test_an_application_whose_executors_cannot_start_ends_without_an_event():
+def test_an_application_whose_executors_cannot_start_ends_without_an_event() -> None:
     play = Play(application_document()).look()
     play.driver("ready")
     play.executors = [held_up_executor()]
@@ -61,7 +62,7 @@ def test_an_application_whose_executors_cannot_start_ends_without_an_event():
     assert "executor pod exec-1 cannot start: ImagePullBackOff" in str(play.document["status"])
 
 
-def test_too_few_executors_say_what_one_of_them_waits_for():
+def test_too_few_executors_say_what_one_of_them_waits_for() -> None:
     resource = at(S.DRIVER_READY, timeouts={"executorStartTimeoutMillis": 90_000}, instances={"initExecutors": 2})
     decision = decided(resource, Present(driver_pod("ready")), after=91, executors=[held_up_executor()])
     assert entered(decision) is S.EXECUTORS_START_TIMED_OUT
@@ -70,7 +71,7 @@ def test_too_few_executors_say_what_one_of_them_waits_for():
     )
 
 
-def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted():
+def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted() -> None:
     unborn = {
         "metadata": {"name": "unborn"},
         "status": {"containerStatuses": [container(waiting="ErrImagePull", message="not found.")]},
@@ -84,7 +85,7 @@ def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted():
     ]
 
 
-def test_an_executor_of_unknown_age_is_as_old_as_the_state():
+def test_an_executor_of_unknown_age_is_as_old_as_the_state() -> None:
     seen = held_up_executor()
     del seen["metadata"]["creationTimestamp"]
     resource = at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})

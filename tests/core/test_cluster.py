@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.models.cluster_parse import parse_clus
 from airflow_provider_spark_operator.core.models.cluster_status import (
     ClusterAttemptSummary,
     ClusterState,
+    ClusterStateRecord,
     ClusterStatus,
 )
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
@@ -67,12 +68,22 @@ def cluster(
     return parse_cluster(document)
 
 
-def state_after(decision: ClusterDecision) -> ClusterState:
+def status_after(decision: ClusterDecision) -> ClusterStatus:
     assert decision.status is not None
-    return decision.status.current_state.current_state_summary
+    return decision.status
 
 
-def test_the_finalizer_comes_before_everything_else():
+def state_after(decision: ClusterDecision) -> ClusterState:
+    return status_after(decision).current_state.current_state_summary
+
+
+def message_after(decision: ClusterDecision) -> str:
+    message = status_after(decision).current_state.message
+    assert message is not None
+    return message
+
+
+def test_the_finalizer_comes_before_everything_else() -> None:
     decision = decide(cluster(finalizer=False), None, NOW)
     assert decision.actions == (AddFinalizer(),)
     assert decision.status is None
@@ -80,15 +91,15 @@ def test_the_finalizer_comes_before_everything_else():
 
 
 @pytest.mark.parametrize("state", [None, State.SUBMITTED])
-def test_a_submitted_cluster_is_applied(state):
+def test_a_submitted_cluster_is_applied(state: ClusterState | None) -> None:
     decision = decide(cluster(state), None, NOW)
     assert (decision.reason, decision.actions, decision.status) == (reasons.CLUSTER_DUE, (ApplyCluster(),), None)
 
 
-def test_an_applied_cluster_runs_without_a_look_at_its_pods():
+def test_an_applied_cluster_runs_without_a_look_at_its_pods() -> None:
     decision = decide(cluster(), Created(), NOW + timedelta(seconds=1))
     assert state_after(decision) is State.RUNNING_HEALTHY
-    assert decision.status.to_document()["stateTransitionHistory"] == {
+    assert status_after(decision).to_document()["stateTransitionHistory"] == {
         "0": {
             "currentStateSummary": "Submitted",
             "lastTransitionTime": "2026-01-01T12:00:00Z",
@@ -101,61 +112,65 @@ def test_an_applied_cluster_runs_without_a_look_at_its_pods():
             "reason": "ClusterCreated",
         },
     }
-    assert decision.status.to_document()["currentAttemptSummary"] == {"attemptInfo": {"id": 0, "restartCounter": 0}}
+    assert status_after(decision).to_document()["currentAttemptSummary"] == {
+        "attemptInfo": {"id": 0, "restartCounter": 0}
+    }
 
 
-def test_a_cluster_of_unknown_age_was_submitted_now():
+def test_a_cluster_of_unknown_age_was_submitted_now() -> None:
     decision = decide(cluster(created=None), Created(), NOW)
-    assert decision.status.state_transition_history["0"].last_transition_time == NOW
+    submitted = status_after(decision).state_transition_history["0"]
+    assert isinstance(submitted, ClusterStateRecord)
+    assert submitted.last_transition_time == NOW
 
 
-def test_a_refusal_is_a_scheduling_failure_in_the_apis_words():
+def test_a_refusal_is_a_scheduling_failure_in_the_apis_words() -> None:
     decision = decide(cluster(), Refused("the API says no"), NOW)
     assert state_after(decision) is State.SCHEDULING_FAILURE
-    assert decision.status.current_state.message == "the API says no"
-    assert decision.status.current_state.reason == decision.reason == reasons.SCHEDULING_FAILED
+    assert status_after(decision).current_state.message == "the API says no"
+    assert status_after(decision).current_state.reason == decision.reason == reasons.SCHEDULING_FAILED
     assert decision.requeue_after == timedelta(0)
 
 
-def test_a_spec_that_cannot_be_built_is_told_from_what_the_api_refused():
+def test_a_spec_that_cannot_be_built_is_told_from_what_the_api_refused() -> None:
     decision = decide(cluster(), Refused("spec.masterSpec: no", reasons.SPEC_UNBUILDABLE), NOW)
-    assert decision.status.current_state.reason == reasons.SPEC_UNBUILDABLE
+    assert status_after(decision).current_state.reason == reasons.SPEC_UNBUILDABLE
 
 
-def test_a_scheduling_failure_becomes_failed_which_says_the_cause():
+def test_a_scheduling_failure_becomes_failed_which_says_the_cause() -> None:
     decision = decide(cluster(status=status_in(State.SCHEDULING_FAILURE, "quota exceeded")), None, NOW)
     assert state_after(decision) is State.FAILED
-    assert "quota exceeded" in decision.status.current_state.message
-    assert "delete it, fix the cause, and create it again" in decision.status.current_state.message
+    assert "quota exceeded" in message_after(decision)
+    assert "delete it, fix the cause, and create it again" in message_after(decision)
 
 
-def test_a_scheduling_failure_without_a_message_becomes_failed_too():
+def test_a_scheduling_failure_without_a_message_becomes_failed_too() -> None:
     status = status_in(State.SCHEDULING_FAILURE)
     record = status.current_state.model_copy(update={"message": None})
     decision = decide(cluster(status=status.model_copy(update={"current_state": record})), None, NOW)
-    assert decision.status.current_state.message.endswith("its objects could not be created.")
+    assert message_after(decision).endswith("its objects could not be created.")
 
 
 @pytest.mark.parametrize("state", [State.RUNNING_HEALTHY, State.FAILED, State.RESOURCE_RELEASED])
-def test_a_cluster_that_has_arrived_is_left_alone(state):
+def test_a_cluster_that_has_arrived_is_left_alone(state: ClusterState) -> None:
     assert decide(cluster(state), None, NOW + timedelta(days=9)) == ClusterDecision(reasons.NOTHING_DUE)
 
 
 @pytest.mark.parametrize("state", [State.RUNNING_HEALTHY, State.FAILED])
-def test_an_edit_of_the_spec_changes_nothing_and_is_told(state):
+def test_an_edit_of_the_spec_changes_nothing_and_is_told(state: ClusterState) -> None:
     decision = decide(cluster(state, generation=2), None, NOW)
     assert (decision.reason, decision.actions, decision.status) == (reasons.SPEC_CHANGE_IGNORED, (), None)
     assert "create it again" in decision.message
 
 
 @pytest.mark.parametrize("state", State)
-def test_a_deleted_cluster_is_let_go_from_every_state_without_a_word_in_its_status(state):
+def test_a_deleted_cluster_is_let_go_from_every_state_without_a_word_in_its_status(state: ClusterState) -> None:
     decision = decide(cluster(state, deleted=True, generation=2), None, NOW)
     assert decision == ClusterDecision(reasons.CLUSTER_DELETED, decision.message, (RemoveFinalizer(),))
 
 
 @pytest.mark.parametrize("state", State)
-def test_a_deleted_cluster_that_others_hold_is_none_of_our_business(state):
+def test_a_deleted_cluster_that_others_hold_is_none_of_our_business(state: ClusterState) -> None:
     decision = decide(cluster(state, deleted=True, finalizer=False), None, NOW)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
@@ -165,7 +180,7 @@ def test_a_deleted_cluster_that_others_hold_is_none_of_our_business(state):
     [(0, 300), (299, 1), (300, None), (301, None), (-10, 300)],
     ids=["at once", "shortly before", "just then", "afterwards", "clock ran backwards"],
 )
-def test_a_cluster_that_somebody_restarted_is_applied_five_minutes_later(elapsed, wait):
+def test_a_cluster_that_somebody_restarted_is_applied_five_minutes_later(elapsed: int, wait: int | None) -> None:
     status = status_in(State.SUBMITTED).model_copy(update={"previous_attempt_summary": ClusterAttemptSummary()})
     decision = decide(cluster(status=status), None, NOW + timedelta(seconds=elapsed))
     if wait is None:
@@ -177,7 +192,7 @@ def test_a_cluster_that_somebody_restarted_is_applied_five_minutes_later(elapsed
 
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("target", State)
-def test_only_the_moves_of_the_table_are_legal(state, target):
+def test_only_the_moves_of_the_table_are_legal(state: ClusterState, target: ClusterState) -> None:
     status = status_in(state)
     if target in CLUSTER_MOVES[state]:
         assert move_cluster(status, target, NOW, "").current_state.current_state_summary is target
@@ -186,7 +201,7 @@ def test_only_the_moves_of_the_table_are_legal(state, target):
             move_cluster(status, target, NOW, "")
 
 
-def test_a_move_continues_the_keys_of_a_history_with_gaps():
+def test_a_move_continues_the_keys_of_a_history_with_gaps() -> None:
     status = status_in(State.SUBMITTED)
     history = {"7": status.current_state, "odd": status.current_state}
     moved = move_cluster(

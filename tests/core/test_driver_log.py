@@ -10,17 +10,17 @@ from tests.builders import NOW, application_document, status_in
 SENTENCE = "The driver ended with exit code 1."
 
 
-def test_lines_are_found_again_in_the_message():
+def test_lines_are_found_again_in_the_message() -> None:
     lines = ("Traceback (most recent call last):", "ValueError: no such table")
     assert split_lines(with_lines(SENTENCE, lines)) == (SENTENCE, lines)
 
 
-def test_message_without_lines_stays_as_it_is():
+def test_message_without_lines_stays_as_it_is() -> None:
     assert with_lines(SENTENCE, ()) == SENTENCE
     assert split_lines(SENTENCE) == (SENTENCE, ())
 
 
-def test_only_the_last_two_kibibytes_are_kept():
+def test_only_the_last_two_kibibytes_are_kept() -> None:
     _, lines = split_lines(with_lines(SENTENCE, [f"{number} {'é' * 190}" for number in range(10)]))
     assert sum(len(line.encode()) for line in lines) <= LONGEST
     assert lines[-1].startswith("9 ")
@@ -38,12 +38,12 @@ def test_only_the_last_two_kibibytes_are_kept():
         ("the token was rejected", "the token was rejected"),
     ],
 )
-def test_values_that_are_named_like_secrets_are_hidden(line, shown):
+def test_values_that_are_named_like_secrets_are_hidden(line: str, shown: str) -> None:
     assert redacted(line) == shown
     assert split_lines(with_lines(SENTENCE, [line]))[1] == (shown,)
 
 
-def test_progress_separates_the_sentence_from_the_lines():
+def test_progress_separates_the_sentence_from_the_lines() -> None:
     failed = move(status_in(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
     failed = replace_message(failed, with_lines(SENTENCE, ["ValueError: 7"]))
     released = move(failed, ApplicationState.RESOURCE_RELEASED, NOW, "")

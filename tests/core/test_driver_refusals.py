@@ -67,40 +67,40 @@ def built(conf: dict[str, str], **spec: Any) -> Any:
         "pod group of many",
     ],
 )
-def test_a_value_that_makes_no_driver_is_refused_by_its_key(conf, field):
+def test_a_value_that_makes_no_driver_is_refused_by_its_key(conf: dict[str, str], field: str) -> None:
     with pytest.raises(DriverBuildError) as refusal:
         built(conf)
     assert refusal.value.field == field
 
 
-def test_a_template_of_another_kind_is_refused():
+def test_a_template_of_another_kind_is_refused() -> None:
     with pytest.raises(DriverBuildError, match=r"is no pod template, but of the kind Deployment$"):
         built({}, driverSpec={"podTemplateSpec": {"kind": "Deployment", "spec": {}}})
 
 
-def test_volumes_of_executors_are_none_of_the_drivers():
+def test_volumes_of_executors_are_none_of_the_drivers() -> None:
     resources = built({f"{K}executor.volumes.emptyDir.data.mount.path": "/d"})
     mounts = resources.pod["spec"]["containers"][-1]["volumeMounts"]
     assert "/d" not in [mount["mountPath"] for mount in mounts]
 
 
-def test_the_runner_of_r_needs_a_script():
+def test_the_runner_of_r_needs_a_script() -> None:
     with pytest.raises(DriverBuildError, match=r"^spec\.sparkRFiles: is required"):
         built({}, mainClass=R_RUNNER, jars=None)
 
 
-def test_a_name_of_the_users_becomes_the_resources():
+def test_a_name_of_the_users_becomes_the_resources() -> None:
     labels = built({"spark.app.name": "mine"}).pod["metadata"]["labels"]
     assert labels["spark-app-name"] == "pi"
 
 
-def test_annotations_of_config_maps_are_kept():
+def test_annotations_of_config_maps_are_kept() -> None:
     resources = built({}, configMapSpecs=[{"name": "extra", "annotations": {"a": "b"}}])
     (extra,) = [each for each in resources.pre_resources if each["metadata"]["name"] == "extra"]
     assert extra["metadata"]["annotations"] == {"a": "b"}
 
 
-def test_a_claim_that_is_made_on_demand_carries_its_labels_and_annotations():
+def test_a_claim_that_is_made_on_demand_carries_its_labels_and_annotations() -> None:
     conf = {
         f"{CLAIM}.mount.path": "/d",
         f"{CLAIM}.options.claimName": "OnDemand",
@@ -132,12 +132,12 @@ def driver(conf: dict[str, str], **changes: Any) -> Any:
 
 
 @pytest.mark.parametrize("template", [{}, {"metadata": {}}, {"spec": []}], ids=["empty", "without spec", "a list"])
-def test_a_template_without_a_spec_is_refused(template):
+def test_a_template_without_a_spec_is_refused(template: dict[str, Any]) -> None:
     with pytest.raises(DriverBuildError, match=r"is no pod template: it has no spec$"):
         driver({}, driver_template=template)
 
 
-def test_a_keytab_travels_in_a_secret():
+def test_a_keytab_travels_in_a_secret() -> None:
     conf = {"spark.kerberos.principal": "me", "spark.kerberos.keytab": "/home/me.keytab"}
     resources = driver(conf, files={"/home/me.keytab": b"\x05\x02"})
     (secret,) = [each for each in resources.resources if each["kind"] == "Secret"]
@@ -146,7 +146,7 @@ def test_a_keytab_travels_in_a_secret():
     assert {"name": "kerberos-keytab", "mountPath": "/mnt/secrets/kerberos-keytab"} in mounts
 
 
-def test_files_that_are_no_text_are_refused():
+def test_files_that_are_no_text_are_refused() -> None:
     with pytest.raises(DriverBuildError, match=r"^HADOOP_CONF_DIR/core-site\.xml: must be a text file in UTF-8"):
         driver({}, hadoop_files={"core-site.xml": b"\xff\xfe"})
 
@@ -165,22 +165,22 @@ def test_files_that_are_no_text_are_refused():
     ],
     ids=["read", "by a step that is left out"],
 )
-def test_the_executors_template_is_read_where_its_step_is_taken(conf, named):
+def test_the_executors_template_is_read_where_its_step_is_taken(conf: dict[str, str], named: dict[str, Any]) -> None:
     assert template_files(Configuration(conf, {})) == named
 
 
-def test_a_keytab_in_the_image_is_not_read():
+def test_a_keytab_in_the_image_is_not_read() -> None:
     assert plain_files(Configuration({"spark.kerberos.keytab": "local:///k"}, {})) == {}
     assert plain_files(Configuration({"spark.kerberos.keytab": "/k"}, {})) == {"spark.kerberos.keytab": "/k"}
 
 
-def test_names_drawn_from_a_seed_are_stable_and_in_the_apis_form():
+def test_names_drawn_from_a_seed_are_stable_and_in_the_apis_form() -> None:
     naming = submit_naming("app", {}, "seed", {})
     assert [len(part) for part in naming.pod_uid.split("-")] == [8, 4, 4, 4, 12]
     assert naming.pod_uid == submit_naming("app", {}, "seed", {}).pod_uid
 
 
-def test_a_broken_unicode_escape_in_a_properties_file_is_told():
+def test_a_broken_unicode_escape_in_a_properties_file_is_told() -> None:
     with pytest.raises(ValueError, match="four hexadecimal digits"):
         read_properties("spark.x=\\u12")
 
@@ -200,7 +200,7 @@ def test_a_broken_unicode_escape_in_a_properties_file_is_told():
         ("ten", None),
     ],
 )
-def test_numbers_are_read_as_java_reads_them(text, value):
+def test_numbers_are_read_as_java_reads_them(text: str, value: float | None) -> None:
     assert parse_double(text) == value
 
 
@@ -215,7 +215,7 @@ def test_numbers_are_read_as_java_reads_them(text, value):
         (float("-inf"), "-Infinity"),
     ],
 )
-def test_numbers_are_written_as_java_writes_them(value, text):
+def test_numbers_are_written_as_java_writes_them(value: float, text: str) -> None:
     assert java_double(value) == text
 
 
@@ -249,43 +249,43 @@ PACKAGES = ("--packages", "org.example:lib:1.0")
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value).replace("\x01", "^A"),
 )
-def test_what_spark_submit_refuses_is_refused_by_its_name(arguments, field):
+def test_what_spark_submit_refuses_is_refused_by_its_name(arguments: tuple[str, ...], field: str) -> None:
     expand = {"/f/*": ("/f/1", "/f/2")}
     with pytest.raises(DriverBuildError) as refusal:
         submitted(*arguments, expand=lambda path: expand.get(path, (path,)))
     assert refusal.value.field == field
 
 
-def test_packages_and_exclusions_in_their_form_are_taken():
+def test_packages_and_exclusions_in_their_form_are_taken() -> None:
     inputs = submitted(*CLASS, *PACKAGES, "--exclude-packages", "org.example/other")
     assert inputs.conf["spark.jars.excludes"] == "org.example/other"
 
 
-def test_a_session_is_not_submitted():
+def test_a_session_is_not_submitted() -> None:
     with pytest.raises(DriverBuildError, match="is not submitted in cluster mode"):
         submitted(*CLASS, main="spark-shell")
 
 
-def test_an_r_application_takes_only_jars_that_are_files():
+def test_an_r_application_takes_only_jars_that_are_files() -> None:
     with pytest.raises(DriverBuildError, match=r"^spark\.jars: local:///x\.jar"):
         submitted("--jars", "local:///x.jar", main="job.R")
 
 
-def test_an_r_application_may_have_jars_of_the_local_disk():
+def test_an_r_application_may_have_jars_of_the_local_disk() -> None:
     assert submitted("--jars", "/x.jar", main="job.R").conf["spark.jars"] == "file:/x.jar"
 
 
-def test_a_key_of_kerberos_may_have_its_former_name():
+def test_a_key_of_kerberos_may_have_its_former_name() -> None:
     inputs = submitted(*CLASS, "--conf", "spark.yarn.principal=me")
     assert inputs.conf["spark.kerberos.principal"] == "me"
 
 
-def test_the_class_of_a_local_jar_is_that_of_its_manifest():
+def test_the_class_of_a_local_jar_is_that_of_its_manifest() -> None:
     inputs = submitted(main="/a.jar", main_class={"/a.jar": "org.example.Main"}.get)
     assert inputs.main_class == "org.example.Main"
 
 
-def test_an_address_of_no_http_is_refused():
+def test_an_address_of_no_http_is_refused() -> None:
     with pytest.raises(DriverBuildError, match=r"^spark\.master: must have an http or https address"):
         submitted(*CLASS, "--master", "k8s://ftp://host")
 
@@ -297,5 +297,5 @@ def test_an_address_of_no_http_is_refused():
         ("/a.zip#x", "file:/a.zip#x"),
     ],
 )
-def test_an_alias_stays_with_its_file(source, target):
+def test_an_alias_stays_with_its_file(source: str, target: str) -> None:
     assert submitted(*CLASS, "--archives", source).conf["spark.archives"] == target

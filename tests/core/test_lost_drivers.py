@@ -31,7 +31,7 @@ def lost(*, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason:
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
-def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state(state):
+def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state(state: ApplicationState) -> None:
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(30), conditions=[TAINTED]))
     decision = decided(at(state, timeouts=UNLIMITED), deleted, after=300)
     assert entered(decision) is S.FAILED
@@ -55,13 +55,15 @@ def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state
         pytest.param(2**63 - 1, 30, 10**9, False, id="for ever"),
     ],
 )
-def test_a_driver_that_somebody_deleted_has_the_longer_of_two_graces(grace, own, after, over):
+def test_a_driver_that_somebody_deleted_has_the_longer_of_two_graces(
+    grace: int, own: int, after: int, over: bool
+) -> None:
     resource = at(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(own), grace=own))
     assert (entered(decided(resource, deleted, after=after)) is S.FAILED) is over
 
 
-def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end():
+def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end() -> None:
     deleted = Present(driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
     decision = decided(at(S.RUNNING_HEALTHY), deleted, after=10_000)
     assert (entered(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
@@ -75,7 +77,7 @@ def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end():
         pytest.param(lost(phase="Running", reason="NodeLost"), id="reason NodeLost"),
     ],
 )
-def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state, seen):
+def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: ApplicationState, seen: Present) -> None:
     resource = at(state, timeouts=UNLIMITED)
     assert entered(decided(resource, seen, after=299)) not in (S.FAILED, S.RESOURCE_RELEASED)
     decision = decided(resource, seen, after=300)
@@ -91,11 +93,11 @@ def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state, seen):
         pytest.param(lost(since="yesterday"), id="since some nonsense"),
     ],
 )
-def test_a_driver_that_may_only_be_unready_is_left_alone(seen):
+def test_a_driver_that_may_only_be_unready_is_left_alone(seen: Present) -> None:
     assert entered(decided(at(S.RUNNING_HEALTHY), seen, after=10_000)) is None
 
 
-def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force():
+def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force() -> None:
     play = Play(application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).look()
     play.driver("ready")
     play.look()
@@ -107,12 +109,12 @@ def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force():
     assert play.application.status is not None
 
 
-def test_a_lost_driver_was_deleted_with_grace_before_it_is_forced():
+def test_a_lost_driver_was_deleted_with_grace_before_it_is_forced() -> None:
     decision = decided(at(S.FAILED), lost(), after=10_000)
     assert decision.actions == (DeleteDriver(0),)
 
 
-def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure():
+def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() -> None:
     play = Play(application_document()).look()
     play.driver("ready", conditions=[TAINTED])
     play.look()
@@ -139,5 +141,5 @@ def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure():
     ],
     ids=["no condition", "not true", "mute", "reason only", "reason and message"],
 )
-def test_a_disruption_is_told_in_the_control_planes_words(conditions, words):
+def test_a_disruption_is_told_in_the_control_planes_words(conditions: list[dict[str, str]], words: str | None) -> None:
     assert pods.disruption(driver_pod(conditions=conditions)["status"]) == words

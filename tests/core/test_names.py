@@ -18,11 +18,11 @@ from airflow_provider_spark_operator.core.names import application_id, can_label
         ),
     ],
 )
-def test_an_application_id_is_the_apache_operators(name, attempt, expected):
+def test_an_application_id_is_the_apache_operators(name: str, attempt: int, expected: str) -> None:
     assert application_id("ns1", name, attempt) == expected
 
 
-def test_a_task_identity_is_a_label_value_of_all_its_parts():
+def test_a_task_identity_is_a_label_value_of_all_its_parts() -> None:
     parts = ("dag", "task", "scheduled__2026-01-01T00:00:00+00:00", -1)
     identity = task_identity(*parts)
     assert len(identity) == 40
@@ -32,5 +32,5 @@ def test_a_task_identity_is_a_label_value_of_all_its_parts():
 
 
 @pytest.mark.parametrize(("length", "expected"), [(63, True), (64, False)])
-def test_name_of_more_than_63_characters_cannot_be_a_label(length, expected):
+def test_name_of_more_than_63_characters_cannot_be_a_label(length: int, expected: bool) -> None:
     assert can_label("n" * length) is expected

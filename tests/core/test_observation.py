@@ -1,3 +1,6 @@
+from datetime import datetime
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core import observation, pods, reasons
@@ -52,7 +55,9 @@ DRIVER_ENDS = [
 
 
 @pytest.mark.parametrize(("seen", "state", "reason"), DRIVER_ENDS)
-def test_one_look_gives_at_most_one_verdict(seen, state, reason):
+def test_one_look_gives_at_most_one_verdict(
+    seen: dict[str, Any], state: ApplicationState | None, reason: str | None
+) -> None:
     end = observation.find_driver_end(seen, None)
     assert (end.state, end.reason) == (state, reason) if end else state is None
 
@@ -90,7 +95,9 @@ UNNAMED = [
 
 
 @pytest.mark.parametrize(("seen", "state"), UNNAMED)
-def test_where_no_container_is_named_success_is_that_of_the_container_that_runs_spark(seen, state):
+def test_where_no_container_is_named_success_is_that_of_the_container_that_runs_spark(
+    seen: dict[str, Any], state: ApplicationState | None
+) -> None:
     end = observation.find_driver_end(seen, None)
     assert (end.state if end else None) is state
 
@@ -106,18 +113,18 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("seen", "state"), NAMED)
-def test_where_the_container_is_named_only_its_end_counts(seen, state):
+def test_where_the_container_is_named_only_its_end_counts(seen: dict[str, Any], state: ApplicationState | None) -> None:
     end = observation.find_driver_end(seen, DRIVER)
     assert (end.state if end else None) is state
 
 
-def test_a_failed_pod_is_told_by_the_end_of_the_named_container():
+def test_a_failed_pod_is_told_by_the_end_of_the_named_container() -> None:
     end = observation.find_driver_end(pod("Failed", container("side", exit_code=2), container(exit_code=3)), DRIVER)
     assert end is not None
     assert end.message == f"Container {DRIVER} of the driver ended with exit code 3."
 
 
-def test_the_container_is_named_by_the_configuration():
+def test_the_container_is_named_by_the_configuration() -> None:
     assert observation.get_main_container({"spark.kubernetes.driver.podTemplateContainerName": "x"}) == "x"
     assert observation.get_main_container({}) is None
 
@@ -135,25 +142,27 @@ def test_the_container_is_named_by_the_configuration():
         pytest.param(pod("Unknown", ready=True), False, False, id="ready when it was last heard of"),
     ],
 )
-def test_a_driver_has_started_when_its_container_is_ready_and_is_ready_when_the_pod_is(seen, started, ready):
+def test_a_driver_has_started_when_its_container_is_ready_and_is_ready_when_the_pod_is(
+    seen: dict[str, Any], started: bool, ready: bool
+) -> None:
     assert observation.has_started(seen, None) is started
     assert pods.is_ready(seen) is ready
 
 
-def test_with_several_containers_the_named_one_must_be_ready():
+def test_with_several_containers_the_named_one_must_be_ready() -> None:
     seen = pod("Running", container(ready=False), container("side"))
     assert observation.has_started(seen, None) is True
     assert observation.has_started(seen, DRIVER) is False
 
 
-def test_a_failure_says_container_exit_code_and_reason():
+def test_a_failure_says_container_exit_code_and_reason() -> None:
     end = observation.find_driver_end(driver_pod("killed"), None)
     assert end is not None
     assert end.message == f"Container {DRIVER} of the driver ended with exit code 137 (OOMKilled)."
     assert end.driver_status == driver_pod("killed")["status"]
 
 
-def test_an_eviction_says_what_the_kubelet_says():
+def test_an_eviction_says_what_the_kubelet_says() -> None:
     end = observation.find_driver_end(driver_pod("killed", reason="Evicted", message="low on memory"), None)
     assert end is not None
     assert end.message == "The driver pod was evicted from its node: low on memory."
@@ -164,7 +173,7 @@ def test_an_eviction_says_what_the_kubelet_says():
     [(30, NOW - seconds(30)), (0, NOW), (None, NOW), (True, NOW), (10**12, NOW)],
     ids=["grace", "forced", "unknown", "nonsense", "absurd"],
 )
-def test_a_deletion_began_a_grace_period_before_its_timestamp(grace, began):
+def test_a_deletion_began_a_grace_period_before_its_timestamp(grace: int | None, began: datetime) -> None:
     assert pods.deletion_began(driver_pod(deletion=NOW, grace=grace)) == began
 
 
@@ -173,7 +182,7 @@ def test_a_deletion_began_a_grace_period_before_its_timestamp(grace, began):
     [(None, None), ("soon", None), (3, None), ("2026-01-01T12:00:00", NOW)],
     ids=["none", "no time", "a number", "without an offset"],
 )
-def test_a_deletion_timestamp_is_a_time_or_nothing(written, expected):
+def test_a_deletion_timestamp_is_a_time_or_nothing(written: int | str | None, expected: datetime | None) -> None:
     assert pods.deletion_began({"metadata": {"deletionTimestamp": written}}) == expected
 
 
@@ -187,7 +196,7 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("seen", NONSENSE, ids=repr)
-def test_nonsense_is_no_end_and_no_start(seen):
+def test_nonsense_is_no_end_and_no_start(seen: dict[str, Any]) -> None:
     assert observation.find_driver_end(seen, None) is None
     assert observation.has_started(seen, None) is False
     assert pods.deletion_began(seen) is None
@@ -209,11 +218,11 @@ def test_nonsense_is_no_end_and_no_start(seen):
         ),
     ],
 )
-def test_a_failure_says_what_is_known_in_a_sentence(seen, says):
+def test_a_failure_says_what_is_known_in_a_sentence(seen: dict[str, Any], says: str) -> None:
     end = observation.find_driver_end(seen, None)
     assert end is not None
     assert end.message == says
 
 
-def test_the_only_container_starts_the_driver_whatever_its_name():
+def test_the_only_container_starts_the_driver_whatever_its_name() -> None:
     assert observation.has_started(pod("Running", container("another"), ready=False), DRIVER) is True

@@ -1,3 +1,5 @@
+from datetime import datetime
+
 import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
@@ -23,7 +25,9 @@ S = ApplicationState
     ],
     ids=["unknown", "after the deletion", "with the deletion", "before the deletion"],
 )
-def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself(finished, kind, reason):
+def test_a_driver_that_ends_because_somebody_deleted_it_has_not_failed_by_itself(
+    finished: datetime | None, kind: FailureKind, reason: str
+) -> None:
     ended = container(exit_code=143, reason="Error")
     if finished is not None:
         ended["state"]["terminated"]["finishedAt"] = finished.isoformat()
@@ -42,12 +46,12 @@ SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL":
 
 
 @pytest.mark.parametrize(("name", "number"), SIGNALS.items())
-def test_an_exit_code_over_128_names_the_signal(name, number):
+def test_an_exit_code_over_128_names_the_signal(name: str, number: int) -> None:
     (ended,) = pods.containers({"containerStatuses": [container(exit_code=128 + number)]})
     assert pods.exit_words(ended) == f"exit code {128 + number} (killed by SIG{name})"
 
 
 @pytest.mark.parametrize(("code", "words"), [(128, "exit code 128"), (133, "exit code 133"), (1, "exit code 1")])
-def test_any_other_exit_code_is_only_a_number(code, words):
+def test_any_other_exit_code_is_only_a_number(code: int, words: str) -> None:
     (ended,) = pods.containers({"containerStatuses": [container(exit_code=code)]})
     assert pods.exit_words(ended) == words

@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ S = ApplicationState
     [(-5, 0), (0, 0), (1500, 1.5), (2**63 - 1, 100 * 365 * 24 * 3600)],
     ids=["negative", "zero", "plain", "absurd"],
 )
-def test_durations_are_bounded(millis, expected):
+def test_durations_are_bounded(millis: int, expected: float) -> None:
     assert policy.to_duration(millis) == timedelta(seconds=expected)
 
 
@@ -38,11 +39,11 @@ def test_durations_are_bounded(millis, expected):
         pytest.param(0, -5, 0, id="the clock ran backwards, no limit to wait for"),
     ],
 )
-def test_what_is_left_of_a_limit(limit, after, left):
+def test_what_is_left_of_a_limit(limit: float, after: float, left: float) -> None:
     assert policy.measure_remaining(seconds(limit), NOW, NOW + seconds(after)) == seconds(left)
 
 
-def test_no_time_has_elapsed_when_the_clock_ran_backwards():
+def test_no_time_has_elapsed_when_the_clock_ran_backwards() -> None:
     assert policy.measure_elapsed(NOW, NOW - seconds(10)) == seconds(0)
     assert policy.measure_elapsed(NOW, NOW + seconds(10)) == seconds(10)
 
@@ -58,7 +59,7 @@ def test_no_time_has_elapsed_when_the_clock_ran_backwards():
         (S.SUBMITTED, None),
     ],
 )
-def test_each_starting_state_has_its_timeout(state, expected):
+def test_each_starting_state_has_its_timeout(state: ApplicationState, expected: int | None) -> None:
     config = ApplicationTimeoutConfig(
         driver_start_timeout_millis=1000, driver_ready_timeout_millis=2000, executor_start_timeout_millis=3000
     )
@@ -66,12 +67,12 @@ def test_each_starting_state_has_its_timeout(state, expected):
 
 
 @pytest.mark.parametrize("millis", [0, -1])
-def test_a_timeout_of_nothing_is_off(millis):
+def test_a_timeout_of_nothing_is_off(millis: int) -> None:
     config = ApplicationTimeoutConfig(driver_start_timeout_millis=millis)
     assert policy.get_timeout(config, S.DRIVER_REQUESTED) is None
 
 
-def test_the_shortest_timeout_is_a_millisecond():
+def test_the_shortest_timeout_is_a_millisecond() -> None:
     config = ApplicationTimeoutConfig(driver_start_timeout_millis=1)
     assert policy.get_timeout(config, S.DRIVER_REQUESTED) == seconds(0.001)
 
@@ -106,13 +107,21 @@ STARTING, RUNNING = S.DRIVER_READY, S.RUNNING_HEALTHY
         ),
     ],
 )
-def test_ready_executors_say_where_an_application_belongs(state, init, minimum, maximum, ready, dynamic, expected):
+def test_ready_executors_say_where_an_application_belongs(
+    state: ApplicationState,
+    init: int,
+    minimum: int,
+    maximum: int,
+    ready: int,
+    dynamic: bool,
+    expected: ApplicationState,
+) -> None:
     config = InstanceConfig(init_executors=init, min_executors=minimum, max_executors=maximum)
     assert policy.choose_executor_state(config, state, ready, dynamic_allocation=dynamic) is expected
 
 
 @pytest.mark.parametrize(("value", "expected"), [("true", True), ("TRUE", True), ("false", False), ("1", False)])
-def test_dynamic_allocation_is_the_word_true(value, expected):
+def test_dynamic_allocation_is_the_word_true(value: str, expected: bool) -> None:
     assert policy.uses_dynamic_allocation({"spark.dynamicAllocation.enabled": value}) is expected
     assert policy.uses_dynamic_allocation({}) is False
 
@@ -127,12 +136,12 @@ RESTARTED = {
 
 @pytest.mark.parametrize("ended_in", sorted(STOPPING))
 @pytest.mark.parametrize("word", RESTARTED)
-def test_the_restart_policy_says_after_what_to_restart(word, ended_in):
+def test_the_restart_policy_says_after_what_to_restart(word: str, ended_in: ApplicationState) -> None:
     spec = application(restart={"restartPolicy": word}).spec
     assert policy.wants_restart(spec, ended_in) is (ended_in in RESTARTED[word])
 
 
-def test_client_mode_is_never_restarted():
+def test_client_mode_is_never_restarted() -> None:
     spec = application(restart={"restartPolicy": "Always"}, deploymentMode="ClientMode").spec
     assert policy.wants_restart(spec, S.FAILED) is False
 
@@ -147,7 +156,7 @@ def test_client_mode_is_never_restarted():
         (S.SCHEDULING_FAILURE, (8, 3, 2, 2)),
     ],
 )
-def test_counters_go_on_from_attempt_to_attempt(ended_in, expected):
+def test_counters_go_on_from_attempt_to_attempt(ended_in: ApplicationState, expected: tuple[int, ...]) -> None:
     counted = AttemptInfo(id=7, restart_counter=2, failure_restart_counter=1, scheduling_failure_restart_counter=1)
     following = policy.count_next_attempt(RestartConfig(), status_at(ended_in, attempt=counted))
     assert tuple(following.model_dump().values()) == expected
@@ -162,7 +171,7 @@ def test_counters_go_on_from_attempt_to_attempt(ended_in, expected):
         pytest.param(0, 1e6, (6, 4, 0), id="zero is off"),
     ],
 )
-def test_a_long_attempt_resets_the_counters(reset, lasted, expected):
+def test_a_long_attempt_resets_the_counters(reset: int, lasted: float, expected: tuple[int, int, int]) -> None:
     info = AttemptInfo(id=5, restart_counter=5, failure_restart_counter=3)
     status = status_in(S.DRIVER_REQUESTED, attempt=info)
     status = move(status, S.FAILED, NOW + seconds(lasted), "")
@@ -174,7 +183,7 @@ def test_a_long_attempt_resets_the_counters(reset, lasted, expected):
     ) == expected
 
 
-def test_an_attempt_lasts_from_its_own_beginning():
+def test_an_attempt_lasts_from_its_own_beginning() -> None:
     first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW + seconds(100), "")
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW + seconds(110), "", trim=False)
     second = move(move(second, S.DRIVER_REQUESTED, NOW + seconds(120), ""), S.FAILED, NOW + seconds(125), "")
@@ -182,7 +191,7 @@ def test_an_attempt_lasts_from_its_own_beginning():
     assert policy.measure_attempt(second) == seconds(15)
 
 
-def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry():
+def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry() -> None:
     status = move(
         move(status_in(S.DRIVER_REQUESTED), S.DRIVER_STARTED, NOW + seconds(5), ""), S.FAILED, NOW + seconds(9), ""
     )
@@ -190,7 +199,7 @@ def test_an_attempt_whose_beginning_was_cut_off_lasts_from_the_first_entry():
     assert policy.measure_attempt(status.model_copy(update={"state_transition_history": history})) == seconds(9)
 
 
-def test_an_attempt_without_history_has_no_duration():
+def test_an_attempt_without_history_has_no_duration() -> None:
     status = status_at(S.FAILED).model_copy(update={"state_transition_history": {}})
     assert policy.measure_attempt(status) == seconds(0)
 
@@ -222,7 +231,9 @@ def test_an_attempt_without_history_has_no_duration():
         ),
     ],
 )
-def test_limits_compare_the_counters_of_the_attempt_to_come(limits, ended_in, counters, says):
+def test_limits_compare_the_counters_of_the_attempt_to_come(
+    limits: dict[str, Any], ended_in: ApplicationState, counters: tuple[int, int, int], says: str | None
+) -> None:
     restart, failure, scheduling = counters
     following = AttemptInfo(
         id=1,
@@ -254,22 +265,24 @@ BACKOFFS = {
     ],
     ids=["success", "failure", "scheduling failure", "only the general one", "next best", "zero"],
 )
-def test_the_backoff_depends_on_how_the_attempt_before_ended(ended_in, given, expected, trim):
+def test_the_backoff_depends_on_how_the_attempt_before_ended(
+    ended_in: ApplicationState, given: dict[str, Any], expected: int, trim: bool
+) -> None:
     status = move_to_next_attempt(status_at(ended_in), AttemptInfo(id=1), NOW, "", trim=trim)
     assert policy.get_backoff(RestartConfig(**given), status) == seconds(expected)
 
 
-def test_there_is_no_backoff_without_an_attempt_before():
+def test_there_is_no_backoff_without_an_attempt_before() -> None:
     assert policy.get_backoff(RestartConfig(), status_at(S.SUBMITTED)) == seconds(0)
 
 
-def test_where_nothing_is_known_of_the_attempt_before_the_backoff_is_that_of_any():
+def test_where_nothing_is_known_of_the_attempt_before_the_backoff_is_that_of_any() -> None:
     status = status_at(S.SUBMITTED, previous=AttemptSummary())
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)
     assert policy.get_backoff(config, status) == seconds(1)
 
 
-def test_the_last_stop_is_that_of_the_current_attempt():
+def test_the_last_stop_is_that_of_the_current_attempt() -> None:
     first = status_at(S.FAILED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
     stop = policy.find_last_stop(first)
@@ -281,7 +294,7 @@ def test_the_last_stop_is_that_of_the_current_attempt():
 
 @pytest.mark.parametrize("word", ["Always", "OnFailure", "Never"])
 @pytest.mark.parametrize("ended_in", sorted(STOPPING))
-def test_the_retain_policy_says_after_what_to_keep(word, ended_in):
+def test_the_retain_policy_says_after_what_to_keep(word: str, ended_in: ApplicationState) -> None:
     expected = {"Always": True, "OnFailure": ended_in is not S.SUCCEEDED, "Never": False}[word]
     assert policy.retains_driver(ApplicationTolerations(resource_retain_policy=word), ended_in) is expected
 
@@ -290,18 +303,20 @@ def test_the_retain_policy_says_after_what_to_keep(word, ended_in):
     ("retain", "ttl", "retention", "life"),
     [(-1, -1, None, None), (5_000, -1, 5, None), (-1, 7_000, 7, 7), (5_000, 3_000, 3, 3), (0, -1, 0, None)],
 )
-def test_what_is_kept_is_kept_for_the_shorter_of_two_durations(retain, ttl, retention, life):
+def test_what_is_kept_is_kept_for_the_shorter_of_two_durations(
+    retain: int, ttl: int, retention: int | None, life: int | None
+) -> None:
     tolerations = ApplicationTolerations(resource_retain_duration_millis=retain, ttl_after_stop_millis=ttl)
     assert policy.get_retention(tolerations) == (None if retention is None else seconds(retention))
     assert policy.get_time_to_live(tolerations) == (None if life is None else seconds(life))
 
 
-def test_a_time_to_live_of_nothing_ends_at_once():
+def test_a_time_to_live_of_nothing_ends_at_once() -> None:
     assert policy.get_time_to_live(ApplicationTolerations(ttl_after_stop_millis=0)) == seconds(0)
     assert policy.get_time_to_live(ApplicationTolerations(ttl_after_stop_millis=-1)) is None
 
 
-def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_on():
+def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_on() -> None:
     status = status_in(S.DRIVER_REQUESTED, S.FAILED)
     for number in (1, 2):
         after = NOW + seconds(100 * number)
@@ -310,7 +325,7 @@ def test_the_third_attempt_lasts_from_its_own_beginning_though_the_history_goes_
     assert policy.measure_attempt(status) == seconds(2)
 
 
-def test_the_limit_of_scheduling_failures_is_none_of_other_failures():
+def test_the_limit_of_scheduling_failures_is_none_of_other_failures() -> None:
     config = RestartConfig(max_restart_attempts=9, max_restart_on_failure=1, max_restart_on_scheduling_failure=5)
     following = AttemptInfo(id=2, restart_counter=2, failure_restart_counter=2)
     said = "The maximum number of restarts on failure (1) has been exceeded."
@@ -318,7 +333,7 @@ def test_the_limit_of_scheduling_failures_is_none_of_other_failures():
     assert policy.describe_exceeded_limit(config, S.SCHEDULING_FAILURE, following) is None
 
 
-def test_untrimmed_the_attempt_before_ended_with_the_entry_before_the_last():
+def test_untrimmed_the_attempt_before_ended_with_the_entry_before_the_last() -> None:
     ended = status_at(S.FAILED)
     again = move_to_next_attempt(ended, AttemptInfo(id=1), NOW, "", trim=False)
     config = RestartConfig(restart_backoff_millis=1_000, restart_backoff_millis_for_failure=2_000)

@@ -24,20 +24,20 @@ from tests.core.play import Play
 S = ApplicationState
 
 
-def test_a_suspended_application_is_held_before_it_starts():
+def test_a_suspended_application_is_held_before_it_starts() -> None:
     play = Play(application_document(suspend=True)).look()
     assert (play.states, play.created, play.wake) == (["Submitted"], [], None)
     play.change(suspend=False)
     assert play.look().states == ["Submitted", "DriverRequested"]
 
 
-def test_application_that_is_created_suspended_has_no_status_until_it_starts():
+def test_application_that_is_created_suspended_has_no_status_until_it_starts() -> None:
     assert entered(decided(application(suspend=True))) is None
     assert entered(decided(application(suspend=False), create_outcome=Created())) is S.DRIVER_REQUESTED
 
 
 @pytest.mark.parametrize("trim", [True, False])
-def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim):
+def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim: bool) -> None:
     play = Play(application_document(), Settings(trim_state_transition_history=trim)).look()
     play.driver("ready")
     play.look()
@@ -57,7 +57,7 @@ def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim):
     assert play.application.status.current_attempt_summary.attempt_info == AttemptInfo(id=1)
 
 
-def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_it():
+def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_it() -> None:
     play = Play(application_document()).look()
     play.driver("ready")
     play.look()
@@ -72,7 +72,7 @@ def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_
     assert play.created == [0, 1]
 
 
-def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_nothing():
+def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_nothing() -> None:
     status = replace_reason(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
     decision = decided(application(status=status), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.RESUMED, ())
@@ -82,7 +82,7 @@ def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_no
     assert (again.reason, again.status) == (reasons.NOTHING_DUE, None)
 
 
-def test_why_a_driver_is_stopped_is_written_down_before_it_is():
+def test_why_a_driver_is_stopped_is_written_down_before_it_is() -> None:
     decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.SUSPENDED, ())
     assert decision.status is not None
@@ -90,12 +90,12 @@ def test_why_a_driver_is_stopped_is_written_down_before_it_is():
     assert decided(marked, Present(driver_pod("ready"))).actions == (DeleteDriver(0),)
 
 
-def test_a_driver_that_ended_before_it_was_suspended_is_judged():
+def test_a_driver_that_ended_before_it_was_suspended_is_judged() -> None:
     resource = at(S.RUNNING_HEALTHY, suspend=True)
     assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
 
 
-def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed():
+def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed() -> None:
     decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
     assert (entered(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
 
@@ -103,7 +103,9 @@ def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed():
 @pytest.mark.parametrize(
     ("finished", "state"), [(-1, S.SUCCEEDED), (0, S.SCHEDULED_TO_RESTART), (None, S.SCHEDULED_TO_RESTART)]
 )
-def test_a_driver_that_had_succeeded_before_it_was_told_to_end_is_not_run_again(finished, state):
+def test_a_driver_that_had_succeeded_before_it_was_told_to_end_is_not_run_again(
+    finished: int | None, state: ApplicationState
+) -> None:
     play = Play(application_document()).look()
     play.stuck = True
     play.driver("ready")
@@ -120,6 +122,6 @@ def test_a_driver_that_had_succeeded_before_it_was_told_to_end_is_not_run_again(
     assert play.states[5:6] == [state]
 
 
-def test_a_suspended_application_is_not_judged_before_it_is_due():
+def test_a_suspended_application_is_not_judged_before_it_is_due() -> None:
     decision = decided(application(suspend=True, deploymentMode="ClientMode"), Absent())
     assert (decision.reason, decision.status) == (reasons.SUSPENDED, None)

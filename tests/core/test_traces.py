@@ -18,7 +18,7 @@ _WAITED_FOR_UNTIL = ("DriverStartTimedOut", "DriverReadyTimedOut", "ExecutorsSta
 
 
 @pytest.mark.parametrize("name", scenarios())
-def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_down(name):
+def test_a_scenario_ends_as_it_did_with_the_apache_operator_or_as_is_written_down(name: str) -> None:
     script = read_scenario(name)
     played = Scenario(script).play()
     theirs, ours = _recorded_facts(script["recorded"]), _played_facts(played)
@@ -35,7 +35,7 @@ def _timed() -> list[str]:
 
 
 @pytest.mark.parametrize("name", _timed())
-def test_a_wait_that_the_specification_asks_for_is_as_long(name):
+def test_a_wait_that_the_specification_asks_for_is_as_long(name: str) -> None:
     script = read_scenario(name)
     played = Scenario(script).play()
     for label, recorded in script["recorded"]["applications"].items():

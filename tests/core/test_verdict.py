@@ -1,10 +1,12 @@
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.dialects.apache import progress
-from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.observation import Observed, Refused
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
@@ -25,11 +27,11 @@ S = ApplicationState
 APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.INFRASTRUCTURE, FailureKind.SCHEDULING
 
 
-def judged(status) -> Verdict:
+def judged(status: ApplicationStatus) -> Verdict:
     return verdict(progress(application_document(status=status.to_document())))
 
 
-def judged_end(stop: ApplicationState, message: str = "", driver: dict | None = None) -> Verdict:
+def judged_end(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:
     """The verdict on an application that stopped in `stop` and was then released."""
     origin = {
         S.SCHEDULING_FAILURE: (),
@@ -41,24 +43,24 @@ def judged_end(stop: ApplicationState, message: str = "", driver: dict | None = 
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - TERMINATED))
-def test_whoever_waits_goes_on_waiting_until_the_end(state):
+def test_whoever_waits_goes_on_waiting_until_the_end(state: ApplicationState) -> None:
     sentence = f"The application is in progress: {state}."
     assert judged(status_at(state)) == Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
 
 
-def test_an_ended_application_that_succeeded_has_succeeded():
+def test_an_ended_application_that_succeeded_has_succeeded() -> None:
     assert judged_end(S.SUCCEEDED) == Verdict(
         Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded."
     )
 
 
-def test_an_application_that_never_stopped_was_cancelled():
+def test_an_application_that_never_stopped_was_cancelled() -> None:
     cancelled = judged(status_in(S.DRIVER_REQUESTED, S.RESOURCE_RELEASED))
     sentence = "The application was cancelled: its resources were released before it had ended."
     assert cancelled == Verdict(Outcome.FAILED, INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
 
 
-def test_an_attempt_that_was_cancelled_is_not_judged_by_the_one_before():
+def test_an_attempt_that_was_cancelled_is_not_judged_by_the_one_before() -> None:
     first = status_in(S.DRIVER_REQUESTED, S.SUCCEEDED)
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
     assert judged(move(second, S.RESOURCE_RELEASED, NOW, "")).reason == reasons.CANCELLED
@@ -290,7 +292,9 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("stop", "message", "driver", "kind", "reason", "says"), FAILURES)
-def test_a_failure_is_of_a_kind_and_says_what_to_do(stop, message, driver, kind, reason, says):
+def test_a_failure_is_of_a_kind_and_says_what_to_do(
+    stop: ApplicationState, message: str, driver: dict[str, Any] | None, kind: FailureKind, reason: str, says: str
+) -> None:
     failed = judged_end(stop, message, driver)
     assert (failed.outcome, failed.failure_kind, failed.reason) == (Outcome.FAILED, kind, reason)
     assert failed.sentence == f"{stop}: {says}."
@@ -315,16 +319,18 @@ MUTE = [
 
 
 @pytest.mark.parametrize(("stop", "driver", "says"), MUTE)
-def test_a_failure_that_nobody_explains_is_still_a_sentence(stop, driver, says):
+def test_a_failure_that_nobody_explains_is_still_a_sentence(
+    stop: ApplicationState, driver: dict[str, Any], says: str
+) -> None:
     assert says in judged_end(stop, "", driver).sentence
 
 
-def test_more_memory_has_to_be_asked_for_before_a_retry():
+def test_more_memory_has_to_be_asked_for_before_a_retry() -> None:
     assert judged_end(S.FAILED, "", driver_pod("killed")).retry_worthy is False
     assert judged_end(S.FAILED, "", driver_pod("failed")).retry_worthy is True
 
 
-def test_a_spec_that_cannot_be_run_is_not_worth_a_retry():
+def test_a_spec_that_cannot_be_run_is_not_worth_a_retry() -> None:
     play = Play(application_document(deploymentMode="ClientMode")).look()
     assert play.document is not None
     refused = verdict(progress(play.document))
@@ -335,7 +341,7 @@ def test_a_spec_that_cannot_be_run_is_not_worth_a_retry():
     )
 
 
-def test_what_the_apache_operator_does_not_support_is_told_by_its_words():
+def test_what_the_apache_operator_does_not_support_is_told_by_its_words() -> None:
     refused = judged_end(S.FAILED, "Client mode is not supported yet.")
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
         reasons.SPEC_UNSUPPORTED,
@@ -344,7 +350,7 @@ def test_what_the_apache_operator_does_not_support_is_told_by_its_words():
     )
 
 
-def test_a_lost_driver_is_not_taken_for_an_unsupported_spec_whatever_the_message():
+def test_a_lost_driver_is_not_taken_for_an_unsupported_spec_whatever_the_message() -> None:
     status = move(
         status_in(S.DRIVER_REQUESTED),
         S.FAILED,
@@ -358,7 +364,7 @@ def test_a_lost_driver_is_not_taken_for_an_unsupported_spec_whatever_the_message
 @pytest.mark.parametrize(
     ("reason", "retry_worthy"), [(reasons.SPEC_UNBUILDABLE, False), (reasons.SCHEDULING_FAILED, True)]
 )
-def test_a_spec_that_no_driver_can_be_built_from_is_not_worth_a_retry(reason, retry_worthy):
+def test_a_spec_that_no_driver_can_be_built_from_is_not_worth_a_retry(reason: str, retry_worthy: bool) -> None:
     decision = decide(application(), Observed(create_outcome=Refused("spec.x: is wrong", reason)), Settings(), NOW)
     assert decision.status is not None
     refused = judged(move(decision.status, S.RESOURCE_RELEASED, NOW, ""))
@@ -366,14 +372,14 @@ def test_a_spec_that_no_driver_can_be_built_from_is_not_worth_a_retry(reason, re
     assert "spec.x: is wrong" in refused.sentence
 
 
-def test_an_image_that_cannot_be_pulled_is_named():
+def test_an_image_that_cannot_be_pulled_is_named() -> None:
     waiting = {**container(waiting="ImagePullBackOff", message="Back-off pulling"), "image": "registry.example/spark:9"}
     failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", waiting))
     assert "the image registry.example/spark:9 of the driver's container" in failed.sentence
     assert "spark.kubernetes.container.image" in failed.sentence
 
 
-def test_executors_that_could_not_start_are_quoted():
+def test_executors_that_could_not_start_are_quoted() -> None:
     said = "No executor has started within 90 s: executor pod exec-1 cannot start: ImagePullBackOff."
     status = move(
         status_at(S.RUNNING_HEALTHY),
@@ -388,7 +394,7 @@ def test_executors_that_could_not_start_are_quoted():
     assert "within 90 s: executor pod exec-1 cannot start: ImagePullBackOff; see the executor pods" in failed.sentence
 
 
-def test_a_later_attempt_is_named_in_the_sentence():
+def test_a_later_attempt_is_named_in_the_sentence() -> None:
     play = Play(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).look()
     for _ in range(2):
         play.driver("failed")

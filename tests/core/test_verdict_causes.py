@@ -48,30 +48,30 @@ def restarted(last: dict[str, Any], name: str = "spark-kubernetes-driver") -> di
         ),
     ],
 )
-def test_a_lack_of_memory_says_whose_setting_to_raise(seen, advice):
+def test_a_lack_of_memory_says_whose_setting_to_raise(seen: dict[str, Any], advice: str) -> None:
     failed = judged_end(S.FAILED, "", seen)
     assert failed.sentence.endswith(f"(OOMKilled); {advice}.")
     assert (failed.reason, failed.retry_worthy) == (reasons.OUT_OF_MEMORY, False)
 
 
-def test_a_container_that_was_restarted_is_judged_by_how_it_ended_before():
+def test_a_container_that_was_restarted_is_judged_by_how_it_ended_before() -> None:
     seen = pod("Running", restarted(out_of_memory()))
     failed = judged_end(S.FAILED, "Container x was restarted.", seen)
     assert failed.reason == reasons.OUT_OF_MEMORY
     assert failed.sentence.endswith(f"ended with exit code 137 (OOMKilled); {SPARKS_MEMORY}.")
 
 
-def test_how_a_container_ended_now_comes_before_how_it_ended_before():
+def test_how_a_container_ended_now_comes_before_how_it_ended_before() -> None:
     seen = pod("Failed", {**restarted(out_of_memory()), "state": container(exit_code=3)["state"]})
     assert "exit code 3" in judged_end(S.FAILED, "", seen).sentence
 
 
-def test_a_container_that_was_restarted_after_a_good_end_says_no_more_than_that():
+def test_a_container_that_was_restarted_after_a_good_end_says_no_more_than_that() -> None:
     seen = pod("Running", restarted(container(exit_code=0)))
     assert judged_end(S.FAILED, "Container x was restarted.", seen).sentence == "Failed: container x was restarted."
 
 
-def test_the_state_says_how_a_restarted_container_had_ended():
+def test_the_state_says_how_a_restarted_container_had_ended() -> None:
     decision = decided(at(S.RUNNING_HEALTHY), Present(pod("Running", restarted(out_of_memory()))))
     assert decision.message == (
         "Container spark-kubernetes-driver of the driver was restarted after it had ended with exit code 137 "
@@ -95,7 +95,7 @@ def disrupted(reason: str, message: str = "") -> dict[str, Any]:
         ("SomethingNew", "try again"),
     ],
 )
-def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason, advice):
+def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason: str, advice: str) -> None:
     failed = judged_end(S.FAILED, "", disrupted(reason, "in their words"))
     assert failed.sentence.startswith(f"Failed: the driver pod was taken away ({reason}: in their words); {advice}")
     assert (failed.failure_kind, failed.reason, failed.retry_worthy) == (
@@ -123,13 +123,13 @@ def test_a_driver_that_was_taken_away_says_by_whom_and_what_to_do(reason, advice
         ),
     ],
 )
-def test_the_state_of_a_driver_that_was_taken_away_says_so(seen, begins):
+def test_the_state_of_a_driver_that_was_taken_away_says_so(seen: dict[str, Any], begins: str) -> None:
     decision = decided(at(S.RUNNING_HEALTHY), Present(seen))
     assert decision.reason == reasons.DRIVER_INTERRUPTED
     assert decision.message.startswith(begins)
 
 
-def test_a_driver_that_its_node_refused_waits_for_room():
+def test_a_driver_that_its_node_refused_waits_for_room() -> None:
     seen = pod("Failed", reason="OutOfcpu", message="Node didn't have enough resource: cpu")
     failed = judged_end(S.FAILED, "", seen)
     assert (failed.failure_kind, failed.reason) == (FailureKind.SCHEDULING, reasons.UNSCHEDULABLE)
@@ -140,7 +140,7 @@ def test_a_driver_that_its_node_refused_waits_for_room():
     )
 
 
-def test_a_driver_that_a_queue_holds_back_needs_no_more_nodes():
+def test_a_driver_that_a_queue_holds_back_needs_no_more_nodes() -> None:
     gated = {
         "type": "PodScheduled",
         "status": "False",
@@ -162,13 +162,13 @@ def test_a_driver_that_a_queue_holds_back_needs_no_more_nodes():
         "driverGrpcRouteList[1].grpcRouteSpec.parentRefs is required.",
     ],
 )
-def test_what_the_apache_operator_refuses_is_told_by_its_words(message):
+def test_what_the_apache_operator_refuses_is_told_by_its_words(message: str) -> None:
     refused = judged_end(S.FAILED, message)
     assert (refused.reason, refused.retry_worthy) == (reasons.SPEC_UNSUPPORTED, False)
     assert refused.sentence == f"Failed: {message}"
 
 
-def test_executors_that_no_node_takes_are_told_in_the_schedulers_words():
+def test_executors_that_no_node_takes_are_told_in_the_schedulers_words() -> None:
     full = {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}
     waiting = [pod("Pending", name="exec-1", conditions=[full]), pod("Pending", name="exec-2")]
     resource = at(S.DRIVER_READY, instances={"initExecutors": 2})
@@ -181,14 +181,14 @@ def test_executors_that_no_node_takes_are_told_in_the_schedulers_words():
     assert "0/3 nodes are available: 3 Insufficient cpu" in failed.sentence
 
 
-def test_the_oldest_of_several_executors_that_cannot_start_is_told():
+def test_the_oldest_of_several_executors_that_cannot_start_is_told() -> None:
     stuck = tuple(held_up_executor(f"exec-{number}", created=NOW + seconds(number)) for number in (2, 1))
     resource = at(S.DRIVER_READY, instances={"initExecutors": 2})
     decision = decided(resource, Present(driver_pod("ready")), after=301, executors=stuck)
     assert "executor pod exec-1 cannot start: ImagePullBackOff" in decision.message
 
 
-def test_a_driver_that_no_node_takes_needs_other_nodes_or_less():
+def test_a_driver_that_no_node_takes_needs_other_nodes_or_less() -> None:
     full = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available."}
     failed = judged_end(S.DRIVER_START_TIMED_OUT, "", pod("Pending", conditions=[full]))
     assert failed.sentence.endswith(
@@ -204,7 +204,7 @@ def test_a_driver_that_no_node_takes_needs_other_nodes_or_less():
     ],
     ids=["scheduled", "mute"],
 )
-def test_executors_of_which_nobody_says_what_they_wait_for_are_only_too_few(condition):
+def test_executors_of_which_nobody_says_what_they_wait_for_are_only_too_few(condition: dict[str, str]) -> None:
     resource = at(S.DRIVER_READY, instances={"initExecutors": 2})
     waiting = (pod("Pending", name="exec-1", conditions=[condition]),)
     decision = decided(resource, Present(driver_pod("ready")), after=301, executors=waiting)
@@ -234,7 +234,7 @@ Exception in thread "main" """
         ),
     ],
 )
-def test_of_all_that_spark_submit_wrote_only_its_error_is_told(trace, sentence):
+def test_of_all_that_spark_submit_wrote_only_its_error_is_told(trace: str, sentence: str) -> None:
     refused = judged_end(S.SCHEDULING_FAILURE, SPARK_SUBMIT + trace)
     assert refused.sentence == f"SchedulingFailure: failed to submit spark application: {sentence}."
 
@@ -262,6 +262,6 @@ def test_of_all_that_spark_submit_wrote_only_its_error_is_told(trace, sentence):
         ),
     ],
 )
-def test_of_a_stack_trace_only_what_happened_is_told(trace, sentence):
+def test_of_a_stack_trace_only_what_happened_is_told(trace: str, sentence: str) -> None:
     refused = judged_end(S.SCHEDULING_FAILURE, f"Failed to request driver from scheduler backend. StackTrace: {trace}")
     assert refused.sentence == f"SchedulingFailure: Failed to request driver from scheduler backend: {sentence}."

@@ -1,4 +1,5 @@
 import copy
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,26 +12,28 @@ from tests.core.cluster_resources.clusters import OPERATOR, built, cluster
 ESCAPED = {"allowPrivilegeEscalation": False}
 
 
-def pod_template(**spec):
+def pod_template(**spec: Any) -> dict[str, Any]:
     return {"statefulSetSpec": {"template": {"spec": spec}}}
 
 
-def container_of(role, **modifiers):
+def container_of(role: str, **modifiers: Any) -> dict[str, Any]:
     spec = built(**modifiers)[f"StatefulSet/cl-{role}"]["spec"]["template"]["spec"]
     return next(each for each in spec["containers"] if each["name"] == role)
 
 
-def environment(container):
+def environment(container: dict[str, Any]) -> dict[str, str]:
     return {each["name"]: each.get("value") for each in container["env"]}
 
 
-def without_nulls(value):
+def without_nulls(
+    value: dict[str, Any] | int | list[dict[str, Any] | str] | str,
+) -> dict[str, Any] | int | list[dict[str, Any] | str] | str:
     if isinstance(value, dict):
         return {key: without_nulls(each) for key, each in value.items() if each is not None}
     return value
 
 
-def problems(**modifiers):
+def problems(**modifiers: Any) -> list[str]:
     with pytest.raises(InvalidResource) as caught:
         build_cluster(cluster(**modifiers), OPERATOR)
     return [str(problem) for problem in caught.value.problems]
@@ -50,7 +53,7 @@ def problems(**modifiers):
     ],
     ids=["none", "fixed", "bounds that cross", "elastic", "elastic from none"],
 )
-def test_autoscaler_and_budget_depend_on_the_bounds(minimum, maximum, optional):
+def test_autoscaler_and_budget_depend_on_the_bounds(minimum: int, maximum: int, optional: list[str]) -> None:
     names = list(built(minimum=minimum, maximum=maximum))
     assert names[:5] == [
         "Service/cl-master-svc",
@@ -62,21 +65,21 @@ def test_autoscaler_and_budget_depend_on_the_bounds(minimum, maximum, optional):
     assert names[5:] == optional
 
 
-def test_the_same_cluster_gives_the_same_documents_and_stays_as_it_is():
+def test_the_same_cluster_gives_the_same_documents_and_stays_as_it_is() -> None:
     one = cluster(master=pod_template(containers=[{"name": "master"}]), maximum=3)
     before = copy.deepcopy(one.to_document())
     assert build_cluster(one, OPERATOR) == build_cluster(one, OPERATOR)
     assert one.to_document() == before
 
 
-def test_every_document_belongs_to_the_cluster_in_its_namespace():
+def test_every_document_belongs_to_the_cluster_in_its_namespace() -> None:
     for document in built(maximum=2).values():
         metadata = document["metadata"]
         assert metadata["namespace"] == "jobs"
         assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["00000000-0000-4000-8000-000000000002"]
 
 
-def test_pods_of_two_clusters_are_told_apart_by_every_selector():
+def test_pods_of_two_clusters_are_told_apart_by_every_selector() -> None:
     mine, others = built(maximum=2), built(name="other", maximum=2)
     labels = [
         document["spec"]["template"]["metadata"]["labels"]
@@ -97,7 +100,7 @@ def test_pods_of_two_clusters_are_told_apart_by_every_selector():
 # --- configuration and image ---
 
 
-def test_the_configuration_reaches_the_daemon_as_java_options():
+def test_the_configuration_reaches_the_daemon_as_java_options() -> None:
     conf = {"spark.worker.cleanup.enabled": "true", "spark.kubernetes.namespace": "elsewhere"}
     options = environment(container_of("worker", conf=conf))["SPARK_WORKER_OPTS"]
     assert options == (
@@ -107,12 +110,12 @@ def test_the_configuration_reaches_the_daemon_as_java_options():
     )
 
 
-def test_the_shuffle_service_can_be_switched_off():
+def test_the_shuffle_service_can_be_switched_off() -> None:
     options = environment(container_of("master", conf={"spark.shuffle.service.enabled": "false"}))["SPARK_MASTER_OPTS"]
     assert '-Dspark.shuffle.service.enabled="false"' in options
 
 
-def test_quotes_and_backslashes_reach_java_as_they_are():
+def test_quotes_and_backslashes_reach_java_as_they_are() -> None:
     conf = {"spark.x": 'say "a\\b"'}
     options = environment(container_of("master", conf=conf))["SPARK_MASTER_OPTS"]
     assert '-Dspark.x="say \\"a\\\\b\\""' in options
@@ -127,12 +130,12 @@ def test_quotes_and_backslashes_reach_java_as_they_are():
     ],
     ids=["Spark's own of that version", "the template's", "the configuration's"],
 )
-def test_the_image_is_that_of_the_strongest_source(conf, template, image):
+def test_the_image_is_that_of_the_strongest_source(conf: dict[str, Any], template: str | None, image: str) -> None:
     container = {"name": "worker", "image": template} if template else {"name": "worker"}
     assert container_of("worker", conf=conf, worker=pod_template(containers=[container]))["image"] == image
 
 
-def test_the_version_is_only_filled_in_where_an_image_is_named():
+def test_the_version_is_only_filled_in_where_an_image_is_named() -> None:
     conf = {"spark.kubernetes.driver.container.image": "d:{{SPARK_VERSION}}", "spark.x": "{{SPARK_VERSION}}"}
     options = environment(container_of("master", conf=conf))["SPARK_MASTER_OPTS"]
     assert '-Dspark.kubernetes.driver.container.image="d:4.3.0"' in options
@@ -148,7 +151,9 @@ def test_the_version_is_only_filled_in_where_an_image_is_named():
     ],
     ids=["default", "the template's", "the configuration's"],
 )
-def test_the_scheduler_is_that_of_the_strongest_source(conf, template, scheduler):
+def test_the_scheduler_is_that_of_the_strongest_source(
+    conf: dict[str, Any], template: dict[str, Any], scheduler: str
+) -> None:
     spec = built(conf=conf, master=pod_template(**template))["StatefulSet/cl-master"]["spec"]["template"]["spec"]
     assert spec["schedulerName"] == scheduler
 
@@ -156,43 +161,43 @@ def test_the_scheduler_is_that_of_the_strongest_source(conf, template, scheduler
 # --- templates ---
 
 
-def test_the_daemons_container_is_appended_where_the_template_has_none():
+def test_the_daemons_container_is_appended_where_the_template_has_none() -> None:
     spec = built(worker=pod_template(containers=[{"name": "log"}]))["StatefulSet/cl-worker"]["spec"]
     assert [each["name"] for each in spec["template"]["spec"]["containers"]] == ["log", "worker"]
 
 
-def test_command_and_arguments_follow_the_templates():
+def test_command_and_arguments_follow_the_templates() -> None:
     container = {"name": "master", "command": ["tini", "--"], "args": ["-v"]}
     found = container_of("master", master=pod_template(containers=[container]))
     assert found["command"] == ["tini", "--", "bash"]
     assert found["args"][:2] == ["-v", "-c"]
 
 
-def test_workers_look_for_the_master_of_their_cluster():
+def test_workers_look_for_the_master_of_their_cluster() -> None:
     assert "start-worker.sh spark://cl-master-svc:7077 " in container_of("worker")["args"][1]
 
 
-def test_options_of_the_template_are_added_last_so_that_they_win():
+def test_options_of_the_template_are_added_last_so_that_they_win() -> None:
     container = {"name": "worker", "env": [{"name": "SPARK_WORKER_OPTS", "value": "-Da=b"}]}
     found = container_of("worker", worker=pod_template(containers=[container]))
     assert [each["name"] for each in found["env"]] == ["SPARK_WORKER_OPTS", "SPARK_LOG_DIR"]
     assert environment(found)["SPARK_WORKER_OPTS"].endswith('-Dspark.shuffle.service.enabled="true" -Da=b')
 
 
-def test_an_empty_variable_of_options_adds_nothing():
+def test_an_empty_variable_of_options_adds_nothing() -> None:
     container = {"name": "worker", "env": [{"name": "SPARK_WORKER_OPTS"}]}
     found = container_of("worker", worker=pod_template(containers=[container]))
     assert environment(found)["SPARK_WORKER_OPTS"].endswith('-Dspark.shuffle.service.enabled="true"')
 
 
-def test_another_variable_of_the_template_stays_as_it_is():
+def test_another_variable_of_the_template_stays_as_it_is() -> None:
     entries = [{"name": "SPARK_LOG_DIR", "value": "/logs"}, {"value": "nameless"}]
     found = container_of("worker", worker=pod_template(containers=[{"name": "worker", "env": entries}]))
     assert found["env"][:2] == entries
     assert [each.get("name") for each in found["env"]].count("SPARK_LOG_DIR") == 1
 
 
-def test_options_from_elsewhere_are_refused_with_their_place():
+def test_options_from_elsewhere_are_refused_with_their_place() -> None:
     entry = {"name": "SPARK_MASTER_OPTS", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}}
     container = {"name": "master", "env": [{"name": "A", "value": "1"}, entry]}
     (problem,) = problems(master=pod_template(containers=[{"name": "log"}, container]))
@@ -200,7 +205,7 @@ def test_options_from_elsewhere_are_refused_with_their_place():
     assert problem.startswith(f"{place}: cannot be taken from elsewhere")
 
 
-def test_ports_that_the_template_has_are_not_there_twice():
+def test_ports_that_the_template_has_are_not_there_twice() -> None:
     ports = [
         {"containerPort": 8080, "hostPort": 80},
         {"name": "spark", "containerPort": 17077},
@@ -215,7 +220,7 @@ def test_ports_that_the_template_has_are_not_there_twice():
     ]
 
 
-def test_containers_may_not_escalate_unless_they_say_or_must():
+def test_containers_may_not_escalate_unless_they_say_or_must() -> None:
     containers = [
         {"name": "master"},
         {"name": "open", "securityContext": {"allowPrivilegeEscalation": True}},
@@ -231,8 +236,13 @@ def test_containers_may_not_escalate_unless_they_say_or_must():
     assert spec["initContainers"] == [{"name": "first", "securityContext": ESCAPED}]
 
 
-def test_the_users_metadata_stay_but_for_what_only_the_server_sets():
-    given = {"labels": {"spark-role": "mine", "a": "b"}, "annotations": {"x": "y"}, "name": "other", "uid": "u"}
+def test_the_users_metadata_stay_but_for_what_only_the_server_sets() -> None:
+    given: dict[str, Any] = {
+        "labels": {"spark-role": "mine", "a": "b"},
+        "annotations": {"x": "y"},
+        "name": "other",
+        "uid": "u",
+    }
     given |= {"creationTimestamp": None, "resourceVersion": "1"}
     metadata = built(worker={"serviceMetadata": given})["Service/cl-worker-svc"]["metadata"]
     assert set(metadata) == {"name", "namespace", "labels", "annotations", "ownerReferences"}
@@ -240,7 +250,7 @@ def test_the_users_metadata_stay_but_for_what_only_the_server_sets():
     assert (metadata["labels"]["spark-role"], metadata["labels"]["a"]) == ("worker", "b")
 
 
-def test_what_must_be_so_wins_over_the_template():
+def test_what_must_be_so_wins_over_the_template() -> None:
     template = {
         "replicas": 7,
         "podManagementPolicy": "OrderedReady",
@@ -261,7 +271,7 @@ def test_what_must_be_so_wins_over_the_template():
     assert pod["dnsConfig"] == {"searches": ["mine", "cl-worker-svc.jobs.svc.cluster.local"]}
 
 
-def test_a_service_is_headless_and_keeps_what_else_is_given():
+def test_a_service_is_headless_and_keeps_what_else_is_given() -> None:
     given = {"clusterIP": "10.0.0.1", "selector": {"a": "b"}, "ports": [{"port": 8080, "name": "ui", "targetPort": 1}]}
     spec = built(master={"serviceSpec": given})["Service/cl-master-svc"]["spec"]
     assert spec["clusterIP"] == "None"
@@ -269,7 +279,7 @@ def test_a_service_is_headless_and_keeps_what_else_is_given():
     assert [(port["name"], port["port"]) for port in spec["ports"]] == [("web", 8080), ("spark", 7077), ("rest", 6066)]
 
 
-def test_an_autoscaler_of_the_users_keeps_its_rules_within_the_clusters_bounds():
+def test_an_autoscaler_of_the_users_keeps_its_rules_within_the_clusters_bounds() -> None:
     given = {"minReplicas": 9, "maxReplicas": 99, "metrics": [], "scaleTargetRef": {"kind": "X", "name": "y"}}
     spec = built(maximum=3, worker={"horizontalPodAutoscalerSpec": given})["HorizontalPodAutoscaler/cl-worker-hpa"][
         "spec"
@@ -325,19 +335,19 @@ def test_an_autoscaler_of_the_users_keeps_its_rules_within_the_clusters_bounds()
         ),
     ],
 )
-def test_what_cannot_be_built_upon_is_named(modifiers, expected):
+def test_what_cannot_be_built_upon_is_named(modifiers: dict[str, Any], expected: str) -> None:
     (problem,) = problems(**modifiers)
     assert problem.startswith(expected)
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_told_at_once() -> None:
     found = problems(
         name="A", version="?", master={"serviceMetadata": {"labels": 1}}, worker={"serviceSpec": {"ports": 1}}
     )
     assert len(found) == 4
 
 
-def test_nulls_stand_for_nothing():
+def test_nulls_stand_for_nothing() -> None:
     template = {"selector": None, "template": {"metadata": None, "spec": {"containers": None, "dnsConfig": None}}}
     service = {"ports": None, "selector": None}
     part = {"statefulSetSpec": template, "serviceSpec": service, "statefulSetMetadata": {"labels": None}}
@@ -379,7 +389,9 @@ JSON = st.recursive(
     metadata=st.dictionaries(st.sampled_from(["labels", "annotations", "ownerReferences"]), JSON),
     pod=st.dictionaries(st.sampled_from(["dnsConfig", "initContainers", "schedulerName"]), JSON),
 )
-def test_whatever_the_templates_hold_is_built_or_refused_with_a_sentence(containers, service, metadata, pod):
+def test_whatever_the_templates_hold_is_built_or_refused_with_a_sentence(
+    containers: list[object], service: dict[str, Any], metadata: dict[str, Any], pod: dict[str, Any]
+) -> None:
     part = {
         "statefulSetSpec": {"template": {"metadata": metadata, "spec": {**pod, "containers": containers}}},
         "serviceSpec": service,

@@ -27,7 +27,7 @@ def documents_of(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def stored(document: dict[str, Any]) -> dict[str, Any]:
     """The specification as the API server stores it, in the order of the recording."""
-    spec = copy.deepcopy(document["spec"])
+    spec: dict[str, Any] = copy.deepcopy(document["spec"])
     DEFAULTS.get(document["kind"], dict)(spec)
     return spec
 
@@ -82,14 +82,16 @@ DEFAULTS = {
 
 
 @cases
-def test_the_objects_are_the_recorded_ones_in_the_recorded_order(case, request):
+def test_the_objects_are_the_recorded_ones_in_the_recorded_order(
+    case: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
     refused = REFUSED_BY_THE_API.get(request.node.callspec.id)
     created = [name for name in documents_of(case) if name != refused]
     assert created == case["order"]
 
 
 @cases
-def test_labels_annotations_and_owners_are_the_recorded_ones(case):
+def test_labels_annotations_and_owners_are_the_recorded_ones(case: dict[str, Any]) -> None:
     documents = documents_of(case)
     for recorded in case["objects"]:
         metadata = documents[f"{recorded['kind']}/{recorded['name']}"]["metadata"]
@@ -101,7 +103,7 @@ def test_labels_annotations_and_owners_are_the_recorded_ones(case):
 
 
 @cases
-def test_specifications_are_the_recorded_ones_but_for_the_selectors(case):
+def test_specifications_are_the_recorded_ones_but_for_the_selectors(case: dict[str, Any]) -> None:
     documents = documents_of(case)
     for recorded in case["objects"]:
         ours = stored(documents[f"{recorded['kind']}/{recorded['name']}"])
@@ -113,7 +115,7 @@ def test_specifications_are_the_recorded_ones_but_for_the_selectors(case):
 
 
 @cases
-def test_the_selectors_of_stateful_sets_name_the_cluster_where_the_recorded_ones_do_not(case):
+def test_the_selectors_of_stateful_sets_name_the_cluster_where_the_recorded_ones_do_not(case: dict[str, Any]) -> None:
     recorded = [each for each in case["objects"] if each["kind"] == "StatefulSet"]
     documents = documents_of(case)
     for each in recorded:

@@ -9,18 +9,18 @@ FIXED = {
 THEIRS = {"spec": {**FIXED, "replicas": 7}}
 
 
-def test_a_stateful_set_that_exists_keeps_what_kubernetes_lets_nobody_change():
+def test_a_stateful_set_that_exists_keeps_what_kubernetes_lets_nobody_change() -> None:
     document = built()["StatefulSet/cl-master"]
     assert keep_fixed_fields(document, THEIRS)["spec"] == {**document["spec"], **FIXED}
 
 
-def test_a_fixed_field_that_is_not_there_stays_away():
+def test_a_fixed_field_that_is_not_there_stays_away() -> None:
     document = built()["StatefulSet/cl-master"]
     claims = {**document, "spec": {**document["spec"], "volumeClaimTemplates": [{"metadata": {"name": "c"}}]}}
     assert "volumeClaimTemplates" not in keep_fixed_fields(claims, THEIRS)["spec"]
 
 
-def test_other_objects_and_an_object_without_a_selector_change_nothing():
+def test_other_objects_and_an_object_without_a_selector_change_nothing() -> None:
     documents = built()
     assert keep_fixed_fields(documents["Service/cl-master-svc"], THEIRS) == documents["Service/cl-master-svc"]
     assert keep_fixed_fields(documents["StatefulSet/cl-master"], {}) == documents["StatefulSet/cl-master"]

@@ -1,5 +1,7 @@
 """The apiVersion, kind and metadata of a resource."""
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core.compose.document import complete_kind, new_application, override_metadata
@@ -9,7 +11,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
 
 
-def test_parameters_go_over_the_document():
+def test_parameters_go_over_the_document() -> None:
     document = {"metadata": {"name": "a", "namespace": "one", "labels": {"x": "y"}}}
     assert override_metadata(document, name="b", namespace=None) == {
         "metadata": {"name": "b", "namespace": "one", "labels": {"x": "y"}}
@@ -27,17 +29,17 @@ def test_parameters_go_over_the_document():
         ({"metadata": {"namespace": "-x"}}, "metadata.namespace: '-x' is not a valid namespace"),
     ],
 )
-def test_metadata_that_kubernetes_would_refuse_is_refused(document, message):
+def test_metadata_that_kubernetes_would_refuse_is_refused(document: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidResource, match=message):
         override_metadata(document, name=None, namespace=None)
 
 
-def test_name_of_a_cluster_is_shorter():
+def test_name_of_a_cluster_is_shorter() -> None:
     with pytest.raises(InvalidResource, match="has 46 characters: use at most 45"):
         override_metadata({}, name="a" * 46, namespace=None, identity=CLUSTER_IDENTITY)
 
 
-def test_application_without_a_document_has_no_fields():
+def test_application_without_a_document_has_no_fields() -> None:
     assert new_application() == {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": {}}
     assert new_application(KUBEFLOW)["apiVersion"] == KUBEFLOW
 
@@ -50,10 +52,12 @@ def test_application_without_a_document_has_no_fields():
         ({"apiVersion": KUBEFLOW, "kind": "X"}, KUBEFLOW, {"apiVersion": KUBEFLOW, "kind": "X"}),
     ],
 )
-def test_document_is_completed_with_its_kind(document, api_version, expected):
+def test_document_is_completed_with_its_kind(
+    document: dict[str, Any], api_version: str | None, expected: dict[str, str]
+) -> None:
     assert complete_kind(document, api_version) == expected
 
 
-def test_document_of_another_version_is_refused():
+def test_document_of_another_version_is_refused() -> None:
     with pytest.raises(InvalidResource, match=r"apiVersion: is 'spark.apache.org/v1', but the parameter"):
         complete_kind({"apiVersion": "spark.apache.org/v1"}, KUBEFLOW)

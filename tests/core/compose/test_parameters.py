@@ -1,12 +1,19 @@
 """An application made of an operator's parameters, alone or over a document."""
 
 import re
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
-from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, cluster_problem, folder_problem
+from airflow_provider_spark_operator.core.parameters import (
+    PENDING,
+    Parameters,
+    Pending,
+    cluster_problem,
+    folder_problem,
+)
 from airflow_provider_spark_operator.core.problems import InvalidResource, errors_of
 from airflow_provider_spark_operator.core.validation.application import validate_application
 
@@ -14,20 +21,21 @@ PYTHON_RUNNER = "org.apache.spark.deploy.PythonRunner"
 JAVA = {"mainClass": "org.example.Report", "jars": "local:///opt/report.jar"}
 
 
-def spec(document=None, **parameters):
+def spec(document: dict[str, Any] | None = None, **parameters: object) -> dict[str, Any]:
     """The spec that comes out; it is one that an operator would take."""
     document = override_metadata(document or new_application(), name="report", namespace="jobs")
-    given = {"spark_version": "4.3.0", **parameters}
+    given: dict[str, Any] = {"spark_version": "4.3.0", **parameters}
     result = apply_parameters(document, Parameters(**given))
     assert errors_of(validate_application(result)) == []
-    return result["spec"]
+    composed: dict[str, Any] = result["spec"]
+    return composed
 
 
-def application(**fields):
+def application(**fields: Any) -> dict[str, Any]:
     return new_application() | {"spec": fields}
 
 
-def test_a_script_needs_no_document():
+def test_a_script_needs_no_document() -> None:
     made = spec(py_file="local:///opt/job.py", arguments=["--day", 3], image="spark:4.3.0", spark_version=None)
     assert made == {
         "mainClass": PYTHON_RUNNER,
@@ -38,14 +46,14 @@ def test_a_script_needs_no_document():
     }
 
 
-def test_a_class_needs_no_document():
+def test_a_class_needs_no_document() -> None:
     made = spec(main_class="org.example.Report", jars=["local:///opt/report.jar", "s3a://lib/csv.jar"])
     assert made["mainClass"] == "org.example.Report"
     assert made["jars"] == "local:///opt/report.jar"
     assert made["sparkConf"] == {"spark.jars": "local:///opt/report.jar,s3a://lib/csv.jar"}
 
 
-def test_sizes_become_properties():
+def test_sizes_become_properties() -> None:
     made = spec(
         py_file="local:///a.py", driver_cores=2, driver_memory="4g", executor_cores="3", executor_memory="8G",
         executor_instances=10, service_account="spark",
@@ -60,14 +68,14 @@ def test_sizes_become_properties():
     }
 
 
-def test_properties_are_put_over_the_documents_one_by_one():
+def test_properties_are_put_over_the_documents_one_by_one() -> None:
     document = application(pyFiles="local:///a.py", sparkConf={"spark.a": "1", "spark.b": "2"})
     made = spec(document, conf={"spark.b": True, "spark.c": 3, "spark.d": None}, driver_memory="2g")
     assert made["sparkConf"] == {"spark.a": "1", "spark.b": "true", "spark.c": "3", "spark.driver.memory": "2g"}
     assert document["spec"]["sparkConf"] == {"spark.a": "1", "spark.b": "2"}
 
 
-def test_a_script_takes_the_place_of_the_documents_program():
+def test_a_script_takes_the_place_of_the_documents_program() -> None:
     made = spec(application(**JAVA), py_file="local:///a.py")
     assert made["mainClass"] == PYTHON_RUNNER
     assert "jars" not in made
@@ -84,13 +92,15 @@ def test_a_script_takes_the_place_of_the_documents_program():
     ],
     ids=["script and modules", "modules", "document", "document with the class"],
 )
-def test_several_python_files_name_the_runner_with_which_the_apache_operator_splits_them(document, parameters):
+def test_several_python_files_name_the_runner_with_which_the_apache_operator_splits_them(
+    document: dict[str, Any], parameters: dict[str, Any]
+) -> None:
     made = spec(application(**document), **parameters)
     assert made["mainClass"] == PYTHON_RUNNER
     assert made["pyFiles"] == "local:///a.py,local:///b.py"
 
 
-def test_jars_of_a_documents_script_move_to_the_property_as_the_apache_operator_would_run_them():
+def test_jars_of_a_documents_script_move_to_the_property_as_the_apache_operator_would_run_them() -> None:
     document = application(mainClass=PYTHON_RUNNER, pyFiles="local:///a.py", jars="local:///lib.jar")
     made = spec(document)
     assert "jars" not in made
@@ -99,7 +109,7 @@ def test_jars_of_a_documents_script_move_to_the_property_as_the_apache_operator_
     assert document["spec"]["jars"] == "local:///lib.jar"
 
 
-def test_jars_of_a_script_join_those_of_the_property_without_duplicates():
+def test_jars_of_a_script_join_those_of_the_property_without_duplicates() -> None:
     document = application(
         mainClass=PYTHON_RUNNER,
         pyFiles="local:///a.py,local:///b.py",
@@ -117,34 +127,34 @@ def test_jars_of_a_script_join_those_of_the_property_without_duplicates():
         ({"main_class": "A", "jars": ["local:///y.jar"]}, "local:///y.jar"),
     ],
 )
-def test_jars_join_the_property_in_conf(parameters, jars):
+def test_jars_join_the_property_in_conf(parameters: dict[str, Any], jars: str) -> None:
     made = spec(conf={"spark.jars": "local:///y.jar"}, **parameters)
     assert made["sparkConf"]["spark.jars"] == jars
 
 
-def test_a_document_that_runs_a_class_gets_no_python_runner():
+def test_a_document_that_runs_a_class_gets_no_python_runner() -> None:
     assert spec(application(**JAVA))["mainClass"] == JAVA["mainClass"]
 
 
-def test_a_script_leaves_what_goes_beside_the_documents_own():
+def test_a_script_leaves_what_goes_beside_the_documents_own() -> None:
     document = application(pyFiles="local:///old.py,local:///lib.zip")
     assert spec(document, py_file="local:///new.py")["pyFiles"] == "local:///new.py,local:///lib.zip"
     given = spec(document, py_file="local:///new.py", py_files="local:///other.zip")
     assert given["pyFiles"] == "local:///new.py,local:///other.zip"
 
 
-def test_jars_of_a_script_are_what_it_depends_on():
+def test_jars_of_a_script_are_what_it_depends_on() -> None:
     made = spec(py_file="local:///a.py", jars="s3a://lib/a.jar, s3a://lib/b.jar")
     assert made["sparkConf"]["spark.jars"] == "s3a://lib/a.jar,s3a://lib/b.jar"
     assert "jars" not in made
 
 
-def test_a_class_takes_the_place_of_the_documents_script():
+def test_a_class_takes_the_place_of_the_documents_script() -> None:
     made = spec(application(pyFiles="local:///a.py"), main_class="org.example.Report", jars="local:///report.jar")
     assert "pyFiles" not in made
 
 
-def test_files_join_the_documents():
+def test_files_join_the_documents() -> None:
     document = application(pyFiles="local:///a.py", sparkConf={"spark.files": "s3a://conf/a.json"})
     assert spec(document, files=["s3a://conf/b.json"])["sparkConf"]["spark.files"] == (
         "s3a://conf/a.json,s3a://conf/b.json"
@@ -160,12 +170,12 @@ def test_files_join_the_documents():
         ("registry.example:5000/spark", None),
     ],
 )
-def test_the_images_tag_tells_sparks_version(image, version):
+def test_the_images_tag_tells_sparks_version(image: str, version: str | None) -> None:
     made = apply_parameters(new_application(), Parameters(py_file="local:///a.py", image=image))["spec"]
     assert made.get("runtimeVersions", {}).get("sparkVersion") == version
 
 
-def test_a_version_that_is_given_wins_over_the_tags():
+def test_a_version_that_is_given_wins_over_the_tags() -> None:
     document = application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.0.0", "scalaVersion": "2.13"})
     assert spec(document, image="spark:4.3.0", spark_version=None)["runtimeVersions"]["sparkVersion"] == "4.0.0"
     assert spec(document, spark_version="4.3.0")["runtimeVersions"] == {
@@ -205,25 +215,25 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "message"), WRONG)
-def test_invalid_parameters_are_reported_with_their_paths(parameters, message):
+def test_invalid_parameters_are_reported_with_their_paths(parameters: dict[str, Any], message: str) -> None:
     found = Parameters(**parameters).problems(alone=True)
     assert re.search(message, "\n".join(map(str, found)))
 
 
-def test_invalid_parameter_is_not_written():
+def test_invalid_parameter_is_not_written() -> None:
     with pytest.raises(InvalidResource, match="driver_cores: must be an integer of 1 or more, not 'many'"):
         apply_parameters(new_application(), Parameters(driver_cores="many"))
 
 
 @pytest.mark.parametrize("enabled", [True, "true", "{{ var.value.dynamic }}", PENDING])
-def test_no_executor_instances_are_allowed_with_dynamic_allocation(enabled):
+def test_no_executor_instances_are_allowed_with_dynamic_allocation(enabled: Pending | bool | str) -> None:
     conf = {"spark.dynamicAllocation.enabled": enabled}
     given = Parameters(py_file="local:///a.py", image="spark:4.3.0", executor_instances=0, conf=conf)
     assert given.problems(alone=True) == []
 
 
 @pytest.mark.parametrize("value", [PENDING, "{{ params.n }}"])
-def test_parameters_that_are_not_known_yet_are_not_checked(value):
+def test_parameters_that_are_not_known_yet_are_not_checked(value: Any) -> None:
     names = ("image", "executor_instances", "driver_memory", "arguments")
     assert Parameters(py_file="local:///a.py", **dict.fromkeys(names, value)).problems(alone=True) == []
     assert Parameters(py_file="local:///a.py", image=value, conf=value).problems(alone=True) == []
@@ -233,35 +243,35 @@ def test_parameters_that_are_not_known_yet_are_not_checked(value):
     ("name", "url"),
     [("shared", "spark://shared-master-svc:7077"), ("jobs/shared", "spark://shared-master-svc.jobs.svc:7077")],
 )
-def test_cluster_becomes_the_master_without_a_secret(name, url):
+def test_cluster_becomes_the_master_without_a_secret(name: str, url: str) -> None:
     conf = spec(py_file="local:///a.py", cluster=name)["sparkConf"]
     assert (conf["spark.master"], conf["spark.authenticate"]) == (url, "false")
 
 
-def test_secret_of_the_cluster_stays():
+def test_secret_of_the_cluster_stays() -> None:
     conf = {"spark.authenticate": "true", "spark.authenticate.secret": "x"}
     assert spec(py_file="local:///a.py", cluster="shared", conf=conf)["sparkConf"]["spark.authenticate"] == "true"
 
 
 @pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
-def test_invalid_name_of_a_cluster_is_reported(name):
+def test_invalid_name_of_a_cluster_is_reported(name: int | str) -> None:
     problem = cluster_problem(name)
     assert problem
     assert str(problem).startswith("cluster: must be the name of a SparkCluster")
 
 
 @pytest.mark.parametrize(("url", "valid"), [("s3://bucket", True), (None, True), ("bucket/jobs", False), (3, False)])
-def test_folder_for_uploads_is_a_url(url, valid):
+def test_folder_for_uploads_is_a_url(url: int | str | None, valid: bool) -> None:
     assert (folder_problem(url) is None) is valid
 
 
-def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_allocation():
+def test_no_executor_instances_are_allowed_where_the_document_has_dynamic_allocation() -> None:
     document = application(pyFiles="local:///a.py", sparkConf={"spark.dynamicAllocation.enabled": "true"})
     made = spec(document, executor_instances="0")
     assert made["sparkConf"]["spark.executor.instances"] == "0"
 
 
-def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_allocation():
+def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_allocation() -> None:
     document = application(pyFiles="local:///a.py", runtimeVersions={"sparkVersion": "4.3.0"})
     made = apply_parameters(document, Parameters(executor_instances=0))
     (problem,) = errors_of(validate_application({**made, "metadata": {"name": "a"}}))
@@ -269,6 +279,6 @@ def test_no_executor_instances_are_an_error_where_the_document_has_no_dynamic_al
     assert problem.message.startswith("must be at least 1, but is 0")
 
 
-def test_a_spec_that_is_no_object_is_named():
+def test_a_spec_that_is_no_object_is_named() -> None:
     with pytest.raises(InvalidResource, match=r"spec\.sparkConf: must be an object"):
         apply_parameters(application(sparkConf=["a"]), Parameters())

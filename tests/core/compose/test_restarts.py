@@ -1,6 +1,7 @@
 """Who starts an application again."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}
 
 
-def restarting(**config):
+def restarting(**config: Any) -> dict[str, Any]:
     tolerations = {"restartConfig": config, "ttlAfterStopMillis": 5}
     return {"apiVersion": "spark.apache.org/v1", "spec": {"applicationTolerations": tolerations}}
 
@@ -37,20 +38,20 @@ def restarting(**config):
         ({}, "infrastructure", None),
     ],
 )
-def test_the_backoff_is_that_of_the_failures_kind(config, kind, delay):
+def test_the_backoff_is_that_of_the_failures_kind(config: dict[str, Any], kind: str, delay: timedelta | None) -> None:
     assert backoff(restarting(**config), kind) == delay
 
 
 @pytest.mark.parametrize(("restarts", "valid"), [("cluster", True), ("airflow", True), ("both", False), (None, False)])
-def test_side_that_restarts_is_checked(restarts, valid):
+def test_side_that_restarts_is_checked(restarts: str | None, valid: bool) -> None:
     assert (restart_problem(restarts) is None) is valid
 
 
-def test_retries_replace_the_restarts():
+def test_retries_replace_the_restarts() -> None:
     assert retries_of(restarting(**ON_FAILURE)) == Retries(2, timedelta(seconds=5), application_failures=True)
 
 
-def test_fields_that_are_left_out_have_the_defaults_of_the_resource():
+def test_fields_that_are_left_out_have_the_defaults_of_the_resource() -> None:
     model = RestartConfig()
     found = retries_of(restarting(restartPolicy="OnInfrastructureFailure", maxRestartAttempts="many"))
     delay = timedelta(milliseconds=model.restart_backoff_millis)
@@ -61,31 +62,31 @@ def test_fields_that_are_left_out_have_the_defaults_of_the_resource():
     "document",
     ["app.yaml", None, {}, restarting(), restarting(restartPolicy="Never"), restarting(restartPolicy="{{ x }}")],
 )
-def test_application_that_is_never_restarted_needs_no_retries(document):
+def test_application_that_is_never_restarted_needs_no_retries(document: dict[str, Any] | str | None) -> None:
     assert retries_of(document) is None
 
 
-def test_restarts_after_a_success_cannot_be_replaced():
+def test_restarts_after_a_success_cannot_be_replaced() -> None:
     with pytest.raises(InvalidResource, match="restartPolicy Always is not supported"):
         retries_of(restarting(restartPolicy="Always"))
 
 
-def test_restarts_are_disabled():
+def test_restarts_are_disabled() -> None:
     tolerations = disable_restarts(restarting(**ON_FAILURE))["spec"]["applicationTolerations"]
     assert tolerations == {"restartConfig": {**ON_FAILURE, "restartPolicy": "Never"}, "ttlAfterStopMillis": 5}
 
 
-def test_document_without_restarts_stays():
-    document = {"spec": {}}
+def test_document_without_restarts_stays() -> None:
+    document: dict[str, Any] = {"spec": {}}
     assert disable_restarts(document) is document
 
 
-def test_restarts_on_both_sides_are_a_warning():
+def test_restarts_on_both_sides_are_a_warning() -> None:
     warning = product_warning(restarting(**ON_FAILURE), retries=4)
     assert warning
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in warning
 
 
 @pytest.mark.parametrize(("config", "retries"), [(ON_FAILURE, 0), ({"restartPolicy": "Never"}, 4), ({}, 4)])
-def test_restarts_on_one_side_are_no_warning(config, retries):
+def test_restarts_on_one_side_are_no_warning(config: dict[str, Any], retries: int) -> None:
     assert product_warning(restarting(**config), retries) is None

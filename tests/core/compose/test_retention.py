@@ -1,6 +1,7 @@
 """How long an application stays after its end, and the driver pod of a failure."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,11 @@ from airflow_provider_spark_operator.core.compose.retention import (
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.names import ANNOTATION_TTL_AFTER_SUCCESS
 
-DOCUMENT = {"apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "spec": {"pyFiles": "local:///opt/job.py"}}
+DOCUMENT: dict[str, Any] = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "spec": {"pyFiles": "local:///opt/job.py"},
+}
 WEEK = 604_800_000
 KUBEFLOW_DOCUMENT = {
     "apiVersion": "sparkoperator.k8s.io/v1beta2",
@@ -22,15 +27,16 @@ KUBEFLOW_DOCUMENT = {
 }
 
 
-def apache(**tolerations):
+def apache(**tolerations: Any) -> dict[str, Any]:
     return DOCUMENT | {"spec": DOCUMENT["spec"] | {"applicationTolerations": tolerations}}
 
 
-def millis(document):
-    return document["spec"].get("applicationTolerations", {}).get("ttlAfterStopMillis")
+def millis(document: dict[str, Any]) -> int | None:
+    tolerations: dict[str, int] = document["spec"].get("applicationTolerations", {})
+    return tolerations.get("ttlAfterStopMillis")
 
 
-def test_an_application_gets_seven_days_that_a_success_shortens():
+def test_an_application_gets_seven_days_that_a_success_shortens() -> None:
     made = set_ttl(DOCUMENT, None)
     assert millis(made) == WEEK
     assert made["metadata"]["annotations"] == {ANNOTATION_TTL_AFTER_SUCCESS: "86400"}
@@ -38,7 +44,7 @@ def test_an_application_gets_seven_days_that_a_success_shortens():
 
 
 @pytest.mark.parametrize("stated", [-1, 0, 5])
-def test_the_documents_own_time_stays(stated):
+def test_the_documents_own_time_stays(stated: int) -> None:
     document = apache(ttlAfterStopMillis=stated)
     assert set_ttl(document, None) == document
 
@@ -47,7 +53,7 @@ def test_the_documents_own_time_stays(stated):
     ("ttl", "expected"),
     [(90, 90_000), (0.5, 500), (timedelta(hours=1), 3_600_000), (0, 0), (-1, -1)],
 )
-def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl, expected):
+def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl: timedelta | float, expected: int) -> None:
     document = apache(ttlAfterStopMillis=5, resourceRetainPolicy="Always")
     made = set_ttl(document, ttl)
     assert made["spec"]["applicationTolerations"] == {
@@ -57,13 +63,13 @@ def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl, expected
     assert "metadata" not in made
 
 
-def test_a_document_of_an_older_version_has_no_field_for_the_default():
+def test_a_document_of_an_older_version_has_no_field_for_the_default() -> None:
     older = DOCUMENT | {"apiVersion": "spark.apache.org/v1alpha1"}
     assert set_ttl(older, None) == older
     assert millis(set_ttl(older, 5)) == 5000
 
 
-def test_tolerations_that_are_no_object_are_left_to_validation():
+def test_tolerations_that_are_no_object_are_left_to_validation() -> None:
     document = DOCUMENT | {"spec": {"applicationTolerations": ["ttl"]}}
     assert set_ttl(document, 5) == document
 
@@ -78,34 +84,36 @@ def test_tolerations_that_are_no_object_are_left_to_validation():
         ({"timeToLiveSeconds": 30}, -1, {}),
     ],
 )
-def test_kubeflows_application_has_seconds(own, ttl, expected):
+def test_kubeflows_application_has_seconds(
+    own: dict[str, Any], ttl: timedelta | int | None, expected: dict[str, Any]
+) -> None:
     document = KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | own}
     assert set_ttl(document, ttl) == KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | expected}
 
 
 @pytest.mark.parametrize("ttl", [-2, timedelta(seconds=-1), "1h", True, float("nan")])
-def test_invalid_time_to_live_is_reported(ttl):
+def test_invalid_time_to_live_is_reported(ttl: timedelta | float | str) -> None:
     assert str(ttl_problem(ttl)).startswith("ttl: must be a number of seconds, a timedelta, or -1 to keep")
 
 
-def test_time_to_live_that_kubernetes_cannot_store_is_reported():
+def test_time_to_live_that_kubernetes_cannot_store_is_reported() -> None:
     assert str(ttl_problem(1e300)).startswith("ttl: must be at most 9223372036854775 seconds")
 
 
 @pytest.mark.parametrize("ttl", [None, -1, 0, 5, timedelta(hours=1)])
-def test_valid_time_to_live_is_no_problem(ttl):
+def test_valid_time_to_live_is_no_problem(ttl: timedelta | int | None) -> None:
     assert ttl_problem(ttl) is None
 
 
 @pytest.mark.parametrize(
     ("millis", "seconds"), [(1500, 1.5), (0, 0.0), (-1, None), (True, None), ("5", None), (None, None)]
 )
-def test_time_to_live_is_read_in_seconds(millis, seconds):
+def test_time_to_live_is_read_in_seconds(millis: int | str | None, seconds: float | None) -> None:
     assert APACHE.read_ttl(apache(ttlAfterStopMillis=millis)) == seconds
 
 
 @pytest.mark.parametrize("keep", [timedelta(minutes=5), 300])
-def test_failed_driver_is_kept(keep):
+def test_failed_driver_is_kept(keep: timedelta | int) -> None:
     made = keep_failed_driver(apache(ttlAfterStopMillis=5), keep)
     assert made["spec"]["applicationTolerations"] == {
         "ttlAfterStopMillis": 5,
@@ -124,21 +132,21 @@ def test_failed_driver_is_kept(keep):
         KUBEFLOW_DOCUMENT,
     ],
 )
-def test_document_without_the_fields_or_with_its_own_is_left_alone(document):
+def test_document_without_the_fields_or_with_its_own_is_left_alone(document: dict[str, Any]) -> None:
     assert keep_failed_driver(document, 5) == document
 
 
 @pytest.mark.parametrize("keep", [None, 0, timedelta(0)])
-def test_retention_can_be_left_to_the_cluster(keep):
+def test_retention_can_be_left_to_the_cluster(keep: timedelta | int | None) -> None:
     assert keep_failed_driver(DOCUMENT, keep) is DOCUMENT
 
 
 @pytest.mark.parametrize(("keep", "valid"), [(None, True), (5, True), (-1, False), (True, False), ("5m", False)])
-def test_duration_of_retention_is_checked(keep, valid):
+def test_duration_of_retention_is_checked(keep: int | str | None, valid: bool) -> None:
     assert (retention_problem(keep) is None) is valid
 
 
-def test_every_driver_is_kept_unless_the_document_says_otherwise():
+def test_every_driver_is_kept_unless_the_document_says_otherwise() -> None:
     made = APACHE.keep_driver(apache(resourceRetainPolicy="Never"), 600)
     assert made["spec"]["applicationTolerations"] == {
         "resourceRetainPolicy": "Never",

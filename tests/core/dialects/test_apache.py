@@ -1,10 +1,11 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import progress, wanted_executors
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.models.status import AttemptInfo
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from tests.builders import NOW, application_document, status_at, status_in
@@ -23,23 +24,23 @@ PHASES = {
 }
 
 
-def document(status, **modifiers):
+def document(status: ApplicationStatus, **modifiers: Any) -> dict[str, Any]:
     return application_document(status=status.to_document(), **modifiers)
 
 
 @pytest.mark.parametrize("state", sorted(ApplicationState))
-def test_every_state_has_a_phase(state):
+def test_every_state_has_a_phase(state: ApplicationState) -> None:
     expected = next((phase for phase, states in PHASES.items() if state in states), Phase.STOPPING)
     assert progress(document(status_at(state))).phase is expected
 
 
-def test_an_application_without_status_is_submitted():
+def test_an_application_without_status_is_submitted() -> None:
     seen = progress(application_document())
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("Submitted", Phase.WAITING, 0, ())
     assert seen.application_id is None
 
 
-def test_progress_shows_what_the_status_says():
+def test_progress_shows_what_the_status_says() -> None:
     status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "Exit code 1.", {"phase": "Failed"})
     seen = progress(document(status))
     assert (seen.state, seen.since, seen.message) == ("Failed", NOW, "Exit code 1.")
@@ -48,12 +49,12 @@ def test_progress_shows_what_the_status_says():
     assert seen.application_id == "pi-0"
 
 
-def test_the_driver_status_stays_when_resources_are_released():
+def test_the_driver_status_stays_when_resources_are_released() -> None:
     status = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
     assert progress(document(move(status, S.RESOURCE_RELEASED, NOW, ""))).driver_status == {"phase": "Failed"}
 
 
-def test_an_attempt_does_not_show_the_driver_of_the_one_before():
+def test_an_attempt_does_not_show_the_driver_of_the_one_before() -> None:
     first = move(status_in(S.DRIVER_REQUESTED), S.FAILED, NOW, "", {"phase": "Failed"})
     second = move_to_next_attempt(first, AttemptInfo(id=1), NOW, "", trim=False)
     seen = progress(document(second))
@@ -61,24 +62,24 @@ def test_an_attempt_does_not_show_the_driver_of_the_one_before():
 
 
 @pytest.mark.parametrize(("digits", "counts"), [(18, True), (19, False)])
-def test_a_key_of_the_history_that_is_no_sensible_number_is_left_out(digits, counts):
+def test_a_key_of_the_history_that_is_no_sensible_number_is_left_out(digits: int, counts: bool) -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     shown = progress({"status": {"currentState": record, "stateTransitionHistory": {"1" * digits: record}}})
     assert bool(shown.history) is counts
 
 
-def test_a_driver_status_that_is_no_object_is_left_out():
+def test_a_driver_status_that_is_no_object_is_left_out() -> None:
     record = {"currentStateSummary": "Failed", "lastObservedDriverStatus": "gone"}
     assert progress({"status": {"currentState": record}}).driver_status is None
 
 
-def test_a_long_name_leads_to_the_id_that_its_namespace_makes_unique():
+def test_a_long_name_leads_to_the_id_that_its_namespace_makes_unique() -> None:
     name = "a-very-long-application-name-that-exceeds-the-limit-x1"
     document = {"metadata": {"name": name, "namespace": "ns1"}, "status": {"currentState": {}}}
     assert progress(document).application_id == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
 
 
-def test_a_fixed_application_id_is_shown():
+def test_a_fixed_application_id_is_shown() -> None:
     assert progress(document(status_at(S.FAILED), conf={"spark.app.id": "mine"})).application_id == "mine"
 
 
@@ -94,12 +95,12 @@ def test_a_fixed_application_id_is_shown():
         (S.RUNNING_HEALTHY, "Always", False),
     ],
 )
-def test_a_restart_is_pending_where_one_may_follow(state, policy, pending):
+def test_a_restart_is_pending_where_one_may_follow(state: ApplicationState, policy: str | None, pending: bool) -> None:
     restart = {"restartPolicy": policy} if policy else None
     assert progress(document(status_at(state), restart=restart)).restart_pending is pending
 
 
-def test_history_is_in_the_order_of_its_numbers():
+def test_history_is_in_the_order_of_its_numbers() -> None:
     history = {
         str(number): {"currentStateSummary": f"State{number}", "lastTransitionTime": "2026-01-01T00:00:00.1Z"}
         for number in (10, 9, 2)
@@ -120,12 +121,12 @@ def test_history_is_in_the_order_of_its_numbers():
     ],
     ids=repr,
 )
-def test_a_status_that_is_not_understood_is_waiting(status):
+def test_a_status_that_is_not_understood_is_waiting(status: dict[str, Any] | list[Any] | None) -> None:
     seen = progress({"metadata": {}, "status": status})
     assert (seen.phase, seen.since, seen.attempt) == (Phase.WAITING, None, 0)
 
 
-def test_a_time_without_an_offset_is_utc():
+def test_a_time_without_an_offset_is_utc() -> None:
     record = {"currentStateSummary": "Failed", "lastTransitionTime": "2026-01-01T00:00:00"}
     assert progress({"status": {"currentState": record}}).since == datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -140,5 +141,5 @@ def test_a_time_without_an_offset_is_utc():
         ({"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": 3}, 3),
     ],
 )
-def test_the_number_of_executors_to_wait_for(conf, wanted):
+def test_the_number_of_executors_to_wait_for(conf: dict[str, Any], wanted: int) -> None:
     assert wanted_executors({"spec": {"sparkConf": conf}}) == wanted

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from airflow_provider_spark_operator.core.dialects.kubeflow import (
     wanted_executors,
 )
 from airflow_provider_spark_operator.core.dialects.progress import Phase, last_stop, with_driver_status
+from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, verdict
 
@@ -23,7 +25,7 @@ SUBMITTED_AT, ENDED_AT = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"
 EXIT_3 = "driver container failed with ExitCode: 3, Reason: Error"
 
 
-def document(state="", message="", spec=None, **status):
+def document(state: str = "", message: str = "", spec: dict[str, Any] | None = None, **status: int) -> dict[str, Any]:
     told = {"state": state} | ({"errorMessage": message} if message else {})
     return {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
@@ -42,7 +44,7 @@ def document(state="", message="", spec=None, **status):
     }
 
 
-def restarting(kind, **policy):
+def restarting(kind: str, **policy: int) -> dict[str, Any]:
     return {"restartPolicy": {"type": kind, **policy}}
 
 
@@ -66,18 +68,18 @@ def restarting(kind, **policy):
         ("FAILED", Phase.ENDED),
     ],
 )
-def test_every_state_has_a_phase(state, phase):
+def test_every_state_has_a_phase(state: str, phase: Phase) -> None:
     seen = progress(document(state))
     assert (seen.state, seen.phase) == (state or "NEW", phase)
 
 
-def test_every_state_word_is_known_to_the_dialect():
+def test_every_state_word_is_known_to_the_dialect() -> None:
     assert {*KUBEFLOW.states, "NEW"} == set(KubeflowState)
     assert KUBEFLOW.success in KUBEFLOW.states
 
 
 @pytest.mark.parametrize("status", [None, {}, [], {"applicationState": "RUNNING"}, {"executionAttempts": True}])
-def test_what_is_not_understood_is_as_good_as_new(status):
+def test_what_is_not_understood_is_as_good_as_new(status: dict[str, Any] | list[Any] | None) -> None:
     seen = progress({"status": status})
     assert (seen.state, seen.phase, seen.attempt, seen.history) == ("NEW", Phase.WAITING, 0, ())
 
@@ -92,29 +94,29 @@ def test_what_is_not_understood_is_as_good_as_new(status):
         (None, APACHE),
     ],
 )
-def test_the_api_version_decides_the_dialect(api_version, dialect):
+def test_the_api_version_decides_the_dialect(api_version: str | None, dialect: Dialect) -> None:
     assert dialect_of(api_version) is dialect
 
 
-def test_a_resource_is_read_in_its_own_dialect():
+def test_a_resource_is_read_in_its_own_dialect() -> None:
     assert progress_of_any(document("RUNNING")).state == "RUNNING"
     assert progress_of_any({"apiVersion": "spark.apache.org/v1"}).state == "Submitted"
 
 
-def test_times_are_those_of_submission_and_end():
+def test_times_are_those_of_submission_and_end() -> None:
     assert progress(document("SUBMITTED")).since == datetime(2026, 1, 1, tzinfo=UTC)
     assert progress(document("FAILING")).since == datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
     assert progress(document("RUNNING")).since is None
 
 
-def test_an_attempt_is_one_execution():
+def test_an_attempt_is_one_execution() -> None:
     assert progress(document("SUBMITTED", executionAttempts=0)).attempt == 0
     assert progress(document("SUBMITTED", executionAttempts=3)).attempt == 2
     assert progress(document("RUNNING")).application_id == "spark-abc"
 
 
 @pytest.mark.parametrize("state", ["PENDING_RERUN", "INVALIDATING", "SUSPENDING", "SUSPENDED", "RESUMING"])
-def test_between_attempts_another_one_follows(state):
+def test_between_attempts_another_one_follows(state: str) -> None:
     assert progress(document(state)).restart_pending
 
 
@@ -132,7 +134,9 @@ def test_between_attempts_another_one_follows(state):
         ("RUNNING", restarting("Always"), 1, False),
     ],
 )
-def test_whether_a_stop_is_the_last_one_depends_on_policy_and_budget(state, spec, executions, pending):
+def test_whether_a_stop_is_the_last_one_depends_on_policy_and_budget(
+    state: str, spec: dict[str, Any], executions: int, pending: bool
+) -> None:
     assert progress(document(state, spec=spec, executionAttempts=executions)).restart_pending is pending
 
 
@@ -145,17 +149,18 @@ def test_whether_a_stop_is_the_last_one_depends_on_policy_and_budget(state, spec
         ("FAILED", ApplicationState.FAILED),
     ],
 )
-def test_a_stop_means_what_it_means_elsewhere(state, meaning):
+def test_a_stop_means_what_it_means_elsewhere(state: str, meaning: ApplicationState) -> None:
     stop = last_stop(progress(document(state)).history)
+    assert stop is not None
     assert (stop.state, stop.meaning) == (state, meaning)
 
 
 @pytest.mark.parametrize("state", ["SUCCEEDING", "FAILING", "PENDING_RERUN", "SUBMISSION_FAILED", "UNKNOWN", ""])
-def test_nothing_is_judged_before_the_end(state):
+def test_nothing_is_judged_before_the_end(state: str) -> None:
     assert verdict(progress(document(state, EXIT_3))).outcome is Outcome.WAITING
 
 
-def test_a_completed_application_has_succeeded():
+def test_a_completed_application_has_succeeded() -> None:
     assert verdict(progress(document("COMPLETED"))).outcome is Outcome.SUCCEEDED
 
 
@@ -182,7 +187,9 @@ def test_a_completed_application_has_succeeded():
         ("", FailureKind.INFRASTRUCTURE, reasons.DRIVER_LOST, True, "nobody saw it end"),
     ],
 )
-def test_a_failure_is_told_from_its_message(message, kind, reason, retry_worthy, words):
+def test_a_failure_is_told_from_its_message(
+    message: str, kind: FailureKind, reason: str, retry_worthy: bool, words: str
+) -> None:
     judged = verdict(progress(document("FAILED", message)))
     assert (judged.outcome, judged.failure_kind, judged.reason) == (Outcome.FAILED, kind, reason)
     assert judged.retry_worthy is retry_worthy
@@ -216,7 +223,9 @@ def test_a_failure_is_told_from_its_message(message, kind, reason, retry_worthy,
         ),
     ],
 )
-def test_the_driver_pod_that_is_kept_says_more(message, driver, kind, words):
+def test_the_driver_pod_that_is_kept_says_more(
+    message: str, driver: dict[str, Any], kind: FailureKind, words: str
+) -> None:
     judged = verdict(with_driver_status(progress(document("FAILED", message)), driver))
     assert judged.failure_kind is kind
     assert re.search(words, judged.sentence)
@@ -225,7 +234,7 @@ def test_the_driver_pod_that_is_kept_says_more(message, driver, kind, words):
 @pytest.mark.parametrize(
     ("state", "message"), [("COMPLETED", ""), ("RUNNING", ""), ("FAILED", "failed to submit spark application: no")]
 )
-def test_a_driver_pod_adds_nothing_to_what_did_not_fail_in_it(state, message):
+def test_a_driver_pod_adds_nothing_to_what_did_not_fail_in_it(state: str, message: str) -> None:
     seen = progress(document(state, message))
     assert with_driver_status(seen, {"phase": "Failed", "reason": "Evicted"}) is seen
 
@@ -240,7 +249,7 @@ def test_a_driver_pod_adds_nothing_to_what_did_not_fail_in_it(state, message):
         ({"dynamicAllocation": {"enabled": False, "minExecutors": 2}}, 1),
     ],
 )
-def test_the_number_of_executors_to_wait_for(spec, wanted):
+def test_the_number_of_executors_to_wait_for(spec: dict[str, Any], wanted: int) -> None:
     assert wanted_executors({"spec": spec}) == wanted
 
 
@@ -252,7 +261,7 @@ def test_the_number_of_executors_to_wait_for(spec, wanted):
         ({"sparkConf": {"spark.kubernetes.driver.pod.name": "other"}}, "other"),
     ],
 )
-def test_the_driver_pod_has_the_same_name_in_every_attempt(spec, name):
+def test_the_driver_pod_has_the_same_name_in_every_attempt(spec: dict[str, Any], name: str) -> None:
     assert driver_pod_name({"spec": spec}, "pi") == name
 
 
@@ -264,7 +273,7 @@ VALID = {
 }
 
 
-def test_a_complete_document_has_no_problems():
+def test_a_complete_document_has_no_problems() -> None:
     assert problems(VALID) == []
 
 
@@ -287,7 +296,7 @@ def test_a_complete_document_has_no_problems():
         ),
     ],
 )
-def test_what_kubeflows_definition_refuses_is_named(change, found):
+def test_what_kubeflows_definition_refuses_is_named(change: dict[str, Any], found: list[str]) -> None:
     told = [str(problem) for problem in problems({**VALID, **change})]
     assert len(told) == len(found)
     assert all(said.startswith(expected) for said, expected in zip(told, found, strict=True))
@@ -300,7 +309,7 @@ def test_what_kubeflows_definition_refuses_is_named(change, found):
         "failed to submit spark application: DRIVER_POD_ALREADY_EXISTS: pod already exists",
     ],
 )
-def test_driver_that_exists_already_decides_how_the_application_ends(message):
+def test_driver_that_exists_already_decides_how_the_application_ends(message: str) -> None:
     seen = progress(document("FAILED", message))
     assert (seen.driver_abandoned, seen.phase) == (True, Phase.RUNNING)
     assert verdict(seen).outcome is Outcome.WAITING

@@ -1,5 +1,7 @@
 """The spec of Kubeflow's SparkApplication, written and read."""
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
@@ -8,7 +10,7 @@ from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "apiVersion": "sparkoperator.k8s.io/v1beta2",
     "kind": "SparkApplication",
     "spec": {
@@ -21,11 +23,11 @@ DOCUMENT = {
 }
 
 
-def with_spec(**changes):
+def with_spec(**changes: Any) -> dict[str, Any]:
     return {**DOCUMENT, "spec": {**DOCUMENT["spec"], **changes}}
 
 
-PARAMETERS = {
+PARAMETERS: dict[str, Any] = {
     "image": "registry/spark:4.1.0",
     "arguments": [1, "two"],
     "conf": {"spark.eventLog.enabled": True},
@@ -39,7 +41,7 @@ PARAMETERS = {
 }
 
 
-def test_parameters_go_into_kubeflows_fields():
+def test_parameters_go_into_kubeflows_fields() -> None:
     spec = apply_parameters(with_spec(deps={"files": ["s3a://b/zero.csv"]}), Parameters(**PARAMETERS))["spec"]
     assert spec == {
         **DOCUMENT["spec"],
@@ -73,31 +75,31 @@ def test_parameters_go_into_kubeflows_fields():
         ({"jars": "local:///b.jar"}, {"deps": {"jars": ["local:///b.jar"]}}),
     ],
 )
-def test_what_to_run_goes_into_kubeflows_fields(parameters, program):
+def test_what_to_run_goes_into_kubeflows_fields(parameters: dict[str, Any], program: dict[str, Any]) -> None:
     assert apply_parameters(DOCUMENT, Parameters(**parameters))["spec"] == {**DOCUMENT["spec"], **program}
 
 
-def test_no_executor_instances_are_refused_for_kubeflow():
+def test_no_executor_instances_are_refused_for_kubeflow() -> None:
     with pytest.raises(InvalidResource, match="executor_instances: must be at least 1 for Kubeflow's operator"):
         apply_parameters(DOCUMENT, Parameters(executor_instances=0))
 
 
-def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it():
+def test_sparks_version_is_taken_from_the_images_tag_where_nobody_says_it() -> None:
     bare = {**DOCUMENT, "spec": {"type": "Python", "mainApplicationFile": "local:///a.py"}}
     assert apply_parameters(bare, Parameters(image="spark:4.1.0"))["spec"]["sparkVersion"] == "4.1.0"
 
 
-def test_a_part_that_is_no_object_is_named():
+def test_a_part_that_is_no_object_is_named() -> None:
     with pytest.raises(InvalidResource, match=r"spec\.driver: must be an object"):
         apply_parameters(with_spec(driver="big"), Parameters(driver_cores=1))
 
 
-def test_cluster_is_refused_for_kubeflow():
+def test_cluster_is_refused_for_kubeflow() -> None:
     with pytest.raises(InvalidResource, match="runs no application on a SparkCluster"):
         apply_parameters(DOCUMENT, Parameters(cluster="shared"))
 
 
-def test_numbers_may_be_templates_while_the_dag_is_parsed():
+def test_numbers_may_be_templates_while_the_dag_is_parsed() -> None:
     made = apply_parameters(DOCUMENT, Parameters(executor_instances="{{ params.n }}"))
     assert made["spec"]["executor"] == {"instances": "{{ params.n }}"}
 
@@ -105,7 +107,7 @@ def test_numbers_may_be_templates_while_the_dag_is_parsed():
 POLICY = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
 
 
-def test_retries_of_a_task_replace_the_restart_policy():
+def test_retries_of_a_task_replace_the_restart_policy() -> None:
     found = retries_of(with_spec(restartPolicy=POLICY))
     assert found
     assert (found.number, found.delay.total_seconds(), found.application_failures) == (3, 7, True)
@@ -121,26 +123,26 @@ def test_retries_of_a_task_replace_the_restart_policy():
         ("OnFailure", "application", None),
     ],
 )
-def test_backoff_is_that_of_the_failure(policy, kind, seconds):
+def test_backoff_is_that_of_the_failure(policy: dict[str, Any] | str, kind: str, seconds: int | None) -> None:
     delay = backoff(with_spec(restartPolicy=policy), kind)
     assert (delay.total_seconds() if delay else None) == seconds
 
 
-def test_restarts_are_disabled_where_there_are_any():
+def test_restarts_are_disabled_where_there_are_any() -> None:
     assert disable_restarts(with_spec(restartPolicy=POLICY))["spec"]["restartPolicy"] == {"type": "Never"}
     assert disable_restarts(DOCUMENT) is DOCUMENT
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(5, 5.0), (-1, 0.0), (True, None), (None, None)])
-def test_time_to_live_is_read_in_seconds(seconds, expected):
+def test_time_to_live_is_read_in_seconds(seconds: int | None, expected: float | None) -> None:
     assert KUBEFLOW.read_ttl(with_spec(timeToLiveSeconds=seconds)) == expected
 
 
-def test_driver_is_kept_without_any_field():
+def test_driver_is_kept_without_any_field() -> None:
     assert KUBEFLOW.keep_driver(DOCUMENT, 600) is DOCUMENT
 
 
-def test_memory_is_read_from_its_fields_and_else_from_the_properties():
+def test_memory_is_read_from_its_fields_and_else_from_the_properties() -> None:
     document = with_spec(
         driver={"memory": "2g", "memoryOverhead": "1g"},
         sparkConf={"spark.driver.memory": "9g", "spark.executor.memory": "4g", "spark.executor.memoryOverhead": 3},
@@ -152,7 +154,7 @@ def test_memory_is_read_from_its_fields_and_else_from_the_properties():
     }
 
 
-def test_memory_is_written_to_its_fields():
+def test_memory_is_written_to_its_fields() -> None:
     made = KUBEFLOW.write_memory(DOCUMENT, {"spark.driver.memory": "3g", "spark.executor.memoryOverhead": "1g"})
     assert made["spec"]["driver"] == {"cores": 1, "memory": "3g"}
     assert made["spec"]["executor"] == {"instances": 2, "memoryOverhead": "1g"}

@@ -3,6 +3,7 @@
 import glob
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -48,11 +49,12 @@ class Case:
 
     @cached_property
     def recorded(self) -> dict[str, Any]:
-        return json.loads((FOLDER / self.name / "args.json").read_text())
+        recorded: dict[str, Any] = json.loads((FOLDER / self.name / "args.json").read_text())
+        return recorded
 
     @property
     def is_refused(self) -> bool:
-        return self.recorded["expect"] == "error" or self.recorded["exitCode"] != 0
+        return bool(self.recorded["expect"] == "error" or self.recorded["exitCode"] != 0)
 
     def expected(self) -> list[dict[str, Any]]:
         documents = list(yaml.load_all((FOLDER / self.name / "normal.yaml").read_text(), Loader=LOADER))
@@ -192,7 +194,7 @@ def _directory(path: str | None) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in _local(path).iterdir() if each.is_file()}
 
 
-def _named_files(conf: dict[str, str]) -> dict[str, bytes]:
+def _named_files(conf: Mapping[str, str]) -> dict[str, bytes]:
     return {
         value: _local(value).read_bytes()
         for value in conf.values()

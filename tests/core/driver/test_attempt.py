@@ -1,11 +1,13 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from airflow_provider_spark_operator.core.driver.attempt import (
+    AttemptResources,
     build_attempt,
     driver_pod_name,
     owned_by_driver,
@@ -21,11 +23,12 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def arguments(resources):
-    return resources.pod["spec"]["containers"][-1]["args"]
+def arguments(resources: AttemptResources) -> list[str]:
+    words: list[str] = resources.pod["spec"]["containers"][-1]["args"]
+    return words
 
 
-def without_defaults(value):
+def without_defaults(value: Any) -> Any:
     """What says the same as nothing is left out: the API server does not store it."""
     if isinstance(value, dict):
         kept = {key: without_defaults(each) for key, each in value.items()}
@@ -34,7 +37,7 @@ def without_defaults(value):
     return [without_defaults(each) for each in value] if isinstance(value, list) else value
 
 
-def is_within(ours, recorded):
+def is_within(ours: Any, recorded: Any) -> bool:
     """Whether everything of ours was recorded, where the API server has added its defaults."""
     if isinstance(ours, dict) and isinstance(recorded, dict):
         return all(key in recorded and is_within(value, recorded[key]) for key, value in ours.items())
@@ -43,11 +46,11 @@ def is_within(ours, recorded):
             ours, recorded = ({each["name"]: each for each in entries} for entries in (ours, recorded))
             return ours.keys() == recorded.keys() and is_within(ours, recorded)
         return len(ours) == len(recorded) and all(map(is_within, ours, recorded))
-    return ours == recorded
+    return bool(ours == recorded)
 
 
-def comparable(document):
-    spec = document.get("spec") or document["data"]
+def comparable(document: dict[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = document.get("spec") or document["data"]
     spec = without_defaults(json.loads(UUID.sub("<uuid>", json.dumps(spec))))
     if "spark.properties" in spec:
         spec["spark.properties"] = read_properties(spec["spark.properties"])
@@ -58,7 +61,7 @@ def comparable(document):
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_an_attempt_has_the_resources_that_the_apache_operator_creates(path):
+def test_an_attempt_has_the_resources_that_the_apache_operator_creates(path: Path) -> None:
     case = yaml.load(path.read_text(), Loader=LOADER)
     recorded = {(each["kind"], each["name"]): each for each in case["objects"]}
     resources = build_attempt(parse_application(case["application"]), 0, OPERATOR)
@@ -74,7 +77,7 @@ def test_an_attempt_has_the_resources_that_the_apache_operator_creates(path):
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_a_drivers_configuration_is_the_recorded_one(path):
+def test_a_drivers_configuration_is_the_recorded_one(path: Path) -> None:
     case = yaml.load(path.read_text(), Loader=LOADER)
     recorded = next(each["spec"]["spark.properties"] for each in case["objects"] if "spark.properties" in each["spec"])
     # The Apache operator leaves the name of its temporary file there.
@@ -82,7 +85,7 @@ def test_a_drivers_configuration_is_the_recorded_one(path):
     assert properties(build_attempt(parse_application(case["application"]), 0, OPERATOR)) == recorded
 
 
-def test_the_application_owns_the_pod_and_the_pod_all_else():
+def test_the_application_owns_the_pod_and_the_pod_all_else() -> None:
     resources = attempt(configMapSpecs=[{"name": "extra", "data": {"a": "1"}}], mainClass="m")
     (owner,) = resources.pod["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["blockOwnerDeletion"]) == ("SparkApplication", "application-uid", True)
@@ -92,7 +95,7 @@ def test_the_application_owns_the_pod_and_the_pod_all_else():
     assert "ownerReferences" not in resources.pre_resources[0]["metadata"]
 
 
-def test_every_document_names_its_namespace_and_carries_the_drivers_labels():
+def test_every_document_names_its_namespace_and_carries_the_drivers_labels() -> None:
     resources = attempt()
     for document in (resources.pod, *resources.post_resources):
         assert document["metadata"]["namespace"] == "ns"
@@ -100,7 +103,7 @@ def test_every_document_names_its_namespace_and_carries_the_drivers_labels():
         assert document["metadata"]["labels"]["spark-app-selector"] == "app-0"
 
 
-def test_the_pods_name_is_known_before_anything_is_built():
+def test_the_pods_name_is_known_before_anything_is_built() -> None:
     broken = application({"spark.driver.memory": "lots"})
     assert driver_pod_name(broken, 2) == "app-2-driver"
 
@@ -134,20 +137,20 @@ def test_the_pods_name_is_known_before_anything_is_built():
     ],
     ids=["python", "python-files", "python-files-with-class", "python-with-jars", "r", "jars", "class-only"],
 )
-def test_the_main_resource_follows_from_the_fields(spec, tail, py_files):
+def test_the_main_resource_follows_from_the_fields(spec: dict[str, str], tail: list[str], py_files: str | None) -> None:
     resources = attempt(**spec)
     assert arguments(resources)[-2:] == tail
     assert properties(resources).get("spark.submit.pyFiles") == py_files
 
 
-def test_arguments_and_proxy_user_reach_the_driver():
+def test_arguments_and_proxy_user_reach_the_driver() -> None:
     resources = attempt(mainClass="Main", proxyUser="alice", driverArgs=["a b", "", "$HOME"])
     assert arguments(resources)[1:3] == ["--proxy-user", "alice"]
     assert arguments(resources)[-3:] == ["a b", "", "$HOME"]
     assert {"name": "SPARK_USER", "value": "alice"} in resources.pod["spec"]["containers"][-1]["env"]
 
 
-def test_files_and_jars_become_dependencies_that_the_configuration_may_replace():
+def test_files_and_jars_become_dependencies_that_the_configuration_may_replace() -> None:
     resources = attempt(sparkRFiles="local:///a.R", jars="local:///j.jar", files="local:///f", mainClass=R_RUNNER)
     assert properties(resources)["spark.jars"] == "local:///j.jar"
     assert properties(resources)["spark.files"] == "local:///f"
@@ -155,7 +158,7 @@ def test_files_and_jars_become_dependencies_that_the_configuration_may_replace()
     assert properties(replaced)["spark.files"] == "local:///g"
 
 
-def test_executors_stay_after_their_end_only_where_nothing_restarts_or_scales():
+def test_executors_stay_after_their_end_only_where_nothing_restarts_or_scales() -> None:
     key = "spark.kubernetes.executor.deleteOnTermination"
     restarting = {"restartConfig": {"restartPolicy": "Always"}}
     assert properties(attempt())[key] == "false"
@@ -163,12 +166,12 @@ def test_executors_stay_after_their_end_only_where_nothing_restarts_or_scales():
     assert key not in properties(attempt(mainClass="Main", applicationTolerations=restarting))
 
 
-def test_the_address_of_the_api_may_be_given():
+def test_the_address_of_the_api_may_be_given() -> None:
     resources = build_attempt(application(), 0, OPERATOR, api_address="https://127.0.0.1:6443")
     assert properties(resources)["spark.master"] == "k8s://https://127.0.0.1:6443"
 
 
-def test_a_template_in_the_resource_wins_over_a_named_file():
+def test_a_template_in_the_resource_wins_over_a_named_file() -> None:
     key = "spark.kubernetes.driver.podTemplateFile"
     template = {"spec": {"containers": [{"name": "side", "image": "s"}, {"name": "main"}], "priorityClassName": "high"}}
     conf = {key: "/no/such/file", "spark.kubernetes.driver.podTemplateContainerName": "main"}
@@ -178,7 +181,7 @@ def test_a_template_in_the_resource_wins_over_a_named_file():
     assert key not in properties(resources)
 
 
-def test_only_containers_that_may_do_without_escalation_are_hardened():
+def test_only_containers_that_may_do_without_escalation_are_hardened() -> None:
     containers = [
         {"name": "main"},
         {"name": "plain"},
@@ -192,8 +195,8 @@ def test_only_containers_that_may_do_without_escalation_are_hardened():
     assert contexts["privileged"] == {"privileged": True}
 
 
-def test_an_ingress_without_rules_gets_one_and_keeps_the_rest():
-    entry = {
+def test_an_ingress_without_rules_gets_one_and_keeps_the_rest() -> None:
+    entry: dict[str, dict[str, Any]] = {
         "serviceMetadata": {"name": "ui"},
         "serviceSpec": {"ports": [{"port": 80, "targetPort": 4040}]},
         "ingressMetadata": {"name": "ui-in"},
@@ -205,8 +208,8 @@ def test_an_ingress_without_rules_gets_one_and_keeps_the_rest():
     assert ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"] == "ui"
 
 
-def test_a_route_without_rules_leads_to_its_service():
-    entry = {
+def test_a_route_without_rules_leads_to_its_service() -> None:
+    entry: dict[str, dict[str, Any]] = {
         "serviceMetadata": {"name": "ui"},
         "serviceSpec": {"ports": [{"port": 80}], "selector": {"a": "b"}},
         "httpRouteMetadata": {"name": "route", "namespace": "ns"},
@@ -219,8 +222,8 @@ def test_a_route_without_rules_leads_to_its_service():
 
 
 @pytest.mark.parametrize("metadata", ["serviceMetadata", "ingressMetadata"])
-def test_nothing_is_put_into_another_namespace(metadata):
-    entry = {
+def test_nothing_is_put_into_another_namespace(metadata: str) -> None:
+    entry: dict[str, dict[str, Any]] = {
         "serviceMetadata": {"name": "ui"},
         "serviceSpec": {"ports": [{"port": 80}]},
         "ingressMetadata": {"name": "ui"},
@@ -268,15 +271,17 @@ def test_nothing_is_put_into_another_namespace(metadata):
         ),
     ],
 )
-def test_what_cannot_be_built_is_refused_and_the_field_named(conf, spec, field):
+def test_what_cannot_be_built_is_refused_and_the_field_named(
+    conf: dict[str, Any], spec: dict[str, Any], field: str
+) -> None:
     with pytest.raises(DriverBuildError) as refused:
         attempt(conf, **spec)
     assert refused.value.field == field
 
 
 @pytest.mark.parametrize("version", ["3.5.7", "4.0.1", "4.1.1", "4.2.1"])
-def test_an_older_spark_is_given_the_same_but_for_its_version(version):
-    def built(number):
+def test_an_older_spark_is_given_the_same_but_for_its_version(version: str) -> None:
+    def built(number: str) -> str:
         resources = build_attempt(application(runtimeVersions={"sparkVersion": number}, mainClass="m"), 0, OPERATOR)
         return json.dumps([resources.pre_resources, resources.pod, resources.post_resources])
 

@@ -1,12 +1,14 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import ApplicationKind, SubmissionInputs
 from airflow_provider_spark_operator.core.driver.naming import submit_naming
 from airflow_provider_spark_operator.core.driver.pod import Upload, merge
+from airflow_provider_spark_operator.core.json_object import JsonObject
 
 K = "spark.kubernetes."
 INPUTS = SubmissionInputs(
@@ -18,29 +20,30 @@ INPUTS = SubmissionInputs(
 )
 
 
-def build(conf=None, **changes):
+def build(conf: dict[str, str] | None = None, **changes: Any) -> DriverResources:
     conf = {"spark.app.name": "app", f"{K}container.image": "spark:4", **(conf or {})}
     return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, seed="seed", environment={}))
 
 
-def container(resources):
-    return resources.pod["spec"]["containers"][-1]
+def container(resources: DriverResources) -> JsonObject:
+    main: JsonObject = resources.pod["spec"]["containers"][-1]
+    return main
 
 
-def environment(resources):
+def environment(resources: DriverResources) -> dict[str, str | None]:
     return {each["name"]: each.get("value") for each in container(resources)["env"]}
 
 
-def of_kind(resources, kind):
+def of_kind(resources: DriverResources, kind: str) -> JsonObject:
     return next(each for each in resources.resources if each["kind"] == kind)
 
 
-def test_the_same_inputs_give_the_same_resources():
+def test_the_same_inputs_give_the_same_resources() -> None:
     conf = {f"{K}driver.secrets.s": "/s", f"{K}driverEnv.A": "1"}
     assert build(conf) == build(dict(reversed(conf.items())))
 
 
-def test_the_given_configuration_and_template_stay_as_they_were():
+def test_the_given_configuration_and_template_stay_as_they_were() -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "env": []}]}}
     conf = {f"{K}container.image": "spark:4", "spark.app.name": "app"}
     inputs = replace(INPUTS, conf=conf, driver_template=template)
@@ -49,13 +52,13 @@ def test_the_given_configuration_and_template_stay_as_they_were():
     assert conf == {f"{K}container.image": "spark:4", "spark.app.name": "app"}
 
 
-def test_the_container_but_not_the_service_obeys_the_common_block_manager_port():
+def test_the_container_but_not_the_service_obeys_the_common_block_manager_port() -> None:
     resources = build({"spark.blockManager.port": "9000"})
     assert container(resources)["ports"][1]["containerPort"] == 9000
     assert of_kind(resources, "Service")["spec"]["ports"][1]["port"] == 7079
 
 
-def test_scratch_directories_are_numbered_as_configured():
+def test_scratch_directories_are_numbered_as_configured() -> None:
     resources = build({"spark.local.dir": "/a,/b", f"{K}local.dirs.tmpfs": "true"})
     assert environment(resources)["SPARK_LOCAL_DIRS"] == "/a,/b"
     assert resources.pod["spec"]["volumes"][:2] == [
@@ -64,7 +67,7 @@ def test_scratch_directories_are_numbered_as_configured():
     ]
 
 
-def test_hadoop_files_travel_in_a_config_map():
+def test_hadoop_files_travel_in_a_config_map() -> None:
     resources = build(hadoop_files={"core-site.xml": b"<a/>", "b.xml": b"<b/>"})
     name = of_kind(resources, "ConfigMap")["metadata"]["name"]
     assert name.endswith("-hadoop-config")
@@ -76,7 +79,7 @@ def test_hadoop_files_travel_in_a_config_map():
     ]
 
 
-def test_nfs_volumes_are_never_read_only_but_their_mounts_may_be():
+def test_nfs_volumes_are_never_read_only_but_their_mounts_may_be() -> None:
     prefix = f"{K}driver.volumes.nfs.data."
     resources = build(
         {
@@ -90,7 +93,7 @@ def test_nfs_volumes_are_never_read_only_but_their_mounts_may_be():
     assert container(resources)["volumeMounts"][0]["readOnly"] is True
 
 
-def test_archives_are_uploaded_under_their_alias():
+def test_archives_are_uploaded_under_their_alias() -> None:
     resources = build({"spark.archives": "file:/a/b.zip#env,local:///c.zip", f"{K}file.upload.path": "file:///up"})
     (upload,) = resources.uploads
     assert upload.source == "/a/b.zip"
@@ -100,7 +103,7 @@ def test_archives_are_uploaded_under_their_alias():
     assert value.endswith("/b.zip#env,local:///c.zip")
 
 
-def test_a_local_main_jar_comes_by_the_list_of_jars():
+def test_a_local_main_jar_comes_by_the_list_of_jars() -> None:
     conf = {"spark.jars": "file:/a.jar", f"{K}file.upload.path": "s3a://b/up/"}
     resources = build(conf, main_resource="file:/a.jar")
     target = resources.properties["spark.jars"]
@@ -109,13 +112,13 @@ def test_a_local_main_jar_comes_by_the_list_of_jars():
     assert container(resources)["args"][-1] == "spark-internal"
 
 
-def test_a_local_r_script_stays_as_it_is():
+def test_a_local_r_script_stays_as_it_is() -> None:
     resources = build(kind=ApplicationKind.R, main_resource="file:/job.R")
     assert container(resources)["args"][-1] == "file:/job.R"
     assert resources.uploads == ()
 
 
-def test_credentials_keep_the_service_account_out_and_say_so():
+def test_credentials_keep_the_service_account_out_and_say_so() -> None:
     prefix = f"{K}authenticate.driver."
     resources = build({f"{prefix}oauthToken": "secret", f"{prefix}serviceAccountName": "sa"})
     assert "serviceAccountName" not in resources.pod["spec"]
@@ -123,14 +126,14 @@ def test_credentials_keep_the_service_account_out_and_say_so():
     assert "serviceAccountName is not applied" in resources.warnings[0]
 
 
-def test_configuration_files_that_are_left_out_are_named():
+def test_configuration_files_that_are_left_out_are_named() -> None:
     resources = build({f"{K}configMap.maxSize": "10"}, conf_files={"a": b"12345", "b": b"12345", "c": b"\xff"})
     assert of_kind(resources, "ConfigMap")["data"]["a"] == "12345"
     assert any("c is left out" in warning for warning in resources.warnings)
     assert any("b are left out" in warning for warning in resources.warnings)
 
 
-def test_a_volcano_group_may_be_written_into_the_configuration():
+def test_a_volcano_group_may_be_written_into_the_configuration() -> None:
     conf = {
         f"{K}driver.pod.featureSteps": "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep",
         f"{K}scheduler.volcano.podGroupTemplateJson": '{"spec": {"queue": "q"}}',
@@ -140,7 +143,7 @@ def test_a_volcano_group_may_be_written_into_the_configuration():
     assert group["metadata"]["namespace"] == "facts"
 
 
-def test_merging_joins_objects_appends_lists_and_replaces_the_rest():
+def test_merging_joins_objects_appends_lists_and_replaces_the_rest() -> None:
     base = {"a": {"x": 1, "y": [1]}, "b": [1], "c": None}
     assert merge(base, {"a": {"y": [2]}, "b": "2", "c": {"z": 3}}) == {
         "a": {"x": 1, "y": [1, 2]},
@@ -173,13 +176,13 @@ def test_merging_joins_objects_appends_lists_and_replaces_the_rest():
         ({"spark.jars": "/on/my/disk.jar"}, "spark.jars"),
     ],
 )
-def test_what_cannot_be_built_is_refused_and_named(conf, field):
+def test_what_cannot_be_built_is_refused_and_named(conf: dict[str, str], field: str) -> None:
     with pytest.raises(DriverBuildError) as refused:
         build(conf)
     assert refused.value.field == field
 
 
-def test_a_secret_never_stands_in_a_refusal():
+def test_a_secret_never_stands_in_a_refusal() -> None:
     with pytest.raises(DriverBuildError) as refused:
         build({f"{K}driver.secretKeyRef.PASSWORD": "hunter2"})
     assert "hunter2" not in str(refused.value)

@@ -25,7 +25,7 @@ UNITS = {
 
 
 @given(st.integers(0, 10_000), st.sampled_from(sorted(UNITS)), st.booleans())
-def test_a_size_is_rounded_down_to_mebibytes(number, unit, upper):
+def test_a_size_is_rounded_down_to_mebibytes(number: int, unit: str, upper: bool) -> None:
     text = f" {number}{unit.upper() if upper else unit} "
     assert memory_mib("key", text) == number * 2 ** UNITS[unit] // 2**20
 
@@ -34,7 +34,7 @@ def test_a_size_is_rounded_down_to_mebibytes(number, unit, upper):
     "text",
     ["", "lots", "1.5g", "-1g", "+1g", "1 g", "1ei", "1bi", "g", "9999999999p", "9" * 19 + "b", "\u0661g"],
 )
-def test_anything_else_is_refused_and_the_key_named(text):
+def test_anything_else_is_refused_and_the_key_named(text: str) -> None:
     with pytest.raises(DriverBuildError, match=r"spark\.driver\.memory") as refused:
         memory_mib("spark.driver.memory", text)
     assert refused.value.field == "spark.driver.memory"
@@ -56,10 +56,10 @@ def test_anything_else_is_refused_and_the_key_named(text):
         (2.5e20, "2.5E20"),
     ],
 )
-def test_a_number_is_written_as_java_writes_it(number, text):
+def test_a_number_is_written_as_java_writes_it(number: float, text: str) -> None:
     assert java_double(number) == text
 
 
 @given(st.floats(0, allow_infinity=False))
-def test_a_written_number_is_the_same_number(number):
+def test_a_written_number_is_the_same_number(number: float) -> None:
     assert float(java_double(number)) == number

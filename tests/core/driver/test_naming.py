@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -8,19 +10,19 @@ from airflow_provider_spark_operator.core.driver.naming import (
 )
 
 
-def test_an_attempt_names_its_resources_after_application_and_attempt():
+def test_an_attempt_names_its_resources_after_application_and_attempt() -> None:
     naming = attempt_naming("ns", "app", 3, {})
     assert (naming.application_id, naming.pod_name) == ("app-3", "app-3-driver")
     assert (naming.service_name, naming.policy_name) == ("app-3-driver-svc", "app-3-policy")
     assert naming.config_map_name == "app-3-spark-drv-conf-map"
 
 
-def test_a_long_name_is_shortened_as_the_apache_operator_does():
+def test_a_long_name_is_shortened_as_the_apache_operator_does() -> None:
     name = "a-very-long-application-name-that-exceeds-the-limit-x1"
     assert attempt_naming("ns1", name, 0, {}).prefix == "a-very-lo-3via6l8k2bnnzxfokmh79w1acy2gf6tlj5nq"
 
 
-def test_a_given_application_id_and_pod_name_win():
+def test_a_given_application_id_and_pod_name_win() -> None:
     conf = {"spark.app.id": "fixed", "spark.kubernetes.driver.pod.name": "mine"}
     naming = attempt_naming("ns", "app", 1, conf)
     assert (naming.prefix, naming.pod_name) == ("fixed", "mine")
@@ -35,19 +37,19 @@ def test_a_given_application_id_and_pod_name_win():
         ("app", {"spark.app.id": "Upper"}, "spark.app.id"),
     ],
 )
-def test_a_name_that_makes_no_service_name_is_refused(name, conf, field):
+def test_a_name_that_makes_no_service_name_is_refused(name: str, conf: dict[str, Any], field: str) -> None:
     with pytest.raises(DriverBuildError) as refused:
         attempt_naming("ns", name, 0, conf)
     assert refused.value.field == field
 
 
-def test_attempts_have_scratch_directories_of_their_own_that_stay_the_same():
+def test_attempts_have_scratch_directories_of_their_own_that_stay_the_same() -> None:
     directories = [attempt_naming("ns", "app", attempt, {}).local_directory for attempt in (0, 0, 1)]
     assert directories[0] == directories[1] != directories[2]
 
 
 @pytest.mark.parametrize(("length", "kept"), [(35, True), (36, False)])
-def test_a_service_name_over_63_characters_is_replaced(length, kept):
+def test_a_service_name_over_63_characters_is_replaced(length: int, kept: bool) -> None:
     naming = submit_naming("a" * length, {}, seed="s", environment={})
     assert naming.service_name.startswith("aaa") is kept
     assert len(naming.service_name) <= 63
@@ -63,13 +65,13 @@ def test_a_service_name_over_63_characters_is_replaced(length, kept):
         ("n" * 70, "n" * 70 + "-", "n" * 63),
     ],
 )
-def test_an_application_name_becomes_a_prefix_and_a_label(name, prefix, label):
+def test_an_application_name_becomes_a_prefix_and_a_label(name: str, prefix: str, label: str) -> None:
     naming = submit_naming(name, {}, seed="s", environment={})
     assert naming.prefix[:-16] == prefix
     assert application_name_label(name) == label
 
 
-def test_only_a_tester_may_fix_the_prefix():
+def test_only_a_tester_may_fix_the_prefix() -> None:
     conf = {"spark.kubernetes.driver.resourceNamePrefix": "fixed"}
     assert submit_naming("app", conf, seed="s", environment={"SPARK_TESTING": "1"}).prefix == "fixed"
     assert submit_naming("app", conf, seed="s", environment={}).prefix != "fixed"
@@ -78,12 +80,12 @@ def test_only_a_tester_may_fix_the_prefix():
 @pytest.mark.parametrize(
     ("name", "expected"), [("${spark.x}-d", "y-d"), ("${env:X}", "z"), ("${spark.no}", "${spark.no}")]
 )
-def test_the_name_of_a_submitted_pod_may_refer_to_other_settings(name, expected):
+def test_the_name_of_a_submitted_pod_may_refer_to_other_settings(name: str, expected: str) -> None:
     conf = {"spark.kubernetes.driver.pod.name": name, "spark.x": "y"}
     assert submit_naming("app", conf, seed="s", environment={"X": "z"}).pod_name == expected
 
 
-def test_the_name_of_an_attempts_pod_may_refer_to_its_application_id():
+def test_the_name_of_an_attempts_pod_may_refer_to_its_application_id() -> None:
     conf = {"spark.kubernetes.driver.pod.name": "${spark.app.id}-d"}
     naming = attempt_naming("ns", "app", 1, conf)
     assert naming.pod_name == f"{naming.application_id}-d"

@@ -23,15 +23,15 @@ from airflow_provider_spark_operator.core.driver.numbers import java_double, par
         ("-Infinity", -math.inf),
     ],
 )
-def test_a_number_is_read_as_java_reads_it(text, number):
+def test_a_number_is_read_as_java_reads_it(text: str, number: float) -> None:
     assert parse_double(text) == number
 
 
 @pytest.mark.parametrize("text", ["", " 1", "1_0", "infinity", "inf", "nan", "NaN", "0x1", "1e", ".", "\u0661"])
-def test_what_java_takes_for_no_number_is_none(text):
+def test_what_java_takes_for_no_number_is_none(text: str) -> None:
     assert parse_double(text) is None
 
 
-def test_an_infinite_number_is_a_word():
+def test_an_infinite_number_is_a_word() -> None:
     assert java_double(math.inf) == "Infinity"
     assert java_double(-math.inf) == "-Infinity"

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core.driver.plain_template import plain
@@ -30,5 +32,5 @@ from airflow_provider_spark_operator.core.driver.plain_template import plain
         ({"spec": {"volumes": [{"hostPath": {"type": None}}]}}, {"spec": {"volumes": [{"hostPath": {}}]}}),
     ],
 )  # fmt: skip
-def test_a_template_is_passed_on_as_the_api_wants_it(given, expected):
+def test_a_template_is_passed_on_as_the_api_wants_it(given: dict[str, Any], expected: dict[str, Any] | None) -> None:
     assert plain(given) == (given if expected is None else expected)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core.driver.pod import forbid_privilege_escalation
@@ -19,12 +21,14 @@ from airflow_provider_spark_operator.core.driver.pod import forbid_privilege_esc
     ],
     ids=["silent", "silent about it", "allowed", "other capability", "privileged", "system administrator", "prefixed"],
 )
-def test_escalation_is_forbidden_unless_it_is_allowed_or_inevitable(context, expected):
+def test_escalation_is_forbidden_unless_it_is_allowed_or_inevitable(
+    context: dict[str, Any] | None, expected: dict[str, Any]
+) -> None:
     container = {"name": "a"} | ({"securityContext": context} if context else {})
     spec = forbid_privilege_escalation({"containers": [container], "initContainers": [container], "other": 1})
     assert [each["securityContext"] for each in (*spec["containers"], *spec["initContainers"])] == [expected] * 2
     assert spec["other"] == 1
 
 
-def test_a_pod_without_containers_stays_as_it_is():
+def test_a_pod_without_containers_stays_as_it_is() -> None:
     assert forbid_privilege_escalation({"initContainers": None}) == {"initContainers": None}

@@ -10,16 +10,16 @@ KEYS = TEXT.filter(bool)
 
 
 @given(st.dictionaries(KEYS, TEXT))
-def test_what_is_written_is_read_back(values):
+def test_what_is_written_is_read_back(values: dict[str, str]) -> None:
     assert read_properties(write_properties(values, "comment")) == values
 
 
 @given(st.dictionaries(KEYS, TEXT))
-def test_each_entry_takes_one_line_after_the_comment(values):
+def test_each_entry_takes_one_line_after_the_comment(values: dict[str, str]) -> None:
     assert write_properties(values, "comment").count("\n") == len(values) + 1
 
 
-def test_entries_are_written_as_java_writes_them():
+def test_entries_are_written_as_java_writes_them() -> None:
     values = {
         "spark.x.colon": "a:b=c#d!e",
         "spark.x.lead": "  lead",
@@ -54,5 +54,5 @@ def test_entries_are_written_as_java_writes_them():
         ("=no key", {"": "no key"}),
     ],
 )
-def test_properties_are_read_as_java_reads_them(text, entries):
+def test_properties_are_read_as_java_reads_them(text: str, entries: dict[str, str]) -> None:
     assert read_properties(text) == entries

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.build import build_driver
+from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.naming import submit_naming
@@ -15,7 +15,7 @@ VOLCANO = {
 GROUP_JSON = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 
 
-def built(*flags: str, **conf: str):
+def built(*flags: str, **conf: str) -> DriverResources:
     settings = {"spark.kubernetes.container.image": "spark", **conf}
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     command = parse_command_line(
@@ -51,29 +51,29 @@ def built(*flags: str, **conf: str):
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_a_value_that_no_cluster_takes_is_refused_by_its_key(conf, field):
+def test_a_value_that_no_cluster_takes_is_refused_by_its_key(conf: dict[str, str], field: str) -> None:
     with pytest.raises(DriverBuildError) as refusal:
         built(**conf)
     assert refusal.value.field == field
 
 
 @pytest.mark.parametrize("cores", ["0", "x", "-1"])
-def test_the_total_of_cores_must_be_positive(cores):
+def test_the_total_of_cores_must_be_positive(cores: str) -> None:
     with pytest.raises(DriverBuildError, match="total-executor-cores"):
         built("--total-executor-cores", cores)
 
 
 @pytest.mark.parametrize("port", ["1", "65535"])
-def test_the_first_and_the_last_port_are_taken(port):
+def test_the_first_and_the_last_port_are_taken(port: str) -> None:
     ports = built(**{"spark.ui.port": port}).pod["spec"]["containers"][0]["ports"]
     assert {"name": "spark-ui", "containerPort": int(port), "protocol": "TCP"} in ports
 
 
-def test_a_negative_number_of_devices_is_none():
+def test_a_negative_number_of_devices_is_none() -> None:
     resource = "spark.driver.resource.gpu"
     container = built(**{f"{resource}.amount": "-2", f"{resource}.vendor": "nvidia.com"}).pod["spec"]["containers"][0]
     assert "nvidia.com/gpu" not in container["resources"]["limits"]
 
 
-def test_dynamic_allocation_is_on_by_the_word_true_alone():
+def test_dynamic_allocation_is_on_by_the_word_true_alone() -> None:
     assert built(**{"spark.dynamicAllocation.enabled": "x"}).pod["kind"] == "Pod"

@@ -1,8 +1,10 @@
 """Files of a submitter's disk, of which a resource has none."""
 
+from pathlib import Path
+
 import pytest
 
-from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.parse import parse_application
 
@@ -11,7 +13,7 @@ EXCLUDED = f"{K}driver.pod.excludedFeatureSteps"
 KERBEROS = "org.apache.spark.deploy.k8s.features.KerberosConfDriverFeatureStep"
 
 
-def attempt(conf):
+def attempt(conf: dict[str, str]) -> AttemptResources:
     document = {
         "apiVersion": "spark.apache.org/v1",
         "kind": "SparkApplication",
@@ -36,7 +38,7 @@ def attempt(conf):
         ("spark.kerberos.keytab", "name it as local://"),
     ],
 )
-def test_a_resource_that_names_one_is_told_what_to_do_instead(key, instead, tmp_path):
+def test_a_resource_that_names_one_is_told_what_to_do_instead(key: str, instead: str, tmp_path: Path) -> None:
     path = tmp_path / "krb5.conf"
     path.write_text("the controller's own")
     with pytest.raises(DriverBuildError) as refusal:
@@ -46,5 +48,5 @@ def test_a_resource_that_names_one_is_told_what_to_do_instead(key, instead, tmp_
     assert "does not exist" not in refusal.value.sentence
 
 
-def test_one_that_no_step_reads_is_passed_on():
+def test_one_that_no_step_reads_is_passed_on() -> None:
     assert attempt({f"{K}kerberos.krb5.path": "/etc/krb5.conf", EXCLUDED: KERBEROS}).pod["kind"] == "Pod"

@@ -22,11 +22,11 @@ from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri
         ("%zz", "file:/home/me/%25zz"),
     ],
 )
-def test_what_is_no_uri_is_a_path(reference, uri):
+def test_what_is_no_uri_is_a_path(reference: str, uri: str) -> None:
     assert resolved(reference, "/home/me") == uri
 
 
-def test_a_path_and_its_uri_lead_to_each_other():
+def test_a_path_and_its_uri_lead_to_each_other() -> None:
     for path in ("/a b", "/100%", "/a#b?c", "/ü→字", "/[1]{2}^`|"):
         assert file_path(file_uri(path)) == path
     assert file_path("file:///a%20b?query#alias") == "/a b"
@@ -34,7 +34,7 @@ def test_a_path_and_its_uri_lead_to_each_other():
     assert file_path("https://h/a") is None
 
 
-def test_an_alias_is_what_follows_the_hash():
+def test_an_alias_is_what_follows_the_hash() -> None:
     assert without_alias("file:/a.zip#env") == ("file:/a.zip", "env")
     assert without_alias("file:/a.zip#") == ("file:/a.zip", "")
     assert without_alias("file:/a.zip") == ("file:/a.zip", "")

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -6,17 +7,17 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from tests.builders import application
 
 
-def with_metadata(**metadata) -> SparkApplication:
+def with_metadata(**metadata: Any) -> SparkApplication:
     return application().model_copy(update={"metadata": metadata})
 
 
-def test_metadata_is_read_as_it_stands():
+def test_metadata_is_read_as_it_stands() -> None:
     resource = with_metadata(name="pi", namespace="jobs", uid="u", generation=3, finalizers=["a", "b"])
     assert (resource.name, resource.namespace, resource.uid) == ("pi", "jobs", "u")
     assert (resource.generation, resource.finalizers) == (3, ("a", "b"))
 
 
-def test_metadata_that_is_not_there_is_empty():
+def test_metadata_that_is_not_there_is_empty() -> None:
     resource = with_metadata()
     assert (resource.name, resource.namespace, resource.uid) == ("", "", "")
     assert (resource.generation, resource.finalizers) == (0, ())
@@ -33,5 +34,5 @@ def test_metadata_that_is_not_there_is_empty():
         pytest.param(5, None, id="a number"),
     ],
 )
-def test_a_timestamp_is_a_time_or_nothing(written, read):
+def test_a_timestamp_is_a_time_or_nothing(written: datetime | int | str, read: datetime | None) -> None:
     assert with_metadata(deletionTimestamp=written).deletion_timestamp == read

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -11,26 +13,26 @@ from tests.core.cluster_resources.clusters import cluster, cluster_document
 INSTANCES = "spec.clusterTolerations.instanceConfig"
 
 
-def problems(**modifiers):
+def problems(**modifiers: Any) -> list[str]:
     return [str(problem) for problem in validate_cluster(cluster_document(**modifiers))]
 
 
-def test_a_plain_cluster_has_no_problem():
+def test_a_plain_cluster_has_no_problem() -> None:
     assert problems() == []
 
 
-def test_a_cluster_survives_a_round_trip_with_what_nobody_knows():
+def test_a_cluster_survives_a_round_trip_with_what_nobody_knows() -> None:
     document = cluster_document(master={"serviceSpec": {"type": "ClusterIP"}}, future={"field": 1})
     assert parse_cluster(document).to_document() == document
 
 
-def test_templates_are_empty_unless_given():
+def test_templates_are_empty_unless_given() -> None:
     spec = cluster().spec
     assert spec.master_spec.stateful_set_spec is None
     assert spec.worker_spec.horizontal_pod_autoscaler_spec is None
 
 
-def test_a_status_without_a_state_is_none():
+def test_a_status_without_a_state_is_none() -> None:
     assert parse_cluster(cluster_document() | {"status": {"stateTransitionHistory": {}}}).status is None
 
 
@@ -47,7 +49,7 @@ def test_a_status_without_a_state_is_none():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_missing_is_named(remove, path):
+def test_what_is_missing_is_named(remove: tuple[str, ...], path: str) -> None:
     document = cluster_document()
     parent = document
     for name in remove[:-1]:
@@ -98,61 +100,63 @@ def test_what_is_missing_is_named(remove, path):
         "template of a wrong form",
     ],
 )
-def test_what_is_wrong_is_said_at_its_place(modifiers, expected):
+def test_what_is_wrong_is_said_at_its_place(modifiers: dict[str, Any], expected: str) -> None:
     (problem,) = problems(**modifiers)
     assert problem.startswith(expected)
 
 
 @pytest.mark.parametrize("name", ["c" * 45, "a", "a-1"])
-def test_names_that_children_can_bear_are_good(name):
+def test_names_that_children_can_bear_are_good(name: str) -> None:
     assert problems(name=name) == []
 
 
 @pytest.mark.parametrize(("minimum", "maximum"), [(0, 0), (3, 0), (3, 3), (1, 9)])
-def test_bounds_that_an_autoscaler_can_keep_or_that_need_none_are_good(minimum, maximum):
+def test_bounds_that_an_autoscaler_can_keep_or_that_need_none_are_good(minimum: int, maximum: int) -> None:
     assert problems(minimum=minimum, maximum=maximum) == []
 
 
-def test_without_an_autoscaler_any_number_of_workers_is_good():
+def test_without_an_autoscaler_any_number_of_workers_is_good() -> None:
     assert problems(init=4, minimum=2, maximum=2) == []
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 3])
-def test_what_is_no_object_is_no_cluster(document):
+def test_what_is_no_object_is_no_cluster(document: int | list[Any] | str | None) -> None:
     (problem,) = validate_cluster(document)
     assert str(problem).startswith("a SparkCluster must be an object")
     assert validate(document)
 
 
-def test_another_kind_and_version_are_refused():
+def test_another_kind_and_version_are_refused() -> None:
     document = cluster_document() | {"kind": "SparkApplication", "apiVersion": "v1"}
     assert [problem.path for problem in validate_cluster(document)] == ["apiVersion", "kind"]
 
 
-def test_reading_raises_with_every_problem():
-    document = cluster_document(init="a", minimum="b")
+def test_reading_raises_with_every_problem() -> None:
+    wrong: dict[str, Any] = {"init": "a", "minimum": "b"}
+    document = cluster_document(**wrong)
     with pytest.raises(InvalidResource) as caught:
         parse_cluster(document)
     assert len(caught.value.problems) == 2
 
 
-def test_what_no_rule_foresees_is_said_at_its_place_all_the_same():
+def test_what_no_rule_foresees_is_said_at_its_place_all_the_same() -> None:
+    conf: dict[str, Any] = {"spark.x": b"\xff"}
     with pytest.raises(InvalidResource, match=r"^spec\.sparkConf\['spark\.x'\]: is not valid: "):
-        parse_cluster(cluster_document(conf={"spark.x": b"\xff"}))
+        parse_cluster(cluster_document(conf=conf))
 
 
-def test_only_an_object_can_be_a_model():
+def test_only_an_object_can_be_a_model() -> None:
     with pytest.raises(ValidationError, match="valid dictionary"):
         SparkCluster.model_validate([])
 
 
-def test_a_document_is_checked_as_what_it_says_it_is():
+def test_a_document_is_checked_as_what_it_says_it_is() -> None:
     assert validate(cluster_document()) == []
     assert validate({**cluster_document(), "kind": "SparkApplication"})[0].path.startswith("spec")
 
 
 @pytest.mark.parametrize("kind", ["Pod", None, ["SparkCluster"]])
-def test_a_document_of_another_kind_has_that_one_problem(kind):
+def test_a_document_of_another_kind_has_that_one_problem(kind: list[str] | str | None) -> None:
     (problem,) = validate({"kind": kind})
     assert isinstance(problem, Problem)
     assert problem.path == "kind"

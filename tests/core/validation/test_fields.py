@@ -59,11 +59,11 @@ def warnings(**spec: Any) -> list[str]:
         ),
     ],
 )
-def test_unknown_field_is_an_error_with_a_suggestion(spec, problem):
+def test_unknown_field_is_an_error_with_a_suggestion(spec: dict[str, Any], problem: str) -> None:
     assert errors(**spec) == [problem]
 
 
-def test_unknown_field_at_the_top_is_an_error():
+def test_unknown_field_at_the_top_is_an_error() -> None:
     document = application_document() | {"foo": 1, "metdata": {}}
     assert [str(each) for each in validate_application(document)] == [
         "foo: is not a field of SparkApplication: remove it",
@@ -71,7 +71,7 @@ def test_unknown_field_at_the_top_is_an_error():
     ]
 
 
-def test_unknown_field_of_the_metadata_is_an_error():
+def test_unknown_field_of_the_metadata_is_an_error() -> None:
     document = application_document()
     document["metadata"]["lables"] = {}
     (problem,) = validate_application(document)
@@ -80,7 +80,7 @@ def test_unknown_field_of_the_metadata_is_an_error():
     assert problem.is_error
 
 
-def test_unknown_field_does_not_stop_an_operator_from_running_the_resource():
+def test_unknown_field_does_not_stop_an_operator_from_running_the_resource() -> None:
     (problem,) = validate_application(application_document(sparkConfs={}))
     assert problem.is_error
     assert not problem.is_refused
@@ -107,7 +107,9 @@ TEMPLATE = "spec.driverSpec.podTemplateSpec"
         ),
     ],
 )
-def test_unknown_field_of_a_pod_template_is_a_warning_with_a_suggestion(template, path, says):
+def test_unknown_field_of_a_pod_template_is_a_warning_with_a_suggestion(
+    template: dict[str, Any], path: str, says: str
+) -> None:
     (problem,) = validate_application(application_document(driverSpec={"podTemplateSpec": template}))
     assert problem.severity is Severity.WARNING
     assert problem.path == path
@@ -115,7 +117,7 @@ def test_unknown_field_of_a_pod_template_is_a_warning_with_a_suggestion(template
     assert problem.message.endswith(f"did you mean {says}?")
 
 
-def test_known_fields_of_a_pod_template_are_no_problem():
+def test_known_fields_of_a_pod_template_are_no_problem() -> None:
     pod = {
         "nodeSelector": {"disk": "ssd"},
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}},
@@ -126,7 +128,7 @@ def test_known_fields_of_a_pod_template_are_no_problem():
     assert warnings(driverSpec={"podTemplateSpec": template}) == []
 
 
-def test_fields_of_the_gateway_api_are_not_checked():
+def test_fields_of_the_gateway_api_are_not_checked() -> None:
     route = {
         "serviceMetadata": {"name": "ui"},
         "serviceSpec": {"ports": [{"port": 4040}]},
@@ -137,7 +139,7 @@ def test_fields_of_the_gateway_api_are_not_checked():
     assert warnings(driverHttpRouteList=[route]) == []
 
 
-def test_an_unknown_field_of_the_status_is_an_error_unless_the_caller_drops_the_status():
+def test_an_unknown_field_of_the_status_is_an_error_unless_the_caller_drops_the_status() -> None:
     document = application_document(status={"novelty": 1})
     assert [str(problem) for problem in validate(document)] == ["status.novelty: is not a field of status: remove it"]
     assert validate_without_status(document) == []
@@ -150,7 +152,7 @@ def test_an_unknown_field_of_the_status_is_an_error_unless_the_caller_drops_the_
     assert [str(problem) for problem in validate_without_status([])] == ["a resource must be an object, not a list"]
 
 
-def test_fields_of_the_wrong_type_are_reported_once():
+def test_fields_of_the_wrong_type_are_reported_once() -> None:
     assert errors(configMapSpecs={"name": "a"}) == ["spec.configMapSpecs: must be a list, not an object"]
     assert errors(driverSpec=["a"]) == ["spec.driverSpec: must be an object (key: value pairs), not a list"]
     assert errors(driverHttpRouteList=["a"]) == [
@@ -158,7 +160,7 @@ def test_fields_of_the_wrong_type_are_reported_once():
     ]
 
 
-def test_fields_that_only_the_apache_operator_knows_are_warnings():
+def test_fields_that_only_the_apache_operator_knows_are_warnings() -> None:
     document = cluster_document()
     document["spec"]["suspend"] = True
     document["spec"]["workerSpec"] = {"networkPolicy": {"metricsPort": 8081, "metricsIngress": []}}
@@ -168,7 +170,7 @@ def test_fields_that_only_the_apache_operator_knows_are_warnings():
     assert all(problem.severity is Severity.WARNING for problem in problems)
 
 
-def test_unknown_field_of_a_cluster_is_an_error():
+def test_unknown_field_of_a_cluster_is_an_error() -> None:
     document = cluster_document()
     document["spec"]["workerSpec"] = {"statefulSetSpecs": {}}
     (problem,) = validate_cluster(document)
@@ -177,7 +179,7 @@ def test_unknown_field_of_a_cluster_is_an_error():
     )
 
 
-def test_the_fields_of_kubernetes_are_those_of_the_local_api():
+def test_the_fields_of_kubernetes_are_those_of_the_local_api() -> None:
     # If this fails: python -m tests.core.validation.kubernetes_types, then ruff format
     assert {name: dict(fields) for name, fields in KUBERNETES_FIELDS.items()} == found_types()
     assert KUBERNETES_VERSION == VERSION

@@ -1,5 +1,6 @@
 import json
 import math
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Any
@@ -14,14 +15,14 @@ from tests.builders import application_document
 from tests.core.cluster_resources.clusters import cluster_document
 
 
-def test_what_json_can_say_is_no_problem():
+def test_what_json_can_say_is_no_problem() -> None:
     document = {"a": [1, -1.5, True, None, "2026-01-01", (1, 2)], "b": {"c": {}}, "d": 2**80}
     assert json_problems(document) == []
     assert json_problems(MappingProxyType(document)) == []
 
 
 @pytest.mark.parametrize("key", [1, 1.5, True, None], ids=str)
-def test_plain_keys_become_strings(key):
+def test_plain_keys_become_strings(key: float | None) -> None:
     assert json_problems({"a": {key: 1}}) == []
     json.dumps({"a": {key: 1}})
 
@@ -39,16 +40,16 @@ def test_plain_keys_become_strings(key):
     ],
     ids=["date", "time", "binary", "set", "nan", "infinity", "key"],
 )
-def test_what_json_cannot_say_is_named_with_its_place_and_its_cure(value, message):
+def test_what_json_cannot_say_is_named_with_its_place_and_its_cure(value: object, message: str) -> None:
     assert json_problems({"spec": {"hosts": ["x", {"a.b": value}]}}) == [Problem("spec.hosts[1]['a.b']", message)]
 
 
-def test_every_such_value_is_named():
+def test_every_such_value_is_named() -> None:
     day = date(2026, 1, 1)
     assert [problem.path for problem in json_problems({"a": day, "b": [day, {"c": day}]})] == ["a", "b[0]", "b[1].c"]
 
 
-def test_a_value_that_contains_itself_is_named():
+def test_a_value_that_contains_itself_is_named() -> None:
     document: dict[str, Any] = {"spec": {"a": [1]}}
     document["spec"]["a"].append(document["spec"])
     assert json_problems(document) == [
@@ -59,14 +60,14 @@ def test_a_value_that_contains_itself_is_named():
     assert [problem.path for problem in json_problems(document)] == ["self"]
 
 
-def test_a_value_that_is_shared_is_looked_at_once():
+def test_a_value_that_is_shared_is_looked_at_once() -> None:
     shared: Any = [date(2026, 1, 1)]
     for _ in range(50):  # written out, this would be 2 ** 50 dates
         shared = [shared, shared]
     assert len(json_problems({"a": shared})) == 1
 
 
-def test_nesting_has_a_limit():
+def test_nesting_has_a_limit() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"a": deep}
@@ -79,7 +80,9 @@ def test_nesting_has_a_limit():
     [(validate_application, application_document()), (validate_cluster, cluster_document())],
     ids=["application", "cluster"],
 )
-def test_resources_are_refused_for_what_json_cannot_say(validate, document):
+def test_resources_are_refused_for_what_json_cannot_say(
+    validate: Callable[[object], Sequence[Problem]], document: dict[str, Any]
+) -> None:
     document["spec"]["novelty"] = {"since": date(2026, 1, 1)}
     assert [str(problem) for problem in validate(document)] == [
         "spec.novelty.since: must be a string, not a date: put it in quotes"

@@ -1,5 +1,6 @@
 """Labels, annotations and finalizers, in resources of every kind."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -39,7 +40,9 @@ def problems(build: Any, **metadata: Any) -> list[str]:
         ({"finalizers": "a"}, "metadata.finalizers: must be a list, not a string"),
     ],
 )
-def test_metadata_that_the_api_refuses_is_an_error(build, metadata, expected):
+def test_metadata_that_the_api_refuses_is_an_error(
+    build: Callable[..., object], metadata: dict[str, Any], expected: str
+) -> None:
     (problem,) = problems(build, **metadata)
     assert problem.startswith(expected)
 
@@ -52,5 +55,5 @@ def test_metadata_that_the_api_refuses_is_an_error(build, metadata, expected):
         {"annotations": {"Example.com/a": "any text, of any length " * 10}, "finalizers": ["example.com/a", "b"]},
     ],
 )
-def test_metadata_that_the_api_accepts_is_no_problem(build, metadata):
+def test_metadata_that_the_api_accepts_is_no_problem(build: Callable[..., object], metadata: dict[str, Any]) -> None:
     assert problems(build, **metadata) == []

@@ -27,7 +27,7 @@ def problems(**modifiers: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", [*TIMEOUTS, *PERIODS])
-def test_negative_timeout_without_a_meaning_is_an_error_that_operators_run(name):
+def test_negative_timeout_without_a_meaning_is_an_error_that_operators_run(name: str) -> None:
     (problem,) = problems(timeouts={name: -5})
     assert problem.path == f"{TOLERATIONS}.applicationTimeoutConfig.{name}"
     assert problem.message.startswith("must not be negative, but is -5")
@@ -36,28 +36,28 @@ def test_negative_timeout_without_a_meaning_is_an_error_that_operators_run(name)
 
 
 @pytest.mark.parametrize("name", RESTARTS)
-def test_negative_restart_setting_is_an_error(name):
+def test_negative_restart_setting_is_an_error(name: str) -> None:
     (problem,) = problems(restart={name: -3})
     assert str(problem) == f"{TOLERATIONS}.restartConfig.{name}: must not be negative, but is -3"
     assert problem.is_error
 
 
 @pytest.mark.parametrize("name", TIMEOUTS)
-def test_minus_one_for_a_timeout_means_off_and_is_a_warning(name):
+def test_minus_one_for_a_timeout_means_off_and_is_a_warning(name: str) -> None:
     (problem,) = problems(timeouts={name: -1})
     assert problem.severity is Severity.WARNING
     assert "write 0" in problem.message
 
 
 @pytest.mark.parametrize("name", ["ttlAfterStopMillis", "resourceRetainDurationMillis"])
-def test_minus_one_for_a_retention_means_never(name):
+def test_minus_one_for_a_retention_means_never(name: str) -> None:
     assert problems(tolerations={name: -1}) == []
     (problem,) = problems(tolerations={name: -7})
     assert problem.severity is Severity.WARNING
     assert "write -1" in problem.message
 
 
-def test_minus_one_for_the_counter_reset_means_never():
+def test_minus_one_for_the_counter_reset_means_never() -> None:
     assert problems(restart={"restartCounterResetMillis": -1}) == []
 
 
@@ -70,7 +70,9 @@ def test_minus_one_for_the_counter_reset_means_never():
         ({"maxExecutors": MOST_EXECUTORS + 1}, "maxExecutors"),
     ],
 )
-def test_executor_numbers_that_cannot_be_meant_are_errors_that_operators_run(instances, name):
+def test_executor_numbers_that_cannot_be_meant_are_errors_that_operators_run(
+    instances: dict[str, Any], name: str
+) -> None:
     (problem,) = problems(instances=instances)
     assert problem.path == f"{TOLERATIONS}.instanceConfig.{name}"
     assert problem.is_error
@@ -90,7 +92,9 @@ def test_executor_numbers_that_cannot_be_meant_are_errors_that_operators_run(ins
         ({"init": 0, "minimum": 1, "maximum": 3}, "initWorkers", False),
     ],
 )
-def test_worker_numbers_that_kubernetes_refuses_are_refused_by_the_webhook(instances, name, refused):
+def test_worker_numbers_that_kubernetes_refuses_are_refused_by_the_webhook(
+    instances: dict[str, Any], name: str, refused: bool
+) -> None:
     (problem,) = validate_cluster(cluster_document(**instances))
     assert problem.path == f"spec.clusterTolerations.instanceConfig.{name}"
     assert problem.is_error
@@ -98,7 +102,7 @@ def test_worker_numbers_that_kubernetes_refuses_are_refused_by_the_webhook(insta
 
 
 @pytest.mark.parametrize("metric", ["Object", "External"])
-def test_minimum_of_zero_workers_is_a_warning_if_the_autoscaler_has_a_metric_for_it(metric):
+def test_minimum_of_zero_workers_is_a_warning_if_the_autoscaler_has_a_metric_for_it(metric: str) -> None:
     worker = {"horizontalPodAutoscalerSpec": {"metrics": [{"type": "Resource"}, {"type": metric}]}}
     (problem,) = validate_cluster(cluster_document(minimum=0, maximum=2, worker=worker))
     assert problem.path == "spec.clusterTolerations.instanceConfig.minWorkers"
@@ -106,7 +110,7 @@ def test_minimum_of_zero_workers_is_a_warning_if_the_autoscaler_has_a_metric_for
 
 
 @pytest.mark.parametrize("metrics", [None, [], "External", [{"type": "Resource"}], [{"type": ["External"]}, "Object"]])
-def test_minimum_of_zero_workers_is_refused_without_such_a_metric(metrics):
+def test_minimum_of_zero_workers_is_refused_without_such_a_metric(metrics: list[dict[str, Any]] | str | None) -> None:
     worker = {"horizontalPodAutoscalerSpec": {"metrics": metrics}}
     found = validate_cluster(cluster_document(minimum=0, maximum=2, worker=worker))
     (problem,) = (each for each in found if each.path.endswith("minWorkers"))
