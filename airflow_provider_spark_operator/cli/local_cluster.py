@@ -14,6 +14,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
+from airflow_provider_spark_operator.local.runtime import spark_images
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
@@ -22,7 +23,7 @@ from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
 from local_kubernetes.home import UnusableHome
-from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
+from local_kubernetes.kubelet.images import ImageRule
 
 # The account that the Apache operator's chart gives to drivers: its users' documents name it.
 WORKLOAD_SERVICE_ACCOUNT = "spark"
@@ -61,7 +62,7 @@ class RunningCluster:
 async def running_cluster(
     home: Path,
     *,
-    images: Sequence[ImageRule] = DEFAULT_IMAGES,
+    images: Sequence[ImageRule] | None = None,
     keep: bool = False,
     repair: bool = False,
     take_over: bool = False,
@@ -77,7 +78,9 @@ async def running_cluster(
     """
     try:
         async with (
-            LocalCluster(home, custom_resource_definitions(), images=images, keep=keep, repair=repair) as cluster,
+            LocalCluster(
+                home, custom_resource_definitions(), images=images or spark_images(), keep=keep, repair=repair
+            ) as cluster,
             await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
             _running_controller(client, cluster.kubeconfig, take_over=take_over) as controller,
         ):

@@ -9,8 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.local.java import JavaMissing, find_java
+from airflow_provider_spark_operator.local.runtime import SparkRuntime, spark_images
 from airflow_provider_spark_operator.local.software import SparkMissing, find_spark
-from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, Runtime, parse_rule
+from local_kubernetes.kubelet.images import ImageRule, parse_rule
+from local_kubernetes.kubelet.runtime import HOST
 
 _HEAD = ("IMAGE", "RUNTIME", "RUNS")
 
@@ -21,8 +23,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     Raises:
         CommandError: a given rule is none.
     """
-    what_runs = {Runtime.SPARK: asyncio.run(_described_spark()), Runtime.PROCESS: "the container's command, as it is"}
-    rows = [(rule.pattern, rule.runtime.value, what_runs[rule.runtime]) for rule in image_rules(options.image)]
+    rules = image_rules(options.image)
+    what_runs = {SparkRuntime.name: asyncio.run(_described_spark()), HOST.name: "the container's command, as it is"}
+    rows = [(rule.pattern, rule.runtime.name, what_runs[rule.runtime.name]) for rule in rules]
     if options.output == "json":
         print(json.dumps([dict(zip(map(str.lower, _HEAD), row, strict=True)) for row in rows], indent=2))
     else:
@@ -36,8 +39,9 @@ def image_rules(given: Sequence[str] | None) -> tuple[ImageRule, ...]:
     Raises:
         CommandError: one of the given is no rule.
     """
+    spark = SparkRuntime()
     try:
-        return (*map(parse_rule, given or ()), *DEFAULT_IMAGES)
+        return (*(parse_rule(text, (spark, HOST)) for text in given or ()), *spark_images(spark))
     except ValueError as error:
         raise CommandError(f"--image: {error}", ExitCode.INVALID) from None
 

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.signals import run_until_signalled
 from airflow_provider_spark_operator.local.class_archive import archive_path
 from airflow_provider_spark_operator.local.java import JavaMissing, find_java
-from airflow_provider_spark_operator.local.software import SparkMissing, SparkRuntime, find_spark
+from airflow_provider_spark_operator.local.software import SparkInstallation, SparkMissing, find_spark
 from airflow_provider_spark_operator.local.spark import recording_command
 
 _EXAMPLE = "examples/src/main/python/pi.py"
@@ -30,7 +30,7 @@ def run(_options: argparse.Namespace) -> ExitCode:
 
 async def _prepare() -> ExitCode:
     try:
-        runtime = SparkRuntime(find_spark(), await find_java())
+        runtime = SparkInstallation(find_spark(), await find_java())
     except (SparkMissing, JavaMissing) as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
     archive = archive_path(runtime.java, runtime.home)
@@ -41,7 +41,7 @@ async def _prepare() -> ExitCode:
     return ExitCode.SUCCESS
 
 
-async def _record(runtime: SparkRuntime, archive: Path) -> None:
+async def _record(runtime: SparkInstallation, archive: Path) -> None:
     last_words = "it did not start"
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ async def _record(runtime: SparkRuntime, archive: Path) -> None:
         ) from None
 
 
-async def _run_spark(runtime: SparkRuntime, archive: Path, folder: Path) -> str:
+async def _run_spark(runtime: SparkInstallation, archive: Path, folder: Path) -> str:
     """Run Spark's example; return the last line of what it said."""
     example = str(runtime.home / _EXAMPLE)
     command = recording_command(runtime, archive, ("--master", "local[2]", example, "4"))

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from local_kubernetes.kubelet.runtime import StartError
+
 OLDEST_MAJOR = 17
 _ASK_SECONDS = 30.0
 
 
-class JavaMissing(Exception):
+class JavaMissing(StartError):
     """There is no Java that Spark can run on; the message says what to install."""
 
 

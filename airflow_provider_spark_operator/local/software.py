@@ -7,14 +7,15 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.local.class_archive import archive_path
 from airflow_provider_spark_operator.local.java import Java, find_java, with_archive
+from local_kubernetes.kubelet.runtime import StartError
 
 
-class SparkMissing(Exception):
+class SparkMissing(StartError):
     """Spark is not installed; the message says what to install."""
 
 
 @dataclass(frozen=True)
-class SparkRuntime:
+class SparkInstallation:
     """Spark on this machine.
 
     Args:
@@ -29,35 +30,45 @@ class SparkRuntime:
 
 
 class SparkSoftware:
-    """Finds Spark and Java when the first container needs them, and remembers what it found.
+    """Finds Spark and Java when the first container needs them, and remembers what it found."""
 
-    Args:
-        cache: a folder for what makes Java start sooner; made when needed.
-    """
-
-    def __init__(self, cache: Path) -> None:
-        self._cache = cache
-        self._found: SparkRuntime | None = None
+    def __init__(self) -> None:
+        self._found: dict[Path, SparkInstallation] = {}
         self._search = asyncio.Lock()
 
-    async def runtime(self) -> SparkRuntime:
-        """What to run Spark with.
+    async def find(self, cache: Path) -> SparkInstallation:
+        """Return the Spark to run.
+
+        Args:
+            cache: The folder for files from which Java starts sooner. It is made when it is needed.
 
         Raises:
             SparkMissing: Spark is not installed.
-            JavaMissing: there is no Java that it runs on.
+            JavaMissing: There is no Java that Spark can run on.
         """
         async with self._search:
-            if self._found is None:
-                home = find_spark()
-                java = await find_java()
-                archive = archive_path(java, home)
-                if archive.exists():
-                    self._found = SparkRuntime(home, java, archive)
-                else:
-                    self._cache.mkdir(parents=True, exist_ok=True)
-                    self._found = SparkRuntime(home, await with_archive(java, self._cache))
-            return self._found
+            if cache not in self._found:
+                self._found[cache] = await _find(cache)
+            return self._found[cache]
+
+
+async def _find(cache: Path) -> SparkInstallation:
+    home = find_spark()
+    java = await find_java()
+    archive = _present_archive(java, home)
+    if archive is not None:
+        return SparkInstallation(home, java, archive)
+    _make_folder(cache)
+    return SparkInstallation(home, await with_archive(java, cache))
+
+
+def _present_archive(java: Java, home: Path) -> Path | None:
+    archive = archive_path(java, home)
+    return archive if archive.exists() else None
+
+
+def _make_folder(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def find_spark() -> Path:

@@ -15,10 +15,10 @@ from airflow_provider_spark_operator.local.class_archive import recording_option
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, Daemon
 from airflow_provider_spark_operator.local.properties import read_properties, write_properties
-from airflow_provider_spark_operator.local.software import SparkRuntime
+from airflow_provider_spark_operator.local.software import SparkInstallation
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.files import read_regular
-from local_kubernetes.kubelet.process import StartError
+from local_kubernetes.kubelet.runtime import StartError
 
 IMAGE_HOME = "/opt/spark"
 WORK_FOLDER = "/opt/spark/work-dir"
@@ -85,7 +85,7 @@ class ContainerPlace:
     rewrite: Callable[[str], str]
 
 
-def spark_environment(runtime: SparkRuntime, environment: Mapping[str, str]) -> dict[str, str]:
+def spark_environment(runtime: SparkInstallation, environment: Mapping[str, str]) -> dict[str, str]:
     """A container's environment with what a Spark image would set in its own, but for JAVA_HOME."""
     result = dict(environment)
     result["SPARK_HOME"] = str(runtime.home)
@@ -98,7 +98,7 @@ def spark_environment(runtime: SparkRuntime, environment: Mapping[str, str]) -> 
 
 
 def spark_command(
-    runtime: SparkRuntime,
+    runtime: SparkInstallation,
     arguments: Sequence[str],
     environment: Mapping[str, str],
     place: ContainerPlace,
@@ -126,7 +126,7 @@ def spark_command(
 
 def daemon_command(
     daemon: Daemon,
-    runtime: SparkRuntime,
+    runtime: SparkInstallation,
     environment: Mapping[str, str],
     place: ContainerPlace,
     moved: Callable[[int], int],
@@ -161,7 +161,7 @@ def daemon_command(
 
 
 def _driver(
-    runtime: SparkRuntime,
+    runtime: SparkInstallation,
     arguments: Sequence[str],
     environment: Mapping[str, str],
     place: ContainerPlace,
@@ -212,7 +212,7 @@ def _settings(place: ContainerPlace, api: ApiAccess) -> list[str]:
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 
-def _executor(runtime: SparkRuntime, environment: Mapping[str, str], place: ContainerPlace) -> list[str]:
+def _executor(runtime: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace) -> list[str]:
     memory = _memory(environment.get("SPARK_EXECUTOR_MEMORY", "1g"))
     given = [environment[name] for name in sorted(_numbered_options(environment), key=_option_number)]
     options = [f"-Xms{memory}", f"-Xmx{memory}", *(word for word in given if _runs_on(word, runtime.java))]
@@ -229,7 +229,7 @@ def _executor(runtime: SparkRuntime, environment: Mapping[str, str], place: Cont
     return [*_java(runtime, place, options), "-cp", class_path, _EXECUTOR, *words, "--hostname", _LOOPBACK]
 
 
-def _java(runtime: SparkRuntime, place: ContainerPlace, options: Sequence[str]) -> list[str]:
+def _java(runtime: SparkInstallation, place: ContainerPlace, options: Sequence[str]) -> list[str]:
     """The beginning of a JVM's command line; the given options come last, so they win."""
     return [
         str(runtime.java.executable),
@@ -243,7 +243,7 @@ def _java(runtime: SparkRuntime, place: ContainerPlace, options: Sequence[str]) 
     ]
 
 
-def _archive_options(runtime: SparkRuntime) -> tuple[str, ...]:
+def _archive_options(runtime: SparkInstallation) -> tuple[str, ...]:
     if runtime.class_archive is not None:
         return starting_options(runtime.java, runtime.class_archive)
     if runtime.java.archive is not None:
@@ -252,7 +252,7 @@ def _archive_options(runtime: SparkRuntime) -> tuple[str, ...]:
     return ()
 
 
-def recording_command(runtime: SparkRuntime, archive: Path, arguments: Sequence[str]) -> list[str]:
+def recording_command(runtime: SparkInstallation, archive: Path, arguments: Sequence[str]) -> list[str]:
     """The command that runs SparkSubmit with `arguments` and leaves an archive of the classes it needed."""
     return [
         str(runtime.java.executable),
@@ -266,7 +266,7 @@ def recording_command(runtime: SparkRuntime, archive: Path, arguments: Sequence[
     ]
 
 
-def _class_path(runtime: SparkRuntime, environment: Mapping[str, str], extra: str | None) -> str:
+def _class_path(runtime: SparkInstallation, environment: Mapping[str, str], extra: str | None) -> str:
     # An image has its configuration folders first. An archive of classes wants the jars first, and none of
     # those holds a file that a configuration folder could.
     folders = (

@@ -4,9 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
-from airflow_provider_spark_operator.kube.client import KubeClient
 from tests.e2e.node import IMAGE, KUBECONFIG, NEEDED
 
+from client import open_client
 from kubelet.log_answers import RECORDED as LOG_ANSWERS
 from kubelet.log_answers import log_answers
 from kubelet.record import lives_on, recorded
@@ -26,5 +26,6 @@ async def test_logs_are_answered_by_this_node_as_they_were_recorded() -> None:
     assert await log_answers(Path(str(KUBECONFIG)), IMAGE) == json.loads(LOG_ANSWERS.read_text(encoding="utf-8"))
 
 
-async def test_a_stateful_set_lives_on_this_cluster_as_it_was_recorded(client: KubeClient) -> None:
-    assert await life(client, IMAGE) == json.loads(RECORDED.read_text())
+async def test_a_stateful_set_lives_on_this_cluster_as_it_was_recorded() -> None:
+    async with open_client(Path(str(KUBECONFIG))) as client:
+        assert await life(client, IMAGE) == json.loads(RECORDED.read_text())

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.local.class_archive import (
     starting_options,
 )
 from airflow_provider_spark_operator.local.java import Java
-from airflow_provider_spark_operator.local.software import SparkRuntime
+from airflow_provider_spark_operator.local.software import SparkInstallation
 from airflow_provider_spark_operator.local.spark import recording_command
 
 
@@ -58,6 +58,6 @@ def test_each_java_is_told_in_its_own_words(java: Java, major: int, recorded: st
 
 
 def test_what_is_recorded_has_the_class_path_that_containers_begin_with(java: Java, spark: Path) -> None:
-    command = recording_command(SparkRuntime(spark, java), Path("/a.jsa"), ["--master", "local[2]", "job.py"])
+    command = recording_command(SparkInstallation(spark, java), Path("/a.jsa"), ["--master", "local[2]", "job.py"])
     assert command[command.index("-cp") + 1] == f"{spark}/jars/*"
     assert command[-4:] == ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "job.py"]

@@ -6,7 +6,7 @@ import pytest
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, WORKER
 from airflow_provider_spark_operator.local.properties import read_properties
-from airflow_provider_spark_operator.local.software import SparkRuntime
+from airflow_provider_spark_operator.local.software import SparkInstallation
 from airflow_provider_spark_operator.local.spark import (
     ContainerPlace,
     daemon_command,
@@ -15,10 +15,10 @@ from airflow_provider_spark_operator.local.spark import (
 )
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.mounts import PathMap
-from local_kubernetes.kubelet.process import StartError
+from local_kubernetes.kubelet.runtime import StartError
 
 JAVA = Java(Path("/java"), 21, frozenset({"java.base"}))
-SPARK = SparkRuntime(Path("/site-packages/pyspark"), JAVA)
+SPARK = SparkInstallation(Path("/site-packages/pyspark"), JAVA)
 API = ApiAccess("https://127.0.0.1:6443", Path("/ca.crt"), "token")
 
 

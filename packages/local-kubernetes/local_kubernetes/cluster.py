@@ -1,4 +1,4 @@
-"""A Kubernetes cluster on this machine: API server and node in one process, pods as processes beside it."""
+"""A Kubernetes cluster on this machine: API server and node in one process, pods as processes of their own."""
 
 import asyncio
 import base64
@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmana
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -27,15 +27,13 @@ from local_kubernetes.api.retention import EventRetention
 from local_kubernetes.api.server import ApiServer
 from local_kubernetes.api.status import bad_request
 from local_kubernetes.api.store import Store
+from local_kubernetes.api.tls import ServerIdentity, issue_identity
 from local_kubernetes.home import LocalClusterError, locked_home, write_private
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
 from local_kubernetes.kubelet.kubelet import Kubelet
 from local_kubernetes.kubelet.recorder import EventRecorder
 from local_kubernetes.workloads.controller import StatefulSetController
-
-if TYPE_CHECKING:
-    from local_kubernetes.api.tls import ServerIdentity
 
 __all__ = ["LocalCluster", "LocalClusterError"]
 
@@ -175,14 +173,7 @@ def _store(journal: Journal | None) -> Store:
         ) from error
 
 
-def _identity(home: Path) -> "ServerIdentity":
-    try:
-        from local_kubernetes.api.tls import issue_identity
-    except ImportError as error:
-        raise LocalClusterError(
-            f"the local cluster needs the package {error.name}: "
-            "install it with pip install 'airflow-provider-spark-operator[local]'"
-        ) from error
+def _identity(home: Path) -> ServerIdentity:
     try:
         return issue_identity(home)
     except OSError as error:

@@ -75,7 +75,7 @@ def temporary_home() -> Iterator[Path]:
     """
     with ExitStack() as stack:
         with _sentences(Path(tempfile.gettempdir())):
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="spark-operator-"))
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="local-kubernetes-"))
             command = (sys.executable, "-I", "-S", remover.__file__, folder)
             process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603  our own
         stack.enter_context(process)  # leaving it closes the pipe, and waits

@@ -10,27 +10,25 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import KubeError
-from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from local_kubernetes.api.kinds import PODS, Kind
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
 
+from api.builders import definition
+from client import ApiError, Client, open_client
 from kubelet.pods import eventually_async, pod, shell
 from kubelet.waiting import eventually, is_alive
 
 RUN_A_POD = """
 import asyncio, sys
 from pathlib import Path
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import PODS
-from local_kubernetes.cluster import LocalCluster
+from client import open_client
 from kubelet.pods import pod, shell
+from local_kubernetes.api.kinds import PODS
+from local_kubernetes.cluster import LocalCluster
 
 async def main():
     async with LocalCluster(Path(sys.argv[1])) as cluster:
-        async with await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client:
+        async with open_client(cluster.kubeconfig) as client:
             script = "sh -c 'echo $$$$; exec sleep 600' & echo $$$$; wait"
             await client.create(PODS, pod(shell(script)), "default")
         await asyncio.Event().wait()
@@ -41,13 +39,13 @@ asyncio.run(main())
 
 @pytest.fixture
 async def cluster(tmp_path: Path) -> AsyncIterator[LocalCluster]:
-    async with LocalCluster(tmp_path / "home", custom_resource_definitions()) as running:
+    async with LocalCluster(tmp_path / "home", [definition()]) as running:
         yield running
 
 
 @pytest.fixture
-async def client(cluster: LocalCluster) -> AsyncIterator[KubeClient]:
-    async with await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as opened:
+async def client(cluster: LocalCluster) -> AsyncIterator[Client]:
+    async with open_client(cluster.kubeconfig) as opened:
         yield opened
 
 
@@ -60,7 +58,7 @@ async def test_the_home_is_private(cluster: LocalCluster) -> None:
     assert permissions(cluster.kubeconfig) == 0o600
 
 
-async def test_pods_run_and_their_logs_are_served(client: KubeClient) -> None:
+async def test_pods_run_and_their_logs_are_served(client: Client) -> None:
     await client.create(PODS, pod(shell("echo one; echo two")), "default")
 
     async def ended() -> bool:
@@ -69,12 +67,12 @@ async def test_pods_run_and_their_logs_are_served(client: KubeClient) -> None:
 
     await eventually_async(ended)
 
-    assert [line async for line in client.logs("default", "it")] == ["one", "two"]
-    assert [line async for line in client.logs("default", "it", tail_lines=1, follow=True)] == ["two"]
+    assert await client.logs("default", "it") == ["one", "two"]
+    assert await client.logs("default", "it", tailLines="1", follow="true") == ["two"]
 
 
-async def test_the_given_definitions_are_served(client: KubeClient) -> None:
-    assert (await client.list(SPARK_APPLICATIONS, "default")).items == []
+async def test_the_given_definitions_are_served(client: Client) -> None:
+    assert await client.list(Kind("example.com", ("v1",), "things", "Thing"), "default") == []
 
 
 async def test_a_wrong_token_is_refused(cluster: LocalCluster) -> None:
@@ -82,8 +80,8 @@ async def test_a_wrong_token_is_refused(cluster: LocalCluster) -> None:
     other = cluster.home.parent / "kubeconfig"
     await asyncio.to_thread(other.write_text, "".join(_without_token(text)))
 
-    async with await open_client(ClusterAccess(kubeconfig=other)) as stranger:
-        with pytest.raises(KubeError, match=r"(?i)unauthorized"):
+    async with open_client(other) as stranger:
+        with pytest.raises(ApiError, match=r"(?i)unauthorized"):
             await stranger.list(PODS, "default")
 
 
@@ -97,7 +95,7 @@ def _without_token(text: str) -> list[str]:
 async def test_at_the_end_only_logs_and_the_cache_are_left(tmp_path: Path) -> None:
     async with (
         LocalCluster(tmp_path / "home") as cluster,
-        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
+        open_client(cluster.kubeconfig) as client,
     ):
         await client.create(PODS, pod(shell("sleep 600")), "default")
         await eventually(lambda: list(cluster.home.glob("logs/*/main/0.log")))
@@ -132,19 +130,8 @@ async def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> Non
             pass
 
 
-async def test_without_the_extra_the_message_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = "local_kubernetes.api.tls"
-    monkeypatch.setitem(sys.modules, module, None)
-
-    with pytest.raises(LocalClusterError, match=r"pip install 'airflow-provider-spark-operator\[local\]'"):
-        async with LocalCluster(tmp_path / "home"):
-            pass
-
-
-async def test_a_port_that_is_taken_is_one_sentence(cluster: LocalCluster, client: KubeClient, tmp_path: Path) -> None:
-    port = int(client.server.rsplit(":", 1)[1])
+async def test_a_port_that_is_taken_is_one_sentence(cluster: LocalCluster, client: Client, tmp_path: Path) -> None:
+    port = int(client.url.rsplit(":", 1)[1])
 
     with pytest.raises(LocalClusterError, match=f"cannot listen on port {port}"):
         async with LocalCluster(tmp_path / "other", port=port):

@@ -5,36 +5,32 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.crds import custom_resource_definitions
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import (
-    CONFIG_MAPS,
-    NAMESPACES,
-    SERVICE_ACCOUNTS,
-    SPARK_APPLICATIONS,
-)
+from local_kubernetes.api.kinds import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Kind
 from local_kubernetes.cluster import JOURNAL, LocalCluster
-from tests.reconcile.stage import application
+
+from api.builders import definition, thing
+from client import Client, open_client
+
+THINGS = Kind("example.com", ("v1",), "things", "Thing")
 
 
 def config_map(name: str) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
 
 
-async def fill(client: KubeClient) -> None:
+async def fill(client: Client) -> None:
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}, None)
     await client.create(CONFIG_MAPS, config_map("kept"), "team")
-    await client.create(SPARK_APPLICATIONS, application(), "team")
+    await client.create(THINGS, thing("kept"), "team")
 
 
 def cluster_in(home: Path, *, repair: bool = False) -> LocalCluster:
-    return LocalCluster(home, custom_resource_definitions(), keep=True, repair=repair)
+    return LocalCluster(home, [definition()], keep=True, repair=repair)
 
 
 async def journal_of_a_cluster(home: Path) -> list[bytes]:
     """Return the lines of a journal with objects of a user."""
-    async with cluster_in(home) as cluster, await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client:
+    async with cluster_in(home) as cluster, open_client(cluster.kubeconfig) as client:
         await fill(client)
     return (home / JOURNAL).read_bytes().splitlines(keepends=True)
 
@@ -56,13 +52,13 @@ async def test_cluster_starts_and_is_usable_after_a_repair_of_any_record(
         with caplog.at_level(logging.WARNING):
             async with (
                 cluster_in(home, repair=True) as cluster,
-                await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
+                open_client(cluster.kubeconfig) as client,
             ):
-                names = {item["metadata"]["name"] for item in (await client.list(NAMESPACES)).items}
+                names = {item["metadata"]["name"] for item in await client.list(NAMESPACES, None)}
                 assert names == {"default", "kube-system", "team"}, number
                 for name in names:
                     await client.get(SERVICE_ACCOUNTS, "default", name)
                     await client.create(CONFIG_MAPS, config_map("new"), name)
-                await client.list(SPARK_APPLICATIONS)
+                await client.list(THINGS, None)
         assert f"dropped: record {number} at byte" in caplog.text
         assert ("namespace team did not exist, but 3 objects are in it" in caplog.text) == (number == team)

@@ -17,7 +17,6 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from local_kubernetes.api.journal_format import (
-    HEADER,
     LONGEST_LINE,
     Contents,
     Damage,
@@ -25,6 +24,7 @@ from local_kubernetes.api.journal_format import (
     encode_closing,
     encode_entry,
     encode_header,
+    is_readable,
     read_contents,
 )
 
@@ -264,7 +264,7 @@ def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
         raise JournalError(
             f"could not read the journal {path}: it contains no intact record. It is left as it is. {_MOVE_AWAY}"
         )
-    if contents.header not in ("", HEADER):
+    if not is_readable(contents.header):
         raise JournalError(
             f"could not read the journal {path}: unknown format {contents.header!r}. "
             "Use the version of this package that wrote it, or choose another folder"

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from local_kubernetes.api.documents import JsonObject
 
-HEADER = "spark-operator local journal, format 2"
+_FORMAT = "journal, format 2"
+HEADER = f"local-kubernetes {_FORMAT}"
 CLOSING = "closed"
 LONGEST_LINE = 16 * 1024 * 1024
 """A record is shorter; a longer line is not one, and is never read as a whole."""
@@ -113,6 +114,11 @@ class _Line:
 def encode_entry(number: int, entry: Entry) -> bytes:
     """Return the line of a change."""
     return _encode(number, [entry.kind, entry.place, entry.version, entry.document])
+
+
+def is_readable(header: str) -> bool:
+    """Return whether this version reads journals with such a header: products of other names wrote the same format."""
+    return not header or header.endswith(f" {_FORMAT}")
 
 
 def encode_header() -> bytes:

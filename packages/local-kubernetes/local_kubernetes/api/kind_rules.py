@@ -1,4 +1,4 @@
-"""What documents of kinds other than pods must not say, in the words of the API server: what Spark's users write."""
+"""Validation of kinds other than pods, with the messages of the API server."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -49,7 +49,7 @@ class Kind:
 
     @property
     def qualified_name(self) -> str:
-        """The name in messages and RBAC rules: `pods`, `sparkapplications.spark.apache.org`."""
+        """The name in messages and RBAC rules: `pods`, `things.example.com`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property

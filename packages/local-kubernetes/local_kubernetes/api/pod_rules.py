@@ -30,7 +30,7 @@ _MAX_SECONDS = 2**31 - 1
 
 
 def pod_spec_causes(spec: object, path: str = "spec") -> list[Cause]:
-    """All that is wrong with a pod's specification, as far as it is judged here: with what Spark's pods have in it."""
+    """All that is wrong with a pod's specification, as far as it is judged here."""
     if not isinstance(spec, dict):
         return [required(f"{path}.containers")]
     causes = [] if spec.get("containers") else [required(f"{path}.containers")]

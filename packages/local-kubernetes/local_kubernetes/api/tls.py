@@ -60,7 +60,7 @@ def issue_identity(folder: Path) -> ServerIdentity:
 
 
 def _authority(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
-    name = _name("spark-operator local authority")
+    name = _name("local-kubernetes authority")
     usage = _key_usage(signs_certificates=True)
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     return (

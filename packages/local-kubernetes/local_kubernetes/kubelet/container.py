@@ -5,17 +5,16 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.java import JavaMissing
-from airflow_provider_spark_operator.local.software import SparkMissing
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.kubelet.container_log import ContainerLog, LogQuery
 from local_kubernetes.kubelet.files import read_regular
 from local_kubernetes.kubelet.images import ImageMissing, InvalidImage
 from local_kubernetes.kubelet.launch import Launch, prepare_launch
 from local_kubernetes.kubelet.node import Node
-from local_kubernetes.kubelet.process import ContainerProcess, Exit, StartError
+from local_kubernetes.kubelet.process import ContainerProcess, Exit
 from local_kubernetes.kubelet.references import MissingReference
 from local_kubernetes.kubelet.restored import begin_anew
+from local_kubernetes.kubelet.runtime import StartError
 from local_kubernetes.kubelet.sandbox import Sandbox
 from local_kubernetes.kubelet.states import ContainerRecord, Running, Terminated, Waiting
 
@@ -121,7 +120,7 @@ class Container:
                 return None
             started = self._node.clock()
             ended = await self._executed(sandbox, launch)
-        except (StartError, JavaMissing, SparkMissing) as error:
+        except StartError as error:
             self._event(sandbox, "Failed", f"Error: {error}")
             return self._terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
         except OSError as error:

@@ -1,42 +1,32 @@
-"""Which images the local cluster can run, and by which runtime of this machine."""
+"""Which images a cluster can run, and which runtime stands in for each."""
 
 import fnmatch
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Runtime(StrEnum):
-    """What stands in for the software of an image."""
-
-    SPARK = "spark"
-    """The Spark of the installed `pyspark` package, with this Python and a Java found on the machine."""
-
-    PROCESS = "process"
-    """Nothing: the container's command is run as it is, with the programs of this machine."""
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.kubelet.runtime import HOST, Runtime
 
 
 @dataclass(frozen=True)
 class ImageRule:
-    """One line of the table.
+    """One line of the table of images.
 
     Args:
-        pattern: the image's name without tag and digest, with the wildcards of a shell; a pattern that begins
+        pattern: The image's name without tag and digest, with the wildcards of a shell. A pattern that begins
             with `*/` also matches without registry and folder.
-        runtime: what runs such an image.
+        runtime: What runs such an image.
     """
 
     pattern: str
     runtime: Runtime
 
 
+PROCESS_IMAGE = ImageRule("local/process", HOST)
 DEFAULT_IMAGES: tuple[ImageRule, ...] = (
-    ImageRule("*/spark", Runtime.SPARK),
-    ImageRule("*/spark-py", Runtime.SPARK),
-    ImageRule("apache/spark*", Runtime.SPARK),
-    ImageRule("*/apache/spark*", Runtime.SPARK),
-    ImageRule("local/process", Runtime.PROCESS),
+    PROCESS_IMAGE,
+    *(ImageRule(f"*/{name}", HOST) for name in ("alpine", "bash", "busybox", "debian", "python", "ubuntu")),
 )
 
 
@@ -47,13 +37,21 @@ _LONGEST_REFERENCE = 1000
 _REFERENCE = re.compile(rf"(?:{_REGISTRY}/)?{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[a-z0-9+._-]+:[0-9a-f]+)?")
 
 
-def parse_rule(text: str) -> ImageRule:
-    """Read `PATTERN=RUNTIME`; raises ValueError where it is none."""
-    pattern, equals, runtime = text.rpartition("=")
-    known = [each.value for each in Runtime]
-    if not equals or not pattern or runtime not in known:
+def parse_rule(text: str, runtimes: Sequence[Runtime] = (HOST,)) -> ImageRule:
+    """Read a rule, `PATTERN=RUNTIME`.
+
+    Args:
+        text: The rule.
+        runtimes: The runtimes that a rule can name.
+
+    Raises:
+        ValueError: The text is not a rule.
+    """
+    pattern, equals, name = text.rpartition("=")
+    known = {runtime.name: runtime for runtime in runtimes}
+    if not equals or not pattern or name not in known:
         raise ValueError(f"invalid rule {text!r}: give PATTERN=RUNTIME with one of the runtimes {', '.join(known)}")
-    return ImageRule(pattern, Runtime(runtime))
+    return ImageRule(pattern, known[name])
 
 
 class InvalidImage(Exception):
@@ -84,6 +82,15 @@ def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runti
         f'the local cluster has no runtime for the image "{image}": containers are processes of this machine, '
         f"and it knows how to run {known}; --image PATTERN=RUNTIME adds another"
     )
+
+
+def uses_assigned_ports(container: JsonObject, rules: Sequence[ImageRule]) -> bool:
+    """Return whether a container of a pod listens on ports that the cluster assigns; see `Runtime`."""
+    try:
+        runtime = runtime_of(str(container.get("image")), rules)
+    except (InvalidImage, ImageMissing):
+        return False
+    return runtime.uses_assigned_ports(container)
 
 
 def _repository(image: str) -> str:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.software import SparkSoftware
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import NODES, PODS
 from local_kubernetes.api.status import ApiStatusError
@@ -15,7 +14,7 @@ from local_kubernetes.api.store import Store
 from local_kubernetes.api.watch import DELETED
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.container_log import MAX_FILE_BYTES, LogQuery
-from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
+from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, uses_assigned_ports
 from local_kubernetes.kubelet.logs import log_start, read_log
 from local_kubernetes.kubelet.memory import MemoryLimits
 from local_kubernetes.kubelet.node import MAX_PODS, NODE_NAME, Node, node_document
@@ -61,13 +60,12 @@ class Kubelet:
             home,
             api,
             images,
-            SparkSoftware(home / "cache"),
             EventRecorder(store, NODE_NAME, clock),
             clock,
             max_log_bytes,
             asyncio.Semaphore(max_pods),
             MemoryLimits(),
-            ServiceAddresses(store),
+            ServiceAddresses(store, lambda container: uses_assigned_ports(container, images)),
         )
         self._max_pods = max_pods
         self._store = store

@@ -15,7 +15,7 @@ class PathMap:
     def __init__(self, folders: Mapping[str, Path]) -> None:
         self._folders = {"/" + path.strip("/"): str(folder) for path, folder in folders.items()}
         # The longest first: a mount within another one is its own. A path begins where no name or path goes
-        # on (so not in s3a://bucket/opt/spark), except after a scheme's slashes (local:///opt/spark).
+        # on (so not in s3a://bucket/data), except after a scheme's slashes (file:///data).
         paths = "|".join(re.escape(path) for path in sorted(self._folders, key=len, reverse=True))
         self._pattern = re.compile(rf"(?:(?<![\w./~}}-])|(?<=://))(?:{paths})(?![\w.-])") if paths else None
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.software import SparkSoftware
 from local_kubernetes.api.documents import JsonObject, timestamp
 from local_kubernetes.api.store import Store
 from local_kubernetes.kubelet.access import ApiAccess
@@ -34,7 +33,6 @@ class Node:
         home: the folder under which pods have theirs.
         api: how containers reach the API server.
         images: which images can be run, and by what.
-        software: the Spark to run.
         recorder: writes events.
         clock: the present time.
         max_log_bytes: the size at which a container's log file is put aside.
@@ -47,7 +45,6 @@ class Node:
     home: Path
     api: ApiAccess
     images: Sequence[ImageRule]
-    software: SparkSoftware
     recorder: EventRecorder
     clock: Callable[[], datetime]
     max_log_bytes: int
@@ -62,6 +59,11 @@ class Node:
     def log_folder(self, namespace: str, name: str, uid: str) -> Path:
         """The folder of a pod's logs."""
         return self.home / "logs" / f"{namespace}_{name}_{uid}"
+
+    @property
+    def cache_folder(self) -> Path:
+        """The folder of files that runtimes keep; it may not exist."""
+        return self.home / "cache"
 
     @property
     def claims_folder(self) -> Path:

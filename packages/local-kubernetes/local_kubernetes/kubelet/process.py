@@ -12,14 +12,11 @@ from pathlib import Path
 
 from local_kubernetes import guard
 from local_kubernetes.kubelet.container_log import ContainerLog
+from local_kubernetes.kubelet.runtime import StartError
 
 _OUTPUT_CHUNK = 65536
 _OUTPUT_GRACE = 2.0
 _GUARD = (sys.executable, "-I", "-S", guard.__file__)
-
-
-class StartError(Exception):
-    """The command cannot be executed; the message is what a container runtime would say."""
 
 
 @dataclass(frozen=True)

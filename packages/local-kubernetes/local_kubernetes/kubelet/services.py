@@ -2,10 +2,9 @@
 
 import re
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from airflow_provider_spark_operator.local.programs import MASTER, is_started_by
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import PODS, SERVICES
 from local_kubernetes.api.store import Store
@@ -20,16 +19,18 @@ _KEPT = 100
 class ServiceAddresses:
     """Where the ports of services are on this machine.
 
-    A process listens where it likes, so a port of a service is that of its pods; but a standalone master is told
-    where to listen, and its ports, which are the same for every master, are exchanged for free ones.
+    A process listens where it likes, so a port of a service is that of its pods. Some runtimes have their programs
+    listen on ports that are assigned here: their own ones may be the same in many pods.
 
     Args:
-        store: the cluster's objects.
+        store: The cluster's objects.
+        uses_assigned_ports: Tells from a container's entry in its pod's spec whether it listens on assigned ports.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, uses_assigned_ports: Callable[[JsonObject], bool]) -> None:
         self._store = store
-        self._moved: dict[tuple[str, str, int], int] = {}
+        self._uses_assigned_ports = uses_assigned_ports
+        self._assigned: dict[tuple[str, str, int], int] = {}
 
     def resolved(self, text: str, namespace: str) -> str:
         """The text with each `SERVICE:PORT`, `SERVICE.NAMESPACE:PORT` and `SERVICE.NAMESPACE.svc…:PORT` replaced.
@@ -45,13 +46,13 @@ class ServiceAddresses:
 
         return _NAMED.sub(replacement, text)
 
-    def moved(self, namespace: str, pod: str, port: int) -> int:
-        """The free port that stands for a port of a pod; the same one for a pod of the same name."""
+    def assign_port(self, namespace: str, pod: str, port: int) -> int:
+        """Return the free port that stands for a port of a pod: the same one for a later pod of the same name."""
         key = (namespace, pod, port)
-        if key not in self._moved:
+        if key not in self._assigned:
             self._forget_gone()
-            self._moved[key] = _free_port()
-        return self._moved[key]
+            self._assigned[key] = _free_port()
+        return self._assigned[key]
 
     def _port(self, namespace: str, name: str, number: int) -> int | None:
         """Where the port of a service is; None if there is no such service or port."""
@@ -66,8 +67,9 @@ class ServiceAddresses:
             for container in pod["spec"].get("containers") or ():
                 port = _container_port(container, target)
                 if port is not None:
-                    moved = is_started_by(MASTER, _words(container))
-                    return self.moved(namespace, str(pod["metadata"]["name"]), port) if moved else port
+                    if self._uses_assigned_ports(container):
+                        return self.assign_port(namespace, str(pod["metadata"]["name"]), port)
+                    return port
         return target if isinstance(target, int) else number
 
     def _selected(self, namespace: str, selector: Mapping[str, str] | None) -> Iterator[JsonObject]:
@@ -80,12 +82,8 @@ class ServiceAddresses:
     def _forget_gone(self) -> None:
         """Keep the ports of pods that are there, and of those that are about to be replaced by their like."""
         known = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self._store.views(PODS, None)}
-        if len(self._moved) > 2 * len(known) + _KEPT:
-            self._moved = {key: port for key, port in self._moved.items() if key[:2] in known}
-
-
-def _words(container: Mapping[str, Any]) -> list[object]:
-    return [*(container.get("command") or ()), *(container.get("args") or ())]
+        if len(self._assigned) > 2 * len(known) + _KEPT:
+            self._assigned = {key: port for key, port in self._assigned.items() if key[:2] in known}
 
 
 def _container_port(container: Mapping[str, Any], target: int | str) -> int | None:

@@ -213,10 +213,18 @@ def test_foreign_file_is_refused_and_left_as_it_is(path: Path, content: bytes, r
     assert [file.name for file in path.parent.iterdir()] == ["journal"]
 
 
+def test_journal_of_another_product_with_the_same_format_is_read(path: Path) -> None:
+    killed(path, entry("a"), entry("b"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    text = b'0 "another emulator journal, format 2"'
+    path.write_bytes(b"".join([b"%08x %s\n" % (zlib.crc32(text), text), *lines[1:]]))
+    assert read(path) == [entry("a"), entry("b")]
+
+
 def test_journal_of_a_later_format_is_refused(path: Path) -> None:
-    text = b'0 "spark-operator local journal, format 3"'
+    text = b'0 "local-kubernetes journal, format 3"'
     path.write_bytes(b"%08x %s\n" % (zlib.crc32(text), text))
-    with pytest.raises(JournalError, match="unknown format 'spark-operator local journal, format 3'"):
+    with pytest.raises(JournalError, match="unknown format 'local-kubernetes journal, format 3'"):
         Journal(path, repair=True)
 
 
@@ -278,7 +286,7 @@ def test_journal_of_an_earlier_version_is_read_and_rewritten(path: Path, caplog:
     path.write_bytes(of_an_earlier_version(*ENTRIES))
     written(path, entry("d", 6))
     assert caplog.text == ""
-    assert path.read_bytes().splitlines()[0].endswith(b'0 "spark-operator local journal, format 2"')
+    assert path.read_bytes().splitlines()[0].endswith(b'0 "local-kubernetes journal, format 2"')
     assert read(path) == [entry("c", 4), entry("b", 5, "other"), entry("d", 6)]
 
 

@@ -5,23 +5,26 @@ import re
 from contextlib import aclosing
 from typing import Any
 
-from airflow_provider_spark_operator.kube.client import KubeClient, WatchEvent
-from airflow_provider_spark_operator.kube.errors import AlreadyExists, Gone, Unreachable
-from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, EVENTS, PODS, SECRETS
+import aiohttp
 
+from local_kubernetes.api.kinds import CONFIG_MAPS, PODS, SECRETS
+
+from client import ApiError, Client, WatchEvent
 from kubelet.scenarios import IMAGE, Json, Scenario
 
+CONFLICT, GONE = 409, 410
 _KINDS = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-async def live(client: KubeClient, namespace: str, scenario: Scenario, image: str, seconds: float) -> Json:
+async def live(client: Client, namespace: str, scenario: Scenario, image: str, seconds: float) -> Json:
     """Let a scenario's pod live, and tell what became of it."""
     for document in scenario.needs:
         try:
             await client.create(_KINDS[document["kind"]], document, namespace)
-        except AlreadyExists:
-            continue
+        except ApiError as error:
+            if error.code != CONFLICT:
+                raise
     metadata = {"name": scenario.name, "labels": {"color": "blue"}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": _with_image(scenario.spec, image)}
     created = await client.create(PODS, pod, namespace)
@@ -32,13 +35,7 @@ async def live(client: KubeClient, namespace: str, scenario: Scenario, image: st
     return _essence(final, namespace)
 
 
-async def reasons_of_events(client: KubeClient, namespace: str, pod: str) -> set[str]:
-    """Why events were written about a pod."""
-    found = await client.list(EVENTS, namespace, field_selector=f"involvedObject.name={pod}")
-    return {str(item["reason"]) for item in found.items}
-
-
-async def _lived(client: KubeClient, namespace: str, scenario: Scenario, pod: Json) -> Json:
+async def _lived(client: Client, namespace: str, scenario: Scenario, pod: Json) -> Json:
     """Follow the pod until what is to be seen is there; the pod as it was then."""
     deleted = False
     while True:
@@ -53,17 +50,18 @@ async def _lived(client: KubeClient, namespace: str, scenario: Scenario, pod: Js
         pod = event.object
 
 
-async def _next_change(client: KubeClient, namespace: str, pod: Json) -> WatchEvent:
+async def _next_change(client: Client, namespace: str, pod: Json) -> WatchEvent:
     name, version = pod["metadata"]["name"], pod["metadata"]["resourceVersion"]
     while True:
-        changes = client.watch(PODS, namespace, resource_version=version, field_selector=f"metadata.name={name}")
+        changes = client.watch(PODS, namespace, resourceVersion=version, fieldSelector=f"metadata.name={name}")
         try:
             async with aclosing(changes):
                 async for event in changes:
                     if event.type in ("MODIFIED", "DELETED"):
                         return event
-        except (Gone, Unreachable):
-            continue
+        except (ApiError, aiohttp.ClientError) as error:
+            if isinstance(error, ApiError) and error.code != GONE:
+                raise
 
 
 def _with_image(part: Any, image: str) -> Any:

@@ -12,10 +12,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import NAMESPACES
+from local_kubernetes.api.kinds import NAMESPACES
 
+from client import Client, open_client
 from kubelet.lives import live
 from kubelet.scenarios import SCENARIOS, Json, Scenario
 
@@ -31,7 +30,7 @@ def recorded(name: str) -> Json:
 
 
 @asynccontextmanager
-async def namespace_of_its_own(client: KubeClient) -> AsyncIterator[str]:
+async def namespace_of_its_own(client: Client) -> AsyncIterator[str]:
     """A namespace for the scenarios; it goes with everything in it."""
     name = f"pods-{secrets.token_hex(3)}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
@@ -50,7 +49,7 @@ async def lives_on(kubeconfig: str, image: str, scenarios: Sequence[Scenario]) -
             return await live(client, namespace, scenario, image, DEADLINE_SECONDS)
 
     async with (
-        await open_client(ClusterAccess(kubeconfig=Path(kubeconfig))) as client,
+        open_client(Path(kubeconfig)) as client,
         namespace_of_its_own(client) as namespace,
     ):
         lives = await asyncio.gather(*(one(scenario) for scenario in scenarios))

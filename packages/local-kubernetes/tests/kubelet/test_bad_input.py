@@ -101,19 +101,6 @@ async def test_a_long_termination_message_is_cut(node: RunningNode) -> None:
     assert terminated["message"] == "x" * 4096
 
 
-@pytest.mark.parametrize(("file", "problem"), [("/dev/zero", "it is no regular file"), ("/nowhere", "No such file")])
-async def test_a_properties_file_that_is_none_does_not_hold_up_the_node(
-    node: RunningNode, file: str, problem: str
-) -> None:
-    container = {"name": "main", "image": "spark:4.3.0", "args": ["driver", "--properties-file", file]}
-    node.create(pod(container))
-
-    terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
-
-    assert terminated["reason"] == "StartError"
-    assert f"--properties-file {file}: {problem}" in terminated["message"]
-
-
 @pytest.mark.parametrize(
     "fields",
     [

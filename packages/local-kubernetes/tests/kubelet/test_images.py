@@ -4,32 +4,21 @@ from local_kubernetes.kubelet.images import (
     ImageMissing,
     ImageRule,
     InvalidImage,
-    Runtime,
+    parse_rule,
     runtime_of,
+    uses_assigned_ports,
 )
+from local_kubernetes.kubelet.runtime import HOST, HostRuntime
 
 
 @pytest.mark.parametrize(
-    "image",
-    [
-        "spark",
-        "spark:4.3.0",
-        "apache/spark:4.3.0-java21-python3",
-        "apache/spark-py:v3.4.0",
-        "docker.io/apache/spark@sha256:0123",
-        "registry.example:5000/team/spark:4.3.0",
-        "cluster/spark:4.3.0",
-    ],
+    "image", ["local/process:latest", "busybox", "docker.io/library/python:3.13", "alpine@sha256:0"]
 )
-def test_spark_images_are_run_by_the_installed_spark(image: str) -> None:
-    assert runtime_of(image) is Runtime.SPARK
+def test_images_of_common_tools_run_commands_with_the_programs_of_the_machine(image: str) -> None:
+    assert runtime_of(image) is HOST
 
 
-def test_one_image_runs_commands_as_they_are() -> None:
-    assert runtime_of("local/process:latest") is Runtime.PROCESS
-
-
-@pytest.mark.parametrize("image", ["busybox", "example/sparkle:1", "spark-operator"])
+@pytest.mark.parametrize("image", ["nginx", "example/pythons:1", "process"])
 def test_other_images_have_no_runtime(image: str) -> None:
     with pytest.raises(ImageMissing, match="no runtime for the image"):
         runtime_of(image)
@@ -37,7 +26,7 @@ def test_other_images_have_no_runtime(image: str) -> None:
 
 @pytest.mark.parametrize(
     "image",
-    ["", "None", "Not An Image", "spark:", "spark@sha256", "../spark", "spark/../x", "spark:a b", "a." * 1_000_000],
+    ["", "None", "Not An Image", "tool:", "tool@sha256", "../tool", "tool/../x", "tool:a b", "a." * 1_000_000],
     ids=lambda image: image[:20],
 )
 def test_what_is_no_name_of_an_image_is_said_to_be_none(image: str) -> None:
@@ -46,7 +35,19 @@ def test_what_is_no_name_of_an_image_is_said_to_be_none(image: str) -> None:
 
 
 def test_the_first_rule_that_matches_decides() -> None:
-    rules = (ImageRule("team/spark", Runtime.PROCESS), ImageRule("*/spark", Runtime.SPARK))
+    first, second = HostRuntime(), HostRuntime()
+    rules = (ImageRule("team/tool", first), ImageRule("*/tool", second))
 
-    assert runtime_of("team/spark:1", rules) is Runtime.PROCESS
-    assert runtime_of("other/spark:1", rules) is Runtime.SPARK
+    assert runtime_of("team/tool:1", rules) is first
+    assert runtime_of("other/tool:1", rules) is second
+
+
+def test_a_rule_names_one_of_the_runtimes() -> None:
+    assert parse_rule("*/tool=process") == ImageRule("*/tool", HOST)
+    with pytest.raises(ValueError, match="one of the runtimes process"):
+        parse_rule("*/tool=docker")
+
+
+@pytest.mark.parametrize("image", ["busybox", "unknown", "Not An Image"])
+def test_ports_are_assigned_only_where_a_runtime_asks_for_them(image: str) -> None:
+    assert not uses_assigned_ports({"name": "main", "image": image}, (ImageRule("busybox", HOST),))

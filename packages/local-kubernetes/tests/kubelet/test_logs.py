@@ -69,7 +69,7 @@ async def test_a_followed_log_ends_with_the_container(node: RunningNode) -> None
 
 
 async def test_the_log_of_a_container_that_waits_is_refused(node: RunningNode) -> None:
-    node.create(pod(shell("true", image="busybox")))
+    node.create(pod(shell("true", image="unknown")))
     await node.waiting("ImagePullBackOff")
 
     with pytest.raises(ApiStatusError, match="is waiting to start: ImagePullBackOff"):

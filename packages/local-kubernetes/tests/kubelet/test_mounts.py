@@ -4,18 +4,18 @@ import pytest
 
 from local_kubernetes.kubelet.mounts import PathMap
 
-PATHS = PathMap({"/opt/spark": Path("/S"), "/opt/spark/conf/": Path("/C"), "/data": Path("/D")})
+PATHS = PathMap({"/opt/app": Path("/S"), "/opt/app/conf/": Path("/C"), "/data": Path("/D")})
 
 
 @pytest.mark.parametrize(
     ("text", "rewritten"),
     [
-        ("/opt/spark/conf", "/C"),
-        ("/opt/spark/conf/spark.properties", "/C/spark.properties"),
-        ("/opt/spark/config", "/S/config"),
-        ("local:///opt/spark/examples/pi.py", "local:///S/examples/pi.py"),
+        ("/opt/app/conf", "/C"),
+        ("/opt/app/conf/app.properties", "/C/app.properties"),
+        ("/opt/app/config", "/S/config"),
+        ("file:///opt/app/examples/pi.py", "file:///S/examples/pi.py"),
         ("file:/data/x,file:///data/y", "file:/D/x,file:///D/y"),
-        ("-Dpath=/data:/opt/spark/jars/*", "-Dpath=/D:/S/jars/*"),
+        ("-Dpath=/data:/opt/app/jars/*", "-Dpath=/D:/S/jars/*"),
         ("--input=/data", "--input=/D"),
         ('{"path": "/data"}', '{"path": "/D"}'),
     ],

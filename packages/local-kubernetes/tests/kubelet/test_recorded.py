@@ -15,7 +15,7 @@ from kubelet.scenarios import SCENARIOS
 @pytest.mark.timeout(400)
 async def test_pods_live_here_as_they_do_on_a_real_node(tmp_path: Path) -> None:
     async with LocalCluster(tmp_path / "home") as cluster:
-        lives = await lives_on(str(cluster.kubeconfig), "cluster/spark:4.3.0", SCENARIOS)
+        lives = await lives_on(str(cluster.kubeconfig), "local/process", SCENARIOS)
 
     assert lives == {scenario.name: recorded(scenario.name) for scenario in SCENARIOS}
 
@@ -23,7 +23,7 @@ async def test_pods_live_here_as_they_do_on_a_real_node(tmp_path: Path) -> None:
 @pytest.mark.timeout(400)
 async def test_logs_are_answered_here_as_by_a_real_node(tmp_path: Path) -> None:
     async with LocalCluster(tmp_path / "home") as cluster:
-        answers = await log_answers(cluster.kubeconfig, "cluster/spark:4.3.0")
+        answers = await log_answers(cluster.kubeconfig, "local/process")
 
     assert answers == json.loads(RECORDED.read_text(encoding="utf-8"))
 

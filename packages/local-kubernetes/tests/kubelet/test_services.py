@@ -7,8 +7,8 @@ from local_kubernetes.api.kinds import NAMESPACES, PODS, SERVICES
 from local_kubernetes.api.store import Store
 from local_kubernetes.kubelet.services import ServiceAddresses
 
-MASTER: dict[str, Any] = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh && sleep 1"]}
-PORTS = [{"name": "spark", "containerPort": 7077}, {"name": "web", "containerPort": 8080}]
+ASSIGNED: dict[str, Any] = {"image": "assigned:1"}
+PORTS = [{"name": "rpc", "containerPort": 7077}, {"name": "web", "containerPort": 8080}]
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def store() -> Store:
 
 @pytest.fixture
 def addresses(store: Store) -> ServiceAddresses:
-    return ServiceAddresses(store)
+    return ServiceAddresses(store, lambda container: container["image"] == ASSIGNED["image"])
 
 
 def create_service(store: Store, *ports: Mapping[str, Any], namespace: str = "default") -> None:
@@ -73,26 +73,26 @@ def test_a_service_of_another_namespace_is_named_with_it(store: Store, addresses
     assert addresses.resolved("it-svc.other:80 it-svc:80", "default") == "127.0.0.1:8080 it-svc:80"
 
 
-def test_a_master_has_free_ports_that_stay_while_its_pod_is_replaced(store: Store, addresses: ServiceAddresses) -> None:
-    create_service(store, {"port": 7077, "targetPort": "spark"}, {"port": 8080, "targetPort": "web"})
-    create_pod(store, **MASTER)
+def test_assigned_ports_stay_while_a_pod_is_replaced(store: Store, addresses: ServiceAddresses) -> None:
+    create_service(store, {"port": 7077, "targetPort": "rpc"}, {"port": 8080, "targetPort": "web"})
+    create_pod(store, **ASSIGNED)
 
-    resolved = addresses.resolved("spark://it-svc:7077", "default")
+    resolved = addresses.resolved("rpc://it-svc:7077", "default")
     store.delete(PODS, "default", "it-0", grace_seconds=0)
-    create_pod(store, **MASTER)
+    create_pod(store, **ASSIGNED)
 
-    assert resolved == f"spark://127.0.0.1:{addresses.moved('default', 'it-0', 7077)}"
-    assert addresses.resolved("spark://it-svc:7077", "default") == resolved
-    assert addresses.moved("default", "it-0", 8080) != addresses.moved("default", "it-0", 7077)
-    assert addresses.moved("other", "it-0", 7077) != addresses.moved("default", "it-0", 7077)
+    assert resolved == f"rpc://127.0.0.1:{addresses.assign_port('default', 'it-0', 7077)}"
+    assert addresses.resolved("rpc://it-svc:7077", "default") == resolved
+    assert addresses.assign_port("default", "it-0", 8080) != addresses.assign_port("default", "it-0", 7077)
+    assert addresses.assign_port("other", "it-0", 7077) != addresses.assign_port("default", "it-0", 7077)
 
 
 def test_the_ports_of_many_pods_that_are_gone_are_forgotten(store: Store, addresses: ServiceAddresses) -> None:
-    create_pod(store, **MASTER)
-    kept = addresses.moved("default", "it-0", 7077)
+    create_pod(store, **ASSIGNED)
+    kept = addresses.assign_port("default", "it-0", 7077)
 
     for number in range(300):
-        addresses.moved("default", f"gone-{number}", 7077)
+        addresses.assign_port("default", f"gone-{number}", 7077)
 
-    assert addresses.moved("default", "it-0", 7077) == kept
-    assert len(addresses._moved) < 150
+    assert addresses.assign_port("default", "it-0", 7077) == kept
+    assert len(addresses._assigned) < 150

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.resources import EVENTS, PODS, STATEFUL_SETS
+from local_kubernetes.api.kinds import EVENTS, PODS, STATEFUL_SETS
 
+from client import Client, open_client
 from kubelet.record import namespace_of_its_own
 from kubelet.scenarios import container
 
@@ -40,7 +39,7 @@ def stateful_set(image: str) -> Json:
     return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}, "spec": spec}
 
 
-async def life(client: KubeClient, image: str) -> Json:
+async def life(client: Client, image: str) -> Json:
     """Let a StatefulSet live, and tell what became of it at each step."""
     async with namespace_of_its_own(client) as namespace, asyncio.timeout(DEADLINE_SECONDS):
         created = await client.create(STATEFUL_SETS, stateful_set(image), namespace)
@@ -52,11 +51,11 @@ async def life(client: KubeClient, image: str) -> Json:
         return {"pod": _essence(pod), "steps": steps, "events": await _events(client, namespace)}
 
 
-async def _seen(client: KubeClient, namespace: str, document: Json, until: Callable[[Json], bool]) -> Json:
+async def _seen(client: Client, namespace: str, document: Json, until: Callable[[Json], bool]) -> Json:
     """The status of the set, and its pods, once the controller has done its part and `until` holds."""
     while True:
         status = (await client.get(STATEFUL_SETS, "web", namespace)).get("status") or {}
-        pods = sorted(pod["metadata"]["name"] for pod in (await client.list(PODS, namespace)).items)
+        pods = sorted(pod["metadata"]["name"] for pod in (await client.list(PODS, namespace)))
         is_present = status.get("observedGeneration") == document["metadata"]["generation"]
         if is_present and until(status) and len(pods) == status["replicas"] == status.get("readyReplicas", 0):
             revisions = {key: status.pop(key) for key in ("currentRevision", "updateRevision")}
@@ -64,8 +63,8 @@ async def _seen(client: KubeClient, namespace: str, document: Json, until: Calla
         await asyncio.sleep(0.1)
 
 
-async def _events(client: KubeClient, namespace: str) -> list[str]:
-    found = (await client.list(EVENTS, namespace, field_selector="involvedObject.kind=StatefulSet")).items
+async def _events(client: Client, namespace: str) -> list[str]:
+    found = await client.list(EVENTS, namespace, fieldSelector="involvedObject.kind=StatefulSet")
     return sorted({f"{event['type']} {event['reason']}: {event['message']}" for event in found})
 
 
@@ -83,7 +82,7 @@ def _essence(pod: Json) -> Json:
 
 
 async def _record() -> None:
-    async with await open_client(ClusterAccess(kubeconfig=Path(os.environ["E2E_KUBECONFIG"]))) as client:
+    async with open_client(Path(os.environ["E2E_KUBECONFIG"])) as client:
         RECORDED.write_text(json.dumps(await life(client, os.environ["E2E_IMAGE"]), indent=2) + "\n")
 
 

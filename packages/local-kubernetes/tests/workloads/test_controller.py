@@ -7,18 +7,10 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.kube.client import KubeClient
-from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from airflow_provider_spark_operator.kube.errors import NotFound
-from airflow_provider_spark_operator.kube.resources import (
-    EVENTS,
-    PERSISTENT_VOLUME_CLAIMS,
-    PODS,
-    SERVICE_ACCOUNTS,
-    STATEFUL_SETS,
-)
+from local_kubernetes.api.kinds import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, SERVICE_ACCOUNTS, STATEFUL_SETS
 from local_kubernetes.cluster import LocalCluster
 
+from client import ApiError, Client, open_client
 from kubelet.pods import eventually_async, shell
 from workloads.life import RECORDED, life
 
@@ -26,10 +18,10 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[KubeClient]:
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
     async with (
         LocalCluster(tmp_path / "home") as cluster,
-        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as opened,
+        open_client(cluster.kubeconfig) as opened,
     ):
         yield opened
 
@@ -41,23 +33,23 @@ def stateful_set(replicas: int, script: str = "sleep 600", **spec: Any) -> Json:
     return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}, "spec": fields}
 
 
-async def status(client: KubeClient) -> Json:
+async def status(client: Client) -> Json:
     found: Json = (await client.get(STATEFUL_SETS, "web", "default")).get("status") or {}
     return found
 
 
-async def pods(client: KubeClient) -> dict[str, Json]:
-    return {pod["metadata"]["name"]: pod for pod in (await client.list(PODS, "default")).items}
+async def pods(client: Client) -> dict[str, Json]:
+    return {pod["metadata"]["name"]: pod for pod in (await client.list(PODS, "default"))}
 
 
-async def ready(client: KubeClient, number: int) -> None:
+async def ready(client: Client, number: int) -> None:
     async def are_ready() -> bool:
         return (await status(client)).get("readyReplicas", 0) == number and len(await pods(client)) == number
 
     await eventually_async(are_ready)
 
 
-async def test_a_set_has_its_pods_and_is_scaled(client: KubeClient) -> None:
+async def test_a_set_has_its_pods_and_is_scaled(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(2), "default")
     await ready(client, 2)
     assert set(await pods(client)) == {"web-0", "web-1"}
@@ -68,11 +60,11 @@ async def test_a_set_has_its_pods_and_is_scaled(client: KubeClient) -> None:
     await ready(client, 1)
 
     assert set(await pods(client)) == {"web-0"}
-    reasons = {event["reason"] for event in (await client.list(EVENTS, "default")).items}
+    reasons = {event["reason"] for event in (await client.list(EVENTS, "default"))}
     assert {"SuccessfulCreate", "SuccessfulDelete"} <= reasons
 
 
-async def test_a_pod_that_is_deleted_comes_again(client: KubeClient) -> None:
+async def test_a_pod_that_is_deleted_comes_again(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(1), "default")
     await ready(client, 1)
     before = (await pods(client))["web-0"]["metadata"]["uid"]
@@ -87,7 +79,7 @@ async def test_a_pod_that_is_deleted_comes_again(client: KubeClient) -> None:
     await ready(client, 1)
 
 
-async def test_the_pods_go_with_their_set(client: KubeClient) -> None:
+async def test_the_pods_go_with_their_set(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(2, podManagementPolicy="Parallel"), "default")
     await ready(client, 2)
 
@@ -97,11 +89,11 @@ async def test_the_pods_go_with_their_set(client: KubeClient) -> None:
         return not await pods(client)
 
     await eventually_async(nothing_is_left)
-    with pytest.raises(NotFound):
+    with pytest.raises(ApiError, match="not found"):
         await status(client)
 
 
-async def test_a_changed_template_reaches_all_pods(client: KubeClient) -> None:
+async def test_a_changed_template_reaches_all_pods(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(2), "default")
     await ready(client, 2)
 
@@ -117,7 +109,7 @@ async def test_a_changed_template_reaches_all_pods(client: KubeClient) -> None:
     assert {pod["metadata"]["labels"].get("version") for pod in (await pods(client)).values()} == {"2"}
 
 
-async def test_a_pod_finds_what_the_one_before_it_wrote_to_its_claim(client: KubeClient) -> None:
+async def test_a_pod_finds_what_the_one_before_it_wrote_to_its_claim(client: Client) -> None:
     storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     template = {"metadata": {"name": "data"}, "spec": storage}
     mounts = [{"name": "data", "mountPath": "/data"}]
@@ -129,18 +121,18 @@ async def test_a_pod_finds_what_the_one_before_it_wrote_to_its_claim(client: Kub
     assert (await client.get(PERSISTENT_VOLUME_CLAIMS, "data-web-0", "default"))["metadata"]["labels"] == {"app": "web"}
 
     async def has_started_twice() -> bool:
-        return [line async for line in client.logs("default", "web-0")] == ["started", "started"]
+        return await client.logs("default", "web-0") == ["started", "started"]
 
     await client.delete(PODS, "web-0", "default")
     await ready(client, 1)
     await eventually_async(has_started_twice)
 
 
-async def test_a_pod_that_is_refused_is_tried_again_and_an_event_says_why(client: KubeClient) -> None:
+async def test_a_pod_that_is_refused_is_tried_again_and_an_event_says_why(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(1, pod={"serviceAccountName": "later"}), "default")
 
     async def is_refused() -> bool:
-        messages = [event["message"] for event in (await client.list(EVENTS, "default")).items]
+        messages = [event["message"] for event in (await client.list(EVENTS, "default"))]
         return any('serviceaccount "later" not found' in message for message in messages)
 
     await eventually_async(is_refused)
@@ -150,5 +142,5 @@ async def test_a_pod_that_is_refused_is_tried_again_and_an_event_says_why(client
     await ready(client, 1)
 
 
-async def test_a_set_lives_here_as_it_does_on_a_real_cluster(client: KubeClient) -> None:
+async def test_a_set_lives_here_as_it_does_on_a_real_cluster(client: Client) -> None:
     assert await life(client, "local/process") == json.loads(RECORDED.read_text())

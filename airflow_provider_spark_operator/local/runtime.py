@@ -1,0 +1,98 @@
+"""The runtime that stands in for Spark images: the Spark and the Java of this machine, in place of the image's."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from airflow_provider_spark_operator.local.programs import (
+    MASTER,
+    WORKER,
+    is_started_by,
+    java_home,
+    write_daemon_scripts,
+)
+from airflow_provider_spark_operator.local.software import SparkInstallation, SparkSoftware
+from airflow_provider_spark_operator.local.spark import (
+    IMAGE_HOME,
+    WORK_FOLDER,
+    ContainerPlace,
+    daemon_command,
+    spark_command,
+    spark_environment,
+)
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.kubelet.images import PROCESS_IMAGE, ImageRule
+from local_kubernetes.kubelet.runtime import ContainerCommand, ContainerFolders, ContainerSetup, Runtime
+
+# Folders of Spark's home that its daemons write into.
+_WRITTEN = ("work", "logs")
+_IMAGES = ("*/spark", "*/spark-py", "apache/spark*", "*/apache/spark*")
+
+
+class SparkRuntime:
+    """Runs the containers of Spark images with the installed `pyspark` package and a Java of this machine."""
+
+    name = "spark"
+
+    def __init__(self) -> None:
+        self._software = SparkSoftware()
+
+    async def image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
+        """Return the Spark home for the image's, with folders of the container in place of those that are written.
+
+        Raises:
+            SparkMissing: Spark is not installed.
+            JavaMissing: There is no Java that Spark can run on.
+        """
+        spark = await self._software.find(folders.cache)
+        written = {f"{IMAGE_HOME}/{name}": folders.scratch / name for name in _WRITTEN}
+        return {IMAGE_HOME: spark.home, WORK_FOLDER: folders.work, **written}
+
+    async def prepare(self, container: ContainerSetup) -> ContainerCommand:
+        """Return the driver, the executor, or the given command, whose standalone daemons run on this machine's Java.
+
+        Raises:
+            StartError: A setting, or the driver's properties file, could not be read.
+            OSError: A file could not be written.
+        """
+        folders = container.folders
+        spark = await self._software.find(folders.cache)
+        environment = spark_environment(spark, container.environment)
+        environment["JAVA_HOME"] = str(java_home(spark.java, folders.work.parent / "java"))
+        place = ContainerPlace(folders.work, folders.scratch, folders.credentials, container.rewrite)
+        scripts = _daemon_scripts(container, spark, environment, place)
+        command, arguments = (
+            [container.rewrite(word, scripts) for word in words] for words in (container.command, container.arguments)
+        )
+        if not command:
+            arguments = spark_command(spark, arguments, environment, place, container.api)
+        return ContainerCommand([*command, *arguments], environment)
+
+    def uses_assigned_ports(self, container: JsonObject) -> bool:
+        """Return whether the container starts a standalone master: all masters have the same ports."""
+        return is_started_by(MASTER, [*(container.get("command") or ()), *(container.get("args") or ())])
+
+
+def spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
+    """The images that a local cluster for Spark can run.
+
+    Args:
+        spark: The runtime of the Spark images. A new one by default.
+    """
+    runtime = spark or SparkRuntime()
+    return (*(ImageRule(pattern, runtime) for pattern in _IMAGES), PROCESS_IMAGE)
+
+
+def _daemon_scripts(
+    container: ContainerSetup, spark: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace
+) -> dict[str, Path]:
+    """The scripts for the daemons that a container's command starts, by their paths in the container."""
+    words: Sequence[str] = [*container.command, *container.arguments]
+    commands = {
+        daemon: daemon_command(daemon, spark, environment, place, container.assign_port)
+        for daemon in (MASTER, WORKER)
+        if is_started_by(daemon, words)
+    }
+    if not commands:
+        return {}
+    scripts = write_daemon_scripts(place.scratch / "sbin", spark.home, commands)
+    return {f"{IMAGE_HOME}/sbin/{name}": script for name, script in scripts.items()}
