@@ -1,0 +1,7 @@
+"""`python -m local_kubernetes`."""
+
+import sys
+
+from local_kubernetes.cli import main
+
+sys.exit(main())

@@ -1,0 +1,125 @@
+"""`local-kubernetes up`, run as users run it: from its ready line, with kubectl, to a signal."""
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from local_kubernetes.cli import ExitCode, main
+
+DEADLINE_SECONDS = 60
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "it"},
+    "spec": {
+        "restartPolicy": "Never",
+        "containers": [{"name": "main", "image": "busybox", "command": ["sh", "-c", "echo hello from a pod"]}],
+    },
+}
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}, "data": {"k": "v"}}
+KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
+needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl: set KUBECTL")
+
+
+@contextmanager
+def running(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """`local-kubernetes up` with its home in a folder, ready; killed at the end if it still runs."""
+    command = [sys.executable, "-m", "local_kubernetes", "up", "--home", str(folder / "home"), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith("ready kubeconfig="), line + process.communicate()[1]
+            yield process
+        finally:
+            process.kill()
+
+
+def kubectl(kubeconfig: Path, *words: str, given: object = None) -> str:
+    command = [str(KUBECTL), f"--kubeconfig={kubeconfig}", f"--cache-dir={kubeconfig.parent / 'cache'}", *words]
+    found = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=DEADLINE_SECONDS)
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+@needs_kubectl
+def test_kubectl_gets_applies_logs_and_deletes_a_pod(tmp_path: Path) -> None:
+    copy = tmp_path / "kubeconfig"
+    with running(tmp_path, "--kubeconfig", str(copy)):
+        assert kubectl(copy, "apply", "-f", "-", given=POD) == "pod/it created\n"
+        kubectl(copy, "wait", "pod/it", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
+        assert kubectl(copy, "get", "pod", "it", "--no-headers").split()[:3] == ["it", "0/1", "Completed"]
+        assert kubectl(copy, "logs", "it") == "hello from a pod\n"
+        assert kubectl(copy, "delete", "pod", "it").startswith('pod "it" deleted')
+        assert kubectl(copy, "get", "pods", "-o", "name") == ""
+
+
+@needs_kubectl
+def test_kept_objects_are_back_at_the_next_start(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "home" / "kubeconfig"
+    with running(tmp_path, "--keep") as process:
+        kubectl(kubeconfig, "apply", "-f", "-", given=CONFIG_MAP)
+        process.terminate()
+        process.wait(DEADLINE_SECONDS)
+    with running(tmp_path, "--keep", "--repair"):
+        assert kubectl(kubeconfig, "get", "configmap", "kept", "-o", "jsonpath={.data.k}") == "v"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, ExitCode.SUCCESS), (signal.SIGINT, ExitCode.INTERRUPTED)]
+)
+def test_a_signal_ends_the_cluster_and_its_kubeconfig(tmp_path: Path, number: signal.Signals, code: ExitCode) -> None:
+    copy = tmp_path / "kubeconfig"
+    with running(tmp_path, "--kubeconfig", str(copy)) as process:
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+        process.send_signal(number)
+        assert process.wait(DEADLINE_SECONDS) == code
+    assert not copy.exists()
+    assert not (tmp_path / "home" / "kubeconfig").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--kubeconfig", "{folder}/theirs"], "exists and was not written by this command"),
+        (["--kubeconfig", "{folder}/missing/kubeconfig"], "does not exist. Choose an existing folder"),
+        (["--repair"], "--repair: needs --keep"),
+        (["--home", "{folder}"], "is not empty and was not made by a local cluster"),
+    ],
+)
+def test_invalid_arguments_are_one_sentence(
+    tmp_path: Path, words: Sequence[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "theirs").write_text("apiVersion: v1")
+
+    code = main(["up", "--home", str(tmp_path / "home"), *(word.format(folder=tmp_path) for word in words)])
+
+    error = capsys.readouterr().err
+    assert code == ExitCode.INVALID
+    assert error.startswith("local-kubernetes: error: ")
+    assert problem in error
+    assert error.count("\n") == 1
+
+
+def test_an_unknown_runtime_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["up", "--image", "*/tool=docker"])
+
+    assert stop.value.code == ExitCode.INVALID
+    assert "with one of the runtimes process" in capsys.readouterr().err
+
+
+def test_a_second_cluster_in_the_same_home_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with running(tmp_path):
+        assert main(["up", "--home", str(tmp_path / "home")]) == ExitCode.INFRASTRUCTURE_FAILED
+
+    assert "another local cluster runs in" in capsys.readouterr().err
