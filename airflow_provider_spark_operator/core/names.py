@@ -22,6 +22,8 @@ ROLE_WORKER = "worker"
 # Spark's own names of the containers; a pod template may choose others.
 DRIVER_CONTAINER = "spark-kubernetes-driver"
 EXECUTOR_CONTAINER = "spark-kubernetes-executor"
+# Where files of a task are mounted. A mount hides what it covers: images are unlikely to have this directory.
+FILES_DIRECTORY = "/opt/airflow-task"
 # Spark's own port of a standalone master.
 MASTER_PORT = 7077
 # The service of a master is named after its cluster and this.

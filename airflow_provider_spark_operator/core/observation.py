@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core import pods, reasons
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.naming import POD_NAME_KEY, driver_pod_of
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import (
     DRIVER_CONTAINER,
@@ -27,7 +29,6 @@ JsonObject: TypeAlias = dict[str, Any]
 KubernetesObject: TypeAlias = Mapping[str, object]
 
 _APPLICATION_ID_KEY: Final = "spark.app.id"
-_POD_NAME_KEY: Final = "spark.kubernetes.driver.pod.name"
 _MAIN_CONTAINER_KEY: Final = "spark.kubernetes.driver.podTemplateContainerName"
 # The first argument of the driver's container in Spark's images. It identifies a container with another name.
 _DRIVER_COMMAND: Final = "driver"
@@ -145,7 +146,7 @@ def find_driver(application: SparkApplication, attempt_id: int, all_pods: Iterab
     drivers = find_drivers(application, all_pods)
     candidates = [pod for pod in drivers if not is_of_earlier_attempt(application, attempt_id, pod)]
     if not candidates and _is_requested(application):
-        name = application.spec.spark_conf.get(_POD_NAME_KEY)
+        name = _find_fixed_driver_name(application, attempt_id)
         candidates = [pod for pod in drivers if pod["metadata"]["name"] == name]
     fixed = application.spec.spark_conf.get(_APPLICATION_ID_KEY)
     expected = fixed or application_id(application.namespace, application.name, attempt_id)
@@ -338,6 +339,18 @@ def _is_certainly_of(application: SparkApplication, attempt_id: int, driver: Jso
     if _APPLICATION_ID_KEY in application.spec.spark_conf or application.uid not in list_owner_uids(driver):
         return False
     return _selector_label(driver) == application_id(application.namespace, application.name, attempt_id)
+
+
+def _find_fixed_driver_name(application: SparkApplication, attempt_id: int) -> str | None:
+    """Return the name that the user sets for the driver pod; None if there is none, or no driver can have it."""
+    conf = application.spec.spark_conf
+    if POD_NAME_KEY not in conf:
+        return None
+    identifier = conf.get(_APPLICATION_ID_KEY) or application_id(application.namespace, application.name, attempt_id)
+    try:
+        return driver_pod_of(identifier, conf)
+    except DriverBuildError:
+        return None
 
 
 def _is_stopped(application: SparkApplication) -> bool:

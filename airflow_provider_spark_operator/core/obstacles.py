@@ -7,6 +7,7 @@ from math import inf
 from typing import Final
 
 from airflow_provider_spark_operator.core import pods
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
 from airflow_provider_spark_operator.core.reasons import SUSPENDED
 from airflow_provider_spark_operator.core.times import read_time
@@ -60,7 +61,7 @@ def executors_wait_for(executors: Iterable[Mapping[str, object]]) -> str | None:
 
 def is_held_back(resource: Mapping[str, object]) -> bool:
     """Whether the application asks to be suspended."""
-    return pods.mapping(resource.get("spec")).get("suspend") is True
+    return dialect_of(resource.get("apiVersion")).is_suspended(resource)
 
 
 def ignores_suspension(progress: Progress, resource: Mapping[str, object], *, settled: bool) -> bool:

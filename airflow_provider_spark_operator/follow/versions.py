@@ -3,11 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from airflow_provider_spark_operator.core.dialects import kubeflow
-from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
+from airflow_provider_spark_operator.core.dialects.dialect import find_dialect
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden, KubeError
 from airflow_provider_spark_operator.kube.resources import ResourceType
@@ -16,33 +15,6 @@ logger = logging.getLogger(__name__)
 
 # A definition that is installed or replaced meanwhile is known after that time.
 FRESH_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class _Group:
-    """An API group.
-
-    Attributes:
-        versions: Those whose documents differ in nothing but their apiVersion, the newest first.
-        cure: How its definitions get into a cluster.
-    """
-
-    versions: tuple[str, ...] = ()
-    cure: str = "install its CustomResourceDefinition"
-
-
-_GROUPS: Mapping[str, _Group] = {
-    GROUP: _Group(
-        VERSIONS,
-        "install the CustomResourceDefinitions with `spark-operator crds | kubectl apply --server-side -f -`, "
-        "or those of the Apache operator's chart",
-    ),
-    kubeflow.GROUP: _Group(
-        kubeflow.VERSIONS,
-        "install Kubeflow's Spark operator, as with `helm install spark-operator spark-operator --repo "
-        "https://kubeflow.github.io/spark-operator`, or write the application for spark.apache.org",
-    ),
-}
 
 
 class KindNotServed(KubeError):
@@ -59,7 +31,8 @@ class KindNotServed(KubeError):
         super().__init__(404, "NotServed", f"{server} {known if versions else unknown}", "get", wanted.qualified_name)
         self.versions = tuple(versions)
         self.group = wanted.group
-        self._cure = _GROUPS.get(wanted.group, _Group()).cure
+        dialect = find_dialect(wanted.group)
+        self._cure = dialect.installation if dialect else "install its CustomResourceDefinition"
 
     @property
     def advice(self) -> str:
@@ -111,7 +84,8 @@ async def served_version(client: KubeClient, wanted: ResourceType) -> ResourceTy
         return wanted
     if wanted.version in served:
         return wanted
-    alike = _GROUPS.get(wanted.group, _Group()).versions
+    dialect = find_dialect(wanted.group)
+    alike = dialect.versions if dialect else ()
     for version in alike if wanted.version in alike else ():
         if version in served:
             return replace(wanted, version=version)

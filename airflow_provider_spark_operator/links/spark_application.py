@@ -6,9 +6,8 @@ or the HTTP route of the application.
 """
 
 import logging
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Protocol, TypeGuard
+from typing import Final, Protocol, TypeGuard
 
 from airflow.sdk import BaseOperator, BaseOperatorLink, conf
 from airflow.sdk.bases.xcom import BaseXCom
@@ -104,23 +103,6 @@ def push_links(operator: Linked, task_instance: RuntimeTaskInstanceProtocol) -> 
             task_instance.xcom_push(key=link.xcom_key, value=url)
 
 
-def find_own_ui(document: Mapping[str, Any]) -> str:
-    """Return the URL of the first host of the application's own ingress or HTTP route; empty if it has none."""
-    spec = document.get("spec")
-    for ingress in _entries(spec, "driverServiceIngressList"):
-        details = ingress.get("ingressSpec")
-        secured = any(True for _ in _entries(details, "tls"))
-        for rule in _entries(details, "rules"):
-            if isinstance(rule.get("host"), str):
-                return f"{'https' if secured else 'http'}://{rule['host']}/"
-    for route in _entries(spec, "driverHttpRouteList"):
-        details = route.get("httpRouteSpec")
-        names = details.get("hostnames") if isinstance(details, Mapping) else None
-        if isinstance(names, list) and names:
-            return f"http://{names[0]}/"
-    return ""
-
-
 def _stored(link: BaseOperatorLink, operator: object, ti_key: TaskInstanceKey) -> str:
     """Return the URL stored before the task deferred, for a task that resumes without knowing its application.
 
@@ -153,8 +135,3 @@ def _configured(key: str, target: LinkTarget) -> str:
             return ""  # unknown so far: Kubeflow's operator reports Spark's id only when the driver runs
         template = template.replace(f"{{{field}}}", value)
     return template
-
-
-def _entries(holder: object, key: str) -> list[Mapping[str, Any]]:
-    value = holder.get(key) if isinstance(holder, Mapping) else None
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

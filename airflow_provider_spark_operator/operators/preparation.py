@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem, split_list
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -48,8 +48,8 @@ def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> Js
     made = [file.given for file in sender.generated]
     named = [path for path in [*script, *beside] if path not in made]
     files = [*sender.generated, *shipment.read_files(named, sender.folders)]
-    by_config_map = dialect_of(document.get("apiVersion")) is not KUBEFLOW
-    packed = shipment.packed(files, sender.upload_to, by_config_map=by_config_map)
+    mount_files = dialect_of(document.get("apiVersion")).mount_files
+    packed = shipment.packed(files, sender.upload_to, by_config_map=mount_files is not None)
     uris = {file.given: shipment.mounted_uri(file) for file in packed.mounted}
     for file in packed.uploaded:
         uris[file.given] = shipment.upload(file, sender.upload_to or "", sender.download_from)
@@ -57,12 +57,12 @@ def prepared(document: JsonObject, parameters: Parameters, sender: Sender) -> Js
     if generated:
         parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
     document = apply_parameters(document, _located(parameters, uris))
-    if not packed.mounted:
+    if not packed.mounted or mount_files is None:
         return document
     name = shipment.config_map_name(sender.application, packed.mounted, sender.try_id)
     # Spark hands a script to the driver alone; what goes beside it every executor reads, at the same place.
     executors = any(file.beside or file.given in beside for file in packed.mounted)
-    return shipment.with_config_map(document, packed.mounted, name, executors=executors)
+    return mount_files(document, name, {file.name: file.text or "" for file in packed.mounted}, executors=executors)
 
 
 def _located(parameters: Parameters, uris: dict[str, str]) -> Parameters:

@@ -61,12 +61,15 @@ def submit(
 
 def _hint(error: Exception) -> str:
     """What to do where the cluster has another operator than the one that the application is for."""
-    from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
+    from airflow_provider_spark_operator.core.dialects.dialect import find_alternatives
     from airflow_provider_spark_operator.follow.versions import KindNotServed
 
-    if not isinstance(error, KindNotServed) or error.versions or error.group != APACHE.group:
+    if not isinstance(error, KindNotServed) or error.versions:
         return ""
-    return f'; for Kubeflow\'s operator, set api_version="{KUBEFLOW.group}/{KUBEFLOW.versions[0]}"'
+    return "".join(
+        f'; for {dialect.operator}, set api_version="{dialect.group}/{dialect.versions[0]}"'
+        for dialect in find_alternatives(error.group)
+    )
 
 
 def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "ApplicationReference") -> None:

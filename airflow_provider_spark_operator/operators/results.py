@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
-from airflow_provider_spark_operator.core.dialects.kubeflow import driver_pod_name
-from airflow_provider_spark_operator.core.names import application_id
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
@@ -21,7 +19,7 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.follow.ending import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
-from airflow_provider_spark_operator.links.spark_application import LinkTarget, find_own_ui
+from airflow_provider_spark_operator.links.spark_application import LinkTarget
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 
 if TYPE_CHECKING:
@@ -128,13 +126,13 @@ def link_target(
         uid: See `namespace`.
         spark_id: Spark's id of the latest attempt; None for that of the first, as far as its name tells it.
     """
-    if dialect_of(document.get("apiVersion")) is KUBEFLOW:
-        return LinkTarget(namespace, name, uid, spark_id or "", driver_pod_name(document, name))
-    spec = document.get("spec")
-    conf = spec.get("sparkConf") if isinstance(spec, Mapping) else None
-    properties = {key: str(value) for key, value in conf.items()} if isinstance(conf, Mapping) else {}
-    known = spark_id or properties.get("spark.app.id") or application_id(namespace, name, 0)
-    return LinkTarget(namespace, name, uid, known, _driver_pod(known, properties), find_own_ui(document))
+    dialect = dialect_of(document.get("apiVersion"))
+    metadata = document.get("metadata")
+    known = metadata if isinstance(metadata, Mapping) else {}
+    document = {**document, "metadata": {**known, "namespace": namespace, "name": name}}
+    identifier = spark_id or dialect.read_application_id(document, 0)
+    pod = dialect.read_driver_pod_name(document, identifier)
+    return LinkTarget(namespace, name, uid, identifier or "", pod or "", dialect.read_ui_url(document))
 
 
 def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], parameters: "Parameters") -> LinkTarget | None:
@@ -152,13 +150,3 @@ def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], paramet
         document = apply_parameters(dict(document), parameters)
     target = link_target(document, event.namespace, event.name, event.uid, event.application_id)
     return target if event.had_driver else replace(target, driver_pod="")
-
-
-def _driver_pod(spark_id: str, conf: Mapping[str, str]) -> str:
-    from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-    from airflow_provider_spark_operator.core.driver.naming import driver_pod_of
-
-    try:
-        return driver_pod_of(spark_id, conf)
-    except DriverBuildError:  # no driver can be created with this configuration
-        return ""

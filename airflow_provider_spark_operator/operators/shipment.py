@@ -14,18 +14,14 @@ from pathlib import Path
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object
-from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER
+from airflow_provider_spark_operator.core.names import FILES_DIRECTORY
 
 logger = logging.getLogger(__name__)
 
-# Where the config map is mounted; nothing of an image is likely to be there, for a mount hides what it covers.
-DIRECTORY = "/opt/airflow-task"
 # Kubernetes takes 1 MiB in a config map; the application that carries it needs room for the rest of itself.
 CONFIG_MAP_BYTES = 900 * 1024
 # etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
 STORED_BYTES = 1400 * 1024
-_VOLUME = "airflow-task"
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
@@ -121,7 +117,7 @@ def packed(files: Sequence[LocalFile], upload_to: str | None, *, by_config_map: 
     uploaded = tuple(file for file in files if file not in mounted)
     if uploaded and not upload_to:
         if not by_config_map:
-            why = "Kubeflow's SparkApplication carries none"
+            why = "this SparkApplication cannot contain files"
         elif not mounted and size > CONFIG_MAP_BYTES:
             why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
         elif not mounted and texts:
@@ -165,32 +161,7 @@ def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
 
 def mounted_uri(file: LocalFile) -> str:
     """The URI of a file that travels in the config map."""
-    return f"local://{DIRECTORY}/{file.name}"
-
-
-def with_config_map(document: JsonObject, files: Sequence[LocalFile], name: str, *, executors: bool) -> JsonObject:
-    """`document` with a config map of `files`, mounted into the driver and, where wanted, into the executors.
-
-    Args:
-        document: The application; unchanged.
-        files: Texts.
-        name: Of the config map.
-        executors: Whether they need the files, too.
-
-    Raises:
-        InvalidResource: A part of the document that has to be extended is no object or list.
-    """
-    spec = dict(document["spec"])
-    conf = spec.get("sparkConf") or {}
-    spec["configMapSpecs"] = [
-        *copy_list(spec, "configMapSpecs", "configMapSpecs"),
-        {"name": name, "data": {file.name: file.text for file in files}},
-    ]
-    roles = {"driver": DRIVER_CONTAINER} | ({"executor": EXECUTOR_CONTAINER} if executors else {})
-    for role, container in roles.items():
-        chosen = conf.get(f"spark.kubernetes.{role}.podTemplateContainerName")
-        spec[f"{role}Spec"] = _mounting(copy_object(spec, f"{role}Spec", f"{role}Spec"), name, container, chosen)
-    return document | {"spec": spec}
+    return f"local://{FILES_DIRECTORY}/{file.name}"
 
 
 def config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
@@ -224,15 +195,3 @@ def _located(given: str, folders: Sequence[str]) -> Path:
         f"file {given!r} is not there; looked in {looked}. One that is in the image is named by local://, "
         "one elsewhere by its URL"
     )
-
-
-def _mounting(role: JsonObject, name: str, default: str, chosen: object) -> JsonObject:
-    template = copy_object(role, "podTemplateSpec", "podTemplateSpec")
-    pod = copy_object(template, "spec", "spec")
-    containers = [dict(one) for one in copy_list(pod, "containers", "containers")] or [{"name": chosen or default}]
-    wanted = [one for one in containers if one.get("name") == (chosen or default)]
-    container = (wanted or containers)[0]
-    mount = {"name": _VOLUME, "mountPath": DIRECTORY, "readOnly": True}
-    container["volumeMounts"] = [*copy_list(container, "volumeMounts", "volumeMounts"), mount]
-    volumes = [*copy_list(pod, "volumes", "volumes"), {"name": _VOLUME, "configMap": {"name": name}}]
-    return role | {"podTemplateSpec": template | {"spec": pod | {"containers": containers, "volumes": volumes}}}

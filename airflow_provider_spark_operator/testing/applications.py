@@ -3,22 +3,19 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
-from airflow_provider_spark_operator.core.dialects.kubeflow import driver_pod_name
-from airflow_provider_spark_operator.core.driver.naming import driver_pod_of
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import (
     DRIVER_CONTAINER,
+    EXECUTOR_CONTAINER,
     LABEL_ROLE,
     ROLE_DRIVER,
     ROLE_EXECUTOR,
-    application_id,
 )
-from airflow_provider_spark_operator.testing.lives import JsonObject, StateChange, life_in
+from airflow_provider_spark_operator.testing.lives import StateChange, life_in
 from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import container_ended, container_running
 from airflow_provider_spark_operator.testing.target import ScriptTarget
-
-_EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 
 
 class Application:
@@ -39,12 +36,8 @@ class Application:
         self.name: str = document["metadata"]["name"]
         self.namespace: str = document["metadata"]["namespace"]
         self.uid: str = document["metadata"]["uid"]
-        if self._dialect is KUBEFLOW:
-            self.driver = driver_pod_name(document, self.name)
-        else:
-            conf = {key: str(value) for key, value in (document["spec"].get("sparkConf") or {}).items()}
-            known = conf.get("spark.app.id") or application_id(self.namespace, self.name, 0)
-            self.driver = driver_pod_of(known, conf)
+        identifier = self._dialect.read_application_id(document, 0)
+        self.driver: str = self._dialect.read_driver_pod_name(document, identifier) or ""
         log = cluster.logs.get((self.namespace, self.driver))
         if log is None or log.owner not in ("", self.uid):  # an earlier application of this name had the same driver
             log = cluster.logs[self.namespace, self.driver] = Log(self.uid)
@@ -91,7 +84,7 @@ class Application:
         metadata = driver["metadata"]
         owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
         for number in range(executors):
-            self._pod(self._executor(number), ROLE_EXECUTOR, _EXECUTOR_CONTAINER, owner)
+            self._pod(self._executor(number), ROLE_EXECUTOR, EXECUTOR_CONTAINER, owner)
 
     def end_driver(self, exit_code: int, message: str | None = None, *, reason: str | None = None) -> JsonObject:
         """Let the driver's container end; the pod's status."""
@@ -107,7 +100,7 @@ class Application:
         log = self._cluster.logs.setdefault((self.namespace, name), Log())
         log.write(f"executor {number} ends")
         log.end()
-        self._cluster.end_pod(self.namespace, name, container_ended(_EXECUTOR_CONTAINER, exit_code, reason))
+        self._cluster.end_pod(self.namespace, name, container_ended(EXECUTOR_CONTAINER, exit_code, reason))
 
     def delete_driver(self) -> None:
         """Let the driver pod go, as an operator does when it releases the resources."""

@@ -8,13 +8,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.dialects.record import Dialect
-from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.testing.applications import Application, Script, succeed
-from airflow_provider_spark_operator.testing.definitions import kubeflow_definition
-from airflow_provider_spark_operator.testing.lives import JsonObject, state_of
+from airflow_provider_spark_operator.testing.lives import life_in
 from airflow_provider_spark_operator.testing.log import Log
 from airflow_provider_spark_operator.testing.pods import IMAGE, pod_ended, pod_running
 from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster, SparkClusterScript, come_up
@@ -51,9 +50,8 @@ class ScriptedCluster:
         self.dialect = dialect
         self.store = Store()
         self.logs = dict[tuple[str, str], Log]()
-        self._definitions = definitions or (
-            [kubeflow_definition()] if dialect is KUBEFLOW else custom_resource_definitions()
-        )
+        self._life = life_in(dialect)
+        self._definitions = definitions or self._life.definitions()
         self._kinds = KindRegistry(self.store)
         self._loop = LoopThread()
         self._server = ApiServer(self.store, self._kinds, token=_TOKEN, tls=None, logs=self)
@@ -97,15 +95,11 @@ class ScriptedCluster:
 
     def create(self, name: str, **metadata: Any) -> JsonObject:
         """Create an application as somebody else would."""
-        spec: JsonObject = {"mainClass": "A", "jars": "local:///a.jar", "runtimeVersions": {"sparkVersion": "4.3.0"}}
-        if self.dialect is KUBEFLOW:
-            spec = {"type": "Java", "sparkVersion": "4.0.0", "mainApplicationFile": "local:///a.jar"}
-            spec |= {"mainClass": "A", "driver": {}, "executor": {}}
         document = {
             "apiVersion": f"{self.dialect.group}/{self.dialect.versions[0]}",
             "kind": "SparkApplication",
             "metadata": {"name": name, "namespace": NAMESPACE, **metadata},
-            "spec": spec,
+            "spec": dict(self._life.example),
         }
         return dict(self.do(lambda: self.store.create(self.kind, NAMESPACE, document)))
 
@@ -147,7 +141,7 @@ class ScriptedCluster:
 
     def wait_for_state(self, state: str) -> None:
         """Wait until an application is in `state`."""
-        self.wait_until(lambda: any(state_of(item, self.dialect) == state for item in self._applications()))
+        self.wait_until(lambda: any(self._life.state(item) == state for item in self._applications()))
 
     def wait_for_end(self) -> None:
         """Wait until every application has ended."""

@@ -1,7 +1,7 @@
 """The definition of Kubeflow's SparkApplication, as far as tests of those who use it depend on it."""
 
 from airflow_provider_spark_operator.core.dialects import kubeflow
-from airflow_provider_spark_operator.testing.lives import JsonObject
+from airflow_provider_spark_operator.core.json_object import JsonObject
 
 _ROLE: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFLOW
-from airflow_provider_spark_operator.core.dialects.kubeflow import driver_pod_name
 from airflow_provider_spark_operator.core.dialects.record import Dialect
-
-JsonObject: TypeAlias = dict[str, Any]
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.crds.definitions import custom_resource_definitions
+from airflow_provider_spark_operator.testing.definitions import kubeflow_definition
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Life:
         succeeding: From the driver's good end to the application's.
         failing: The same for a bad end.
         written: The application with the change in its status.
+        state: The state word that is written in the application; None where there is none.
+        definitions: The CustomResourceDefinitions of the dialect.
+        example: The spec of an application.
     """
 
     waiting: tuple[str, ...]
@@ -46,19 +49,14 @@ class Life:
     succeeding: tuple[str, ...]
     failing: tuple[str, ...]
     written: Callable[[JsonObject, StateChange], JsonObject]
+    state: Callable[[Mapping[str, Any]], str | None]
+    definitions: Callable[[], list[JsonObject]]
+    example: Mapping[str, Any]
 
 
 def life_in(dialect: Dialect) -> Life:
     """The life of applications of this dialect."""
     return _LIVES[dialect.group]
-
-
-def state_of(document: Mapping[str, Any], dialect: Dialect) -> str | None:
-    """The state word that is written in the application; None where there is none."""
-    status = document.get("status") or {}
-    if dialect is KUBEFLOW:
-        return (status.get("applicationState") or {}).get("state")
-    return (status.get("currentState") or {}).get("currentStateSummary")
 
 
 def _apache(document: JsonObject, change: StateChange) -> JsonObject:
@@ -83,10 +81,9 @@ def _kubeflow(document: JsonObject, change: StateChange) -> JsonObject:
     if message or (before and change.state == "FAILED"):
         told["errorMessage"] = message or before
     if change.state in ("SUBMITTED", "SUBMISSION_FAILED"):
-        name = document["metadata"]["name"]
         attempts = status.get("submissionAttempts", 0) + 1
         status |= {"submissionAttempts": attempts, "lastSubmissionAttemptTime": now, "submissionID": f"{attempts}"}
-        status["driverInfo"] = {"podName": driver_pod_name(document, name)}
+        status["driverInfo"] = {"podName": KUBEFLOW.read_driver_pod_name(document, None)}
     if change.state == "SUBMITTED":
         status["executionAttempts"] = status.get("executionAttempts", 0) + 1
         status["sparkApplicationId"] = f"spark-{document['metadata']['uid'][:8]}-{status['executionAttempts']}"
@@ -94,6 +91,14 @@ def _kubeflow(document: JsonObject, change: StateChange) -> JsonObject:
         status.setdefault("terminationTime", now)
     status["applicationState"] = told
     return document
+
+
+def _apache_state(document: Mapping[str, Any]) -> str | None:
+    return ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
+
+
+def _kubeflow_state(document: Mapping[str, Any]) -> str | None:
+    return ((document.get("status") or {}).get("applicationState") or {}).get("state")
 
 
 def _driver_sentence(driver: Mapping[str, Any]) -> str | None:
@@ -111,6 +116,9 @@ _LIVES: Final[Mapping[str, Life]] = {
         succeeding=("Succeeded", "ResourceReleased"),
         failing=("Failed", "TerminatedWithoutReleaseResources"),
         written=_apache,
+        state=_apache_state,
+        definitions=custom_resource_definitions,
+        example={"mainClass": "A", "jars": "local:///a.jar", "runtimeVersions": {"sparkVersion": "4.3.0"}},
     ),
     KUBEFLOW.group: Life(
         waiting=("SUBMITTED",),
@@ -118,5 +126,15 @@ _LIVES: Final[Mapping[str, Life]] = {
         succeeding=("SUCCEEDING", "COMPLETED"),
         failing=("FAILING", "FAILED"),
         written=_kubeflow,
+        state=_kubeflow_state,
+        definitions=lambda: [kubeflow_definition()],
+        example={
+            "type": "Java",
+            "sparkVersion": "4.0.0",
+            "mainApplicationFile": "local:///a.jar",
+            "mainClass": "A",
+            "driver": {},
+            "executor": {},
+        },
     ),
 }

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
-from airflow_provider_spark_operator.testing.lives import JsonObject
 from airflow_provider_spark_operator.testing.pods import container_running
 from airflow_provider_spark_operator.testing.target import ScriptTarget
 

@@ -168,6 +168,19 @@ def test_the_id_that_the_user_has_fixed_tells_the_driver() -> None:
     assert name_of(find_driver(in_attempt_1({"spark.app.id": "mine"}), 1, pods)) == "mine"
 
 
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"spark.kubernetes.driver.pod.name": "fixed"},
+        {"spark.kubernetes.driver.pod.name": "${spark.x}ed", "spark.x": "fix"},
+    ],
+    ids=["name", "reference"],
+)
+def test_driver_of_an_earlier_attempt_counts_if_the_user_sets_its_name(conf: dict[str, str]) -> None:
+    driver = pod("fixed", selector="pi-0")
+    assert name_of(find_driver(in_attempt_1(conf), 1, [driver])) == "fixed"
+
+
 def test_a_pod_whose_label_is_none_is_of_no_earlier_attempt() -> None:
     driver = pod("pi-0-driver")
     driver["metadata"]["labels"]["spark-app-selector"] = None

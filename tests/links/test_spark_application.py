@@ -1,7 +1,6 @@
 """Where the links on a task's page lead."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,6 @@ from airflow_provider_spark_operator.links.spark_application import (
     LinkTarget,
     SparkHistoryServerLink,
     SparkUILink,
-    find_own_ui,
 )
 from airflow_provider_spark_operator.operators.results import link_target
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
@@ -140,19 +138,6 @@ def test_without_configuration_the_applications_own_ingress_is_its_ui(cluster: C
     task, task_instance = operator(False, application=document), TaskInstance()
     run(task, task_instance)
     assert links(task, task_instance) == ("https://pi.example.com/", "", "")
-
-
-@pytest.mark.parametrize(
-    ("spec", "url"),
-    [
-        ({"driverHttpRouteList": [{"httpRouteSpec": {"hostnames": ["a.example.com"]}}]}, "http://a.example.com/"),
-        ({"driverServiceIngressList": [{"ingressSpec": {"rules": [{}, {"host": "b.example.com"}]}}]}, "http://b.example.com/"),
-        ({"driverServiceIngressList": "none", "driverHttpRouteList": [{"httpRouteSpec": []}]}, ""),
-        (None, ""),
-    ],
-)  # fmt: skip
-def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec: dict[str, Any] | None, url: str) -> None:
-    assert find_own_ui({"spec": spec}) == url
 
 
 def test_airflow_stores_the_links_of_the_operator() -> None:

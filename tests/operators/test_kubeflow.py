@@ -230,7 +230,7 @@ def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch)
 def test_files_beside_the_dag_need_a_place_to_upload_to(cluster, tmp_path):
     script = tmp_path / "job.py"
     script.write_text("print(1)")
-    with pytest.raises(AirflowFailException, match=r"Kubeflow's SparkApplication carries none.*set upload_to"):
+    with pytest.raises(AirflowFailException, match=r"this SparkApplication cannot contain files.*set upload_to"):
         run(task(py_file=str(script)), TaskInstance())
     run(task(py_file=str(script), upload_to=f"file://{tmp_path}/store", download_from="s3a://jobs"), TaskInstance())
     main = cluster.application()["spec"]["mainApplicationFile"]

@@ -6,6 +6,8 @@ Anything can stand in a status: what is not understood is left out, never raised
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry, last_stop
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.driver.naming import driver_pod_of
 from airflow_provider_spark_operator.core.driver_log import split_lines
 from airflow_provider_spark_operator.core.names import application_id
 from airflow_provider_spark_operator.core.pods import mapping, text
@@ -36,6 +38,7 @@ def progress(resource: Mapping[str, object]) -> Progress:
     attempt = _attempt(status)
     history = _history(mapping(status.get("stateTransitionHistory")))
     stop = last_stop(history)
+    identifier = read_application_id(resource, attempt)
     return Progress(
         state=current.state,
         phase=_phase(current.state),
@@ -44,11 +47,11 @@ def progress(resource: Mapping[str, object]) -> Progress:
         attempt=attempt,
         history=history,
         driver_status=stop.driver_status if stop else current.driver_status,
-        application_id=_application_id(resource, attempt) if status else None,
+        application_id=identifier if status else None,
         restart_pending=_restart_pending(resource, current.state),
         driver_expected=current.state in _DRIVER_EXPECTED,
         reason=current.reason,
-        driver_name=_driver_name(resource, attempt) if status else None,
+        driver_name=read_driver_pod_name(resource, identifier) if status else None,
     )
 
 
@@ -59,6 +62,27 @@ def wanted_executors(resource: Mapping[str, object]) -> int:
     key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
     value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
     return int(value) if value.isdecimal() else _DEFAULT_EXECUTORS
+
+
+def read_application_id(resource: Mapping[str, object], attempt: int) -> str | None:
+    """Return Spark's id of an attempt; None if the application has no name."""
+    metadata = mapping(resource.get("metadata"))
+    name, namespace = text(metadata.get("name")), text(metadata.get("namespace"))
+    fixed = _properties(resource).get("spark.app.id")
+    return fixed or (application_id(namespace, name, attempt) if name else None)
+
+
+def read_driver_pod_name(resource: Mapping[str, object], identifier: str | None) -> str | None:
+    """Return the name of the driver pod of the attempt with an application id; None if no driver can have a name."""
+    try:
+        return driver_pod_of(identifier, _properties(resource)) if identifier else None
+    except DriverBuildError:
+        return None
+
+
+def _properties(resource: Mapping[str, object]) -> dict[str, str]:
+    conf = mapping(mapping(resource.get("spec")).get("sparkConf"))
+    return {key: str(value) for key, value in conf.items()}
 
 
 def _phase(state: str) -> Phase:
@@ -103,16 +127,3 @@ def _attempt(status: Mapping[str, object]) -> int:
     info = mapping(mapping(status.get("currentAttemptSummary")).get("attemptInfo"))
     number = info.get("id")
     return number if isinstance(number, int) and not isinstance(number, bool) and number >= 0 else 0
-
-
-def _driver_name(resource: Mapping[str, object], attempt: int) -> str | None:
-    conf = mapping(mapping(resource.get("spec")).get("sparkConf"))
-    known = _application_id(resource, attempt)
-    return text(conf.get("spark.kubernetes.driver.pod.name")) or (f"{known}-driver" if known else None)
-
-
-def _application_id(resource: Mapping[str, object], attempt: int) -> str | None:
-    fixed = text(mapping(mapping(resource.get("spec")).get("sparkConf")).get("spark.app.id"))
-    metadata = mapping(resource.get("metadata"))
-    name, namespace = text(metadata.get("name")), text(metadata.get("namespace"))
-    return fixed or (application_id(namespace, name, attempt) if name else None)

@@ -1,12 +1,15 @@
-"""Write the spec of a `spark.apache.org` SparkApplication."""
+"""Read and write the spec of a `spark.apache.org` SparkApplication."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER
-from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
+from airflow_provider_spark_operator.core.json_object import JsonObject, copy_list, copy_object, is_integer
 from airflow_provider_spark_operator.core.names import (
     ANNOTATION_TTL_AFTER_SUCCESS,
+    DRIVER_CONTAINER,
+    EXECUTOR_CONTAINER,
+    FILES_DIRECTORY,
     GROUP,
     VERSIONS,
     master_url,
@@ -23,6 +26,7 @@ from airflow_provider_spark_operator.core.ttl import AFTER_SUCCESS_SECONDS, DEFA
 
 # Earlier versions lack fields, such as those of retention and the time to live.
 _NEWEST: Final = f"{GROUP}/{VERSIONS[0]}"
+_FILES_VOLUME: Final = "airflow-task"
 # Each is one key of `spec.sparkConf`.
 _CONF_KEYS: Final = {
     "image": IMAGE_KEY,
@@ -202,6 +206,71 @@ def write_properties(document: JsonObject, properties: Mapping[str, str]) -> Jso
         return document
     spec = document["spec"]
     return document | {"spec": spec | {"sparkConf": {**(spec.get("sparkConf") or {}), **properties}}}
+
+
+def mount_files(document: JsonObject, name: str, files: Mapping[str, str], *, executors: bool) -> JsonObject:
+    """Return `document` with a config map of files, mounted into the driver and, if needed, into the executors.
+
+    Args:
+        document: The application. It stays unchanged. Its spec is an object.
+        name: Name of the config map.
+        files: Contents by file name.
+        executors: Whether executors need the files, too.
+
+    Raises:
+        InvalidResource: A part of the document that must be extended is not an object or list.
+    """
+    spec = dict(document["spec"])
+    conf = mapping(spec.get("sparkConf"))
+    config_maps = copy_list(spec, "configMapSpecs", "spec.configMapSpecs")
+    spec["configMapSpecs"] = [*config_maps, {"name": name, "data": dict(files)}]
+    roles = {"driver": DRIVER_CONTAINER} | ({"executor": EXECUTOR_CONTAINER} if executors else {})
+    for role, container in roles.items():
+        chosen = conf.get(f"spark.kubernetes.{role}.podTemplateContainerName")
+        spec[f"{role}Spec"] = _mount_config_map(spec, f"{role}Spec", name, str(chosen or container))
+    return document | {"spec": spec}
+
+
+def is_suspended(document: Mapping[str, object]) -> bool:
+    """Return whether an application requests to be suspended."""
+    return mapping(document.get("spec")).get("suspend") is True
+
+
+def read_ui_url(document: Mapping[str, object]) -> str:
+    """Return the URL of the first host of the application's own ingress or HTTP route; empty if it has none."""
+    spec = document.get("spec")
+    for ingress in _list_objects(spec, "driverServiceIngressList"):
+        details = ingress.get("ingressSpec")
+        scheme = "https" if _list_objects(details, "tls") else "http"
+        for rule in _list_objects(details, "rules"):
+            if isinstance(rule.get("host"), str):
+                return f"{scheme}://{rule['host']}/"
+    for route in _list_objects(spec, "driverHttpRouteList"):
+        hosts = mapping(route.get("httpRouteSpec")).get("hostnames")
+        if isinstance(hosts, list) and hosts:
+            return f"http://{hosts[0]}/"
+    return ""
+
+
+def _mount_config_map(spec: JsonObject, role: str, name: str, container_name: str) -> JsonObject:
+    path = f"spec.{role}.podTemplateSpec"
+    holder = copy_object(spec, role, f"spec.{role}")
+    template = copy_object(holder, "podTemplateSpec", path)
+    pod = copy_object(template, "spec", f"{path}.spec")
+    containers = [dict(one) for one in copy_list(pod, "containers", f"{path}.spec.containers")]
+    containers = containers or [{"name": container_name}]
+    container = next((one for one in containers if one.get("name") == container_name), containers[0])
+    mount = {"name": _FILES_VOLUME, "mountPath": FILES_DIRECTORY, "readOnly": True}
+    mounts = copy_list(container, "volumeMounts", f"{path}.spec.containers[].volumeMounts")
+    container["volumeMounts"] = [*mounts, mount]
+    volumes = copy_list(pod, "volumes", f"{path}.spec.volumes")
+    volumes = [*volumes, {"name": _FILES_VOLUME, "configMap": {"name": name}}]
+    return holder | {"podTemplateSpec": template | {"spec": pod | {"containers": containers, "volumes": volumes}}}
+
+
+def _list_objects(holder: object, key: str) -> list[Mapping[str, object]]:
+    value = mapping(holder).get(key)
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 def _write_tolerations(document: JsonObject, fields: Mapping[str, object]) -> JsonObject:

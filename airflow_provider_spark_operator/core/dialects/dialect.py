@@ -13,6 +13,11 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 
 APACHE: Final = Dialect(
     group=names.GROUP,
+    operator="the Apache operator",
+    installation=(
+        "install the CustomResourceDefinitions with `spark-operator crds | kubectl apply --server-side -f -`, "
+        "or those of the Apache operator's chart"
+    ),
     versions=names.VERSIONS,
     states=tuple(ApplicationState),
     success=ApplicationState.SUCCEEDED,
@@ -22,6 +27,11 @@ APACHE: Final = Dialect(
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
     progress=apache.progress,
     wanted_executors=apache.wanted_executors,
+    problems=None,
+    is_suspended=apache_spec.is_suspended,
+    read_application_id=apache.read_application_id,
+    read_driver_pod_name=apache.read_driver_pod_name,
+    read_ui_url=apache_spec.read_ui_url,
     read_restart_config=apache_spec.read_restart_config,
     read_ttl=apache_spec.read_ttl,
     read_memory=apache_spec.read_memory,
@@ -29,12 +39,18 @@ APACHE: Final = Dialect(
     write_ttl=apache_spec.write_ttl,
     patch_ttl=apache_spec.patch_ttl,
     write_memory=apache_spec.write_properties,
+    mount_files=apache_spec.mount_files,
     disable_restarts=apache_spec.disable_restarts,
     keep_driver=apache_spec.keep_driver,
     keep_failed_driver=apache_spec.keep_failed_driver,
 )
 KUBEFLOW: Final = Dialect(
     group=kubeflow.GROUP,
+    operator="Kubeflow's operator",
+    installation=(
+        "install Kubeflow's Spark operator, as with `helm install spark-operator spark-operator --repo "
+        "https://kubeflow.github.io/spark-operator`, or write the application for spark.apache.org"
+    ),
     versions=kubeflow.VERSIONS,
     states=tuple(state for state in kubeflow.KubeflowState if state is not kubeflow.KubeflowState.NEW),
     success=kubeflow.KubeflowState.COMPLETED,
@@ -44,6 +60,11 @@ KUBEFLOW: Final = Dialect(
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
     progress=kubeflow.progress,
     wanted_executors=kubeflow.wanted_executors,
+    problems=kubeflow.problems,
+    is_suspended=kubeflow_spec.is_suspended,
+    read_application_id=kubeflow.read_application_id,
+    read_driver_pod_name=kubeflow.read_driver_pod_name,
+    read_ui_url=kubeflow_spec.read_ui_url,
     read_restart_config=kubeflow_spec.read_restart_config,
     read_ttl=kubeflow_spec.read_ttl,
     read_memory=kubeflow_spec.read_memory,
@@ -51,6 +72,7 @@ KUBEFLOW: Final = Dialect(
     write_ttl=kubeflow_spec.write_ttl,
     patch_ttl=None,
     write_memory=kubeflow_spec.write_memory,
+    mount_files=None,
     disable_restarts=kubeflow_spec.disable_restarts,
     keep_driver=kubeflow_spec.keep_driver,
     keep_failed_driver=kubeflow_spec.keep_driver,
@@ -58,10 +80,19 @@ KUBEFLOW: Final = Dialect(
 DIALECTS: Final = (APACHE, KUBEFLOW)
 
 
+def find_dialect(group: str) -> Dialect | None:
+    """Return the dialect of an API group; None if the group is not supported."""
+    return next((dialect for dialect in DIALECTS if dialect.group == group), None)
+
+
+def find_alternatives(group: str) -> list[Dialect]:
+    """Return the dialects to choose from in place of the default; none if `group` is not that of the default."""
+    return [dialect for dialect in DIALECTS if dialect is not APACHE] if group == APACHE.group else []
+
+
 def dialect_of(api_version: object) -> Dialect:
-    """The dialect of an `apiVersion`; that of `spark.apache.org` where its group is none of those known here."""
-    group = str(api_version).partition("/")[0]
-    return next((dialect for dialect in DIALECTS if dialect.group == group), APACHE)
+    """Return the dialect of an apiVersion, that of `spark.apache.org` for a group that is not supported."""
+    return find_dialect(str(api_version).partition("/")[0]) or APACHE
 
 
 def api_version_problem(api_version: object) -> Problem | None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry
+from airflow_provider_spark_operator.core.driver.naming import POD_NAME_KEY
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.problems import Problem
@@ -117,11 +118,16 @@ def wanted_executors(resource: Mapping[str, object]) -> int:
     return _count(mapping(spec.get("executor")), "instances") or 1
 
 
-def driver_pod_name(resource: Mapping[str, object], name: str) -> str:
-    """The name that the driver pod of the application `name` has in every attempt."""
-    spec = mapping(resource.get("spec"))
-    fixed = text(mapping(spec.get("driver")).get("podName"))
-    return fixed or text(mapping(spec.get("sparkConf")).get("spark.kubernetes.driver.pod.name")) or f"{name}-driver"
+def read_application_id(resource: Mapping[str, object], attempt: int) -> str | None:  # noqa: ARG001 - see Dialect
+    """Return None: Spark generates the id, and the status has it once the driver runs."""
+    return None
+
+
+def read_driver_pod_name(resource: Mapping[str, object], identifier: str | None) -> str | None:  # noqa: ARG001
+    """Return the name of the driver pod, which all attempts share; None if the application has no name."""
+    spec, name = mapping(resource.get("spec")), text(mapping(resource.get("metadata")).get("name"))
+    fixed = text(mapping(spec.get("driver")).get("podName")) or text(mapping(spec.get("sparkConf")).get(POD_NAME_KEY))
+    return fixed or (f"{name}-driver" if name else None)
 
 
 def problems(document: Mapping[str, object]) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""Write the spec of a `sparkoperator.k8s.io` SparkApplication, which has its own field for most parameters."""
+"""Read and write the spec of a `sparkoperator.k8s.io` SparkApplication, which has its own field for most parameters."""
 
 import math
 from collections.abc import Mapping
@@ -133,6 +133,16 @@ def write_memory(document: JsonObject, memory: Mapping[str, str]) -> JsonObject:
         _, role, field = key.split(".")
         spec[role] = {**(spec.get(role) or {}), field: value}
     return document | {"spec": spec}
+
+
+def is_suspended(document: Mapping[str, object]) -> bool:
+    """Return whether an application requests to be suspended."""
+    return mapping(document.get("spec")).get("suspend") is True
+
+
+def read_ui_url(document: Mapping[str, object]) -> str:  # noqa: ARG001 - the signature of every dialect
+    """Return an empty text: the operator creates the ingresses, under names of its configuration."""
+    return ""
 
 
 def _write_program(spec: JsonObject, parameters: Parameters) -> None:

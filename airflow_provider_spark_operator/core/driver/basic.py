@@ -2,6 +2,7 @@
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.metadata import driver_labels, with_ids
+from airflow_provider_spark_operator.core.driver.naming import POD_NAME_KEY
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     JsonObject,
@@ -24,7 +25,6 @@ from airflow_provider_spark_operator.core.driver.uploads import upload_dependenc
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 
 _MAX_NAME_LENGTH = 253
-_POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
 _ESCALATION = "securityContext.allowPrivilegeEscalation"
 _DRIVER_IMAGE_KEY = "spark.kubernetes.driver.container.image"
 _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
@@ -42,7 +42,7 @@ def basic(submission: Submission, spark_pod: SparkPod) -> Changes:
         pod=_pod(submission),
         container=_container(submission, spark_pod.container.get("name")),
         properties={
-            "spark.kubernetes.driver.pod.name": submission.naming.pod_name,
+            POD_NAME_KEY: submission.naming.pod_name,
             "spark.app.id": submission.naming.application_id,
             "spark.kubernetes.submitInDriver": "true",
             FACTOR_KEY: written_overhead_factor(submission.conf, submission.inputs.kind),
@@ -56,7 +56,7 @@ def _check_pod_name(submission: Submission) -> None:
     """Raise DriverBuildError for a name over what the API takes: Spark sends it, and the API refuses the pod."""
     name = submission.naming.pod_name
     if len(name) > _MAX_NAME_LENGTH:
-        key = _POD_NAME_KEY if _POD_NAME_KEY in submission.conf.values else "spark.app.name"
+        key = POD_NAME_KEY if POD_NAME_KEY in submission.conf.values else "spark.app.name"
         raise DriverBuildError(
             key, f"makes a driver pod's name of {len(name)} characters: the API takes at most {_MAX_NAME_LENGTH}"
         )

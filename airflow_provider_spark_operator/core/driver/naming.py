@@ -14,7 +14,7 @@ _MAX_SERVICE_NAME_LENGTH = 63
 _MAX_LABEL_LENGTH = 63
 _SERVICE_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
+POD_NAME_KEY = "spark.kubernetes.driver.pod.name"
 _PREFIX_KEY = "spark.kubernetes.driver.resourceNamePrefix"
 
 
@@ -97,7 +97,7 @@ def driver_pod_of(identifier: str, conf: Mapping[str, str]) -> str:
     Raises:
         DriverBuildError: The name in the configuration refers to itself.
     """
-    return Configuration({**conf, "spark.app.id": identifier}, {}).text(_POD_NAME_KEY) or f"{identifier}-driver"
+    return Configuration({**conf, "spark.app.id": identifier}, {}).text(POD_NAME_KEY) or f"{identifier}-driver"
 
 
 def submit_naming(name: str, conf: Mapping[str, str], seed: str, environment: Mapping[str, str]) -> Naming:
@@ -111,7 +111,7 @@ def submit_naming(name: str, conf: Mapping[str, str], seed: str, environment: Ma
     configuration = Configuration(conf, environment)
     fixed = configuration.text(_PREFIX_KEY) if "SPARK_TESTING" in environment else None
     prefix = _resource_name_prefix(f"{name}-{_unique_id(seed, 'resources')}") if fixed is None else fixed
-    given = configuration.text(_POD_NAME_KEY)
+    given = configuration.text(POD_NAME_KEY)
     service_name = f"{prefix}-driver-svc"
     if len(service_name) > _MAX_SERVICE_NAME_LENGTH:
         service_name = f"spark-{_unique_id(seed, 'service')}-driver-svc"

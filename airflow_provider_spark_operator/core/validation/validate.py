@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.dialects import kubeflow
-from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW, dialect_of
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.models.reading import named
 from airflow_provider_spark_operator.core.pods import mapping
 from airflow_provider_spark_operator.core.problems import Problem
@@ -28,8 +27,9 @@ def validate(document: object) -> list[Problem]:
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a resource must be an object, not {named(document)}")]
-    if dialect_of(document.get("apiVersion")) is KUBEFLOW:
-        return _validate_kubeflow(document)
+    problems_of = dialect_of(document.get("apiVersion")).problems
+    if problems_of:
+        return _validate_without_model(document, problems_of)
     kind = document.get("kind")
     validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
     return validator(document) if validator else [unknown_word("kind", kind, tuple(_VALIDATORS))]
@@ -42,8 +42,10 @@ def validate_without_status(document: object) -> list[Problem]:
     return validate(document)
 
 
-def _validate_kubeflow(document: Mapping[str, object]) -> list[Problem]:
+def _validate_without_model(
+    document: Mapping[str, object], problems_of: Callable[[Mapping[str, object]], list[Problem]]
+) -> list[Problem]:
     if problems := json_problems(document):
         return problems
     metadata = mapping(document.get("metadata"))
-    return [*kubeflow.problems(document), *namespace_problems(metadata), *metadata_problems(metadata)]
+    return [*problems_of(document), *namespace_problems(metadata), *metadata_problems(metadata)]

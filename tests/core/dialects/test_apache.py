@@ -5,6 +5,8 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import progress, wanted_executors
 from airflow_provider_spark_operator.core.dialects.progress import Phase
+from airflow_provider_spark_operator.core.driver.attempt import driver_pod_name
+from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
@@ -143,3 +145,21 @@ def test_a_time_without_an_offset_is_utc() -> None:
 )
 def test_the_number_of_executors_to_wait_for(conf: dict[str, Any], wanted: int) -> None:
     assert wanted_executors({"spec": {"sparkConf": conf}}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("conf", "name"),
+    [
+        ({}, "pi-0-driver"),
+        ({"spark.app.id": "report"}, "report-driver"),
+        ({"spark.kubernetes.driver.pod.name": "mine"}, "mine"),
+        ({"spark.kubernetes.driver.pod.name": "${spark.app.id}-main"}, "pi-0-main"),
+        ({"spark.kubernetes.driver.pod.name": "${spark.x}-d", "spark.x": "y"}, "y-d"),
+        ({"spark.kubernetes.driver.pod.name": "${spark.kubernetes.driver.pod.name}"}, None),
+    ],
+)
+def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, str], name: str | None) -> None:
+    application = document(status_at(S.RUNNING_HEALTHY), conf=conf)
+    assert progress(application).driver_name == name
+    if name:
+        assert driver_pod_name(parse_application(application), 0) == name

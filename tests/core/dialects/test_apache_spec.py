@@ -1,6 +1,9 @@
 """The spec of a SparkApplication of spark.apache.org; more of it is tested with its composition."""
 
+import pytest
+
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
+from airflow_provider_spark_operator.core.problems import InvalidResource
 
 DOCUMENT = {"spec": {"sparkConf": {"spark.driver.memory": "2g", "spark.executor.memory": 3, "spark.x": "y"}}}
 
@@ -18,3 +21,60 @@ def test_memory_is_written_to_the_properties() -> None:
 def test_time_to_live_is_changed_by_a_patch() -> None:
     assert APACHE.patch_ttl
     assert APACHE.patch_ttl(5) == {"spec": {"applicationTolerations": {"ttlAfterStopMillis": 5000}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "url"),
+    [
+        ({"driverHttpRouteList": [{"httpRouteSpec": {"hostnames": ["a.example.com"]}}]}, "http://a.example.com/"),
+        ({"driverServiceIngressList": [{"ingressSpec": {"rules": [{}, {"host": "b.example.com"}]}}]}, "http://b.example.com/"),
+        ({"driverServiceIngressList": "none", "driverHttpRouteList": [{"httpRouteSpec": []}]}, ""),
+        (None, ""),
+    ],
+)  # fmt: skip
+def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec, url):
+    assert APACHE.read_ui_url({"spec": spec}) == url
+
+
+def test_ui_behind_tls_has_a_secure_url():
+    ingress = {"ingressSpec": {"tls": [{"hosts": ["a.example.com"]}], "rules": [{"host": "a.example.com"}]}}
+    assert APACHE.read_ui_url({"spec": {"driverServiceIngressList": [ingress]}}) == "https://a.example.com/"
+
+
+def mount(spec, **how):
+    assert APACHE.mount_files
+    return APACHE.mount_files({"spec": spec}, "files", {"job.py": "x = 1"}, **{"executors": False, **how})["spec"]
+
+
+def test_files_are_mounted_into_the_driver():
+    made = mount({})
+    assert made["configMapSpecs"] == [{"name": "files", "data": {"job.py": "x = 1"}}]
+    pod = made["driverSpec"]["podTemplateSpec"]["spec"]
+    assert [one["name"] for one in pod["containers"]] == ["spark-kubernetes-driver"]
+    assert "executorSpec" not in made
+
+
+def test_files_are_mounted_into_the_executors_if_needed():
+    pod = mount({}, executors=True)["executorSpec"]["podTemplateSpec"]["spec"]
+    assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == "/opt/airflow-task"
+    assert pod["volumes"][0]["configMap"] == {"name": "files"}
+
+
+@pytest.mark.parametrize(
+    ("conf", "containers", "mounted"),
+    [
+        ({}, ["sidecar", "spark-kubernetes-driver"], [False, True]),
+        ({}, ["only"], [True]),
+        ({"spark.kubernetes.driver.podTemplateContainerName": "main"}, ["a", "main"], [False, True]),
+    ],
+)
+def test_container_that_runs_spark_gets_the_files(conf, containers, mounted):
+    template = {"spec": {"containers": [{"name": name} for name in containers]}}
+    made = mount({"sparkConf": conf, "driverSpec": {"podTemplateSpec": template}})
+    found = made["driverSpec"]["podTemplateSpec"]["spec"]["containers"]
+    assert ["volumeMounts" in one for one in found] == mounted
+
+
+def test_part_of_another_type_is_reported():
+    with pytest.raises(InvalidResource, match=r"spec\.driverSpec\.podTemplateSpec: must be an object"):
+        mount({"driverSpec": {"podTemplateSpec": []}})

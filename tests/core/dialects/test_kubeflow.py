@@ -11,9 +11,9 @@ from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFL
 from airflow_provider_spark_operator.core.dialects.dialect import progress as progress_of_any
 from airflow_provider_spark_operator.core.dialects.kubeflow import (
     KubeflowState,
-    driver_pod_name,
     problems,
     progress,
+    read_driver_pod_name,
     wanted_executors,
 )
 from airflow_provider_spark_operator.core.dialects.progress import Phase, last_stop, with_driver_status
@@ -262,7 +262,7 @@ def test_the_number_of_executors_to_wait_for(spec: dict[str, Any], wanted: int) 
     ],
 )
 def test_the_driver_pod_has_the_same_name_in_every_attempt(spec: dict[str, Any], name: str) -> None:
-    assert driver_pod_name({"spec": spec}, "pi") == name
+    assert read_driver_pod_name({"metadata": {"name": "pi"}, "spec": spec}, None) == name
 
 
 VALID = {
@@ -313,3 +313,7 @@ def test_driver_that_exists_already_decides_how_the_application_ends(message: st
     seen = progress(document("FAILED", message))
     assert (seen.driver_abandoned, seen.phase) == (True, Phase.RUNNING)
     assert verdict(seen).outcome is Outcome.WAITING
+
+
+def test_driver_pod_of_an_application_without_a_name_is_unknown() -> None:
+    assert read_driver_pod_name({"spec": {}}, None) is None

@@ -158,3 +158,16 @@ def test_memory_is_written_to_its_fields() -> None:
     made = KUBEFLOW.write_memory(DOCUMENT, {"spark.driver.memory": "3g", "spark.executor.memoryOverhead": "1g"})
     assert made["spec"]["driver"] == {"cores": 1, "memory": "3g"}
     assert made["spec"]["executor"] == {"instances": 2, "memoryOverhead": "1g"}
+
+
+@pytest.mark.parametrize(("suspend", "expected"), [(True, True), (False, False), (None, False)])
+def test_suspension_is_read(suspend, expected):
+    assert KUBEFLOW.is_suspended(with_spec(suspend=suspend)) is expected
+
+
+def test_only_the_status_has_the_application_id():
+    assert KUBEFLOW.read_application_id(DOCUMENT, 0) is None
+
+
+def test_application_publishes_no_ui_of_its_own():
+    assert KUBEFLOW.read_ui_url(DOCUMENT) == ""
