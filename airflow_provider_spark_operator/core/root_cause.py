@@ -203,7 +203,8 @@ class RootCause:
         self._chained = None
 
     def _end_traceback(self, line: str) -> None:
-        text = line if self._chained is None else f"{line} (caused by {self._chained})"
+        # A process pool raises the exception of its child again, from the traceback of the child.
+        text = line if self._chained in (None, line) else f"{line} (caused by {self._chained})"
         weight = min(self._traced, _Weight.ASIDE) if _DISCONNECTED.match(line) else self._traced
         self._traced = _Weight.RAISED
         self._note(text, weight, of_python=True)

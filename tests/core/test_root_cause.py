@@ -87,6 +87,22 @@ Traceback (most recent call last):
   File "/opt/job.py", line 8, in <module>
 RuntimeError: the report cannot be made
 """
+FROM_CHILD = """
+concurrent.futures.process._RemoteTraceback:
+\"\"\"
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/concurrent/futures/process.py", line 261, in _process_worker
+    r = call_item.fn(*call_item.args, **call_item.kwargs)
+ValueError: no partition for 2026-01-01
+\"\"\"
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/opt/job.py", line 6, in <module>
+    list(pool.map(load, days))
+ValueError: no partition for 2026-01-01
+"""
 REPLACED = """
 Traceback (most recent call last):
   File "/opt/job.py", line 6, in <module>
@@ -216,6 +232,7 @@ def cause(log: str) -> str | None:
             "RuntimeError: the report cannot be made (caused by ValueError: no partition for 2026-01-01)",
             id="raised from another",
         ),
+        pytest.param(FROM_CHILD, "ValueError: no partition for 2026-01-01", id="raised again from a child process"),
         pytest.param(REPLACED, "ValueError: no day is given", id="raised while another was handled"),
         pytest.param(CAUGHT_ABORT, "ValueError: still too many rows", id="error after an abort that was caught"),
         pytest.param(
