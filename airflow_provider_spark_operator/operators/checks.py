@@ -11,20 +11,25 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, restart_problem, retries_of
 from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import source
+from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 # The words of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
 REPLACE_ENDED = "replace_ended"
 FAIL = "fail"
 
 
-def checked_application(application: Any, noun: str = "application") -> Any:
-    """`application`, or another `noun`, as Airflow can store and render it, if it is of a type that can be one.
+def convert_application(application: Any, noun: str = "application") -> Any:
+    """Return `application` in the form that Airflow can store and render.
+
+    Args:
+        application: The application, or another resource.
+        noun: What the resource is, for the message.
 
     Raises:
-        TypeError: It can be no application.
+        TypeError: The type of the resource is not supported.
     """
-    if documents.is_model(application):
+    if source.is_model(application):
         return application.to_document()
     if isinstance(application, os.PathLike):
         return os.fspath(application)
@@ -35,8 +40,8 @@ def checked_application(application: Any, noun: str = "application") -> Any:
     )
 
 
-def as_path(value: "str | os.PathLike[str] | None") -> str | None:
-    """`value` as text, if it is the path of a file; anything else as it is."""
+def as_path(value: str | os.PathLike[str] | None) -> str | None:
+    """Return a path as text, and any other value unchanged."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
@@ -94,13 +99,11 @@ def map_restarts(restarts: str, application: Any, arguments: dict[str, Any]) -> 
     if restarts == CLUSTER:
         return arguments
     with reject_if_invalid():
-        retries = retries_of(application.to_document() if documents.is_model(application) else application)
+        retries = retries_of(application.to_document() if source.is_model(application) else application)
     if retries is None:
         return arguments
     mapped: dict[str, Any] = {"retries": retries.number, "retry_delay": retries.delay}
     if arguments.get("retry_policy") is None:
-        from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
-
         mapped["retry_policy"] = SparkRetryPolicy(application_failures=retries.application_failures)
     return arguments | mapped
 

@@ -1,53 +1,55 @@
-"""What has become of an earlier try that could not tell it.
+"""Report the failure of an application whose try was lost before it reported the failure.
 
-A try is lost where its worker dies, or where its trigger fires before the scheduler has taken note of the deferral. If
-its application has failed since, the next try is the first that can say so.
+A try is lost if its worker dies, or if its trigger fires before the scheduler has recorded the deferral. The next try
+is then the first that can report what happened to the application.
 """
 
 import logging
-from typing import TYPE_CHECKING
 
-from airflow.sdk.definitions.retry_policy import RetryAction
+from airflow.sdk import Context
+from airflow.sdk.definitions.retry_policy import RetryAction, RetryPolicy
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
+from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
+from airflow_provider_spark_operator.follow.narrator import Narration
+from airflow_provider_spark_operator.follow.owned import untold_failure
+from airflow_provider_spark_operator.follow.wait import wait_for_end
+from airflow_provider_spark_operator.follow.watch import shared_hub
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.operators import requests, results
-from airflow_provider_spark_operator.triggers.event import EventKind
-
-if TYPE_CHECKING:
-    from airflow.sdk import Context
-    from airflow.sdk.definitions.retry_policy import RetryPolicy
-
-    from airflow_provider_spark_operator.operators.kill import Engagement
-    from airflow_provider_spark_operator.triggers.event import ApplicationEvent
-    from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.operators.kill import Engagement
+from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
+from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.triggers.outcome import describe_end
+from airflow_provider_spark_operator.triggers.task_log import TaskLog
 
 logger = logging.getLogger(__name__)
 
 
-def settle(
-    loop: "LoopThread", engagement: "Engagement", context: "Context", policy: "RetryPolicy | None", retries: int
+def report_lost_failure(
+    loop: LoopThread, engagement: Engagement, context: Context, policy: RetryPolicy | None, retries: int
 ) -> None:
-    """Raise an earlier try's failure if the policy would have ended the task with it; else tell it, and go on.
+    """Raise the failure of an earlier try if the retry policy would not have retried it; otherwise log the failure.
 
-    Without a policy a failure is tried again whatever it is, and nothing is looked for; nor where a person has
-    cleared the task, who wants it to run.
+    Without a policy every failure is retried, so there is nothing to report. If a person has cleared the task, the
+    task runs again in any case.
 
     Args:
-        loop: To ask in.
+        loop: The loop for requests.
         engagement: The present try.
-        context: Of the task.
-        policy: The task's.
-        retries: The task's.
+        context: The context of the task.
+        policy: The retry policy of the task.
+        retries: The retries of the task.
 
     Raises:
-        SparkApplicationError: The failure, or the API could not be asked.
+        SparkApplicationError: The failure of the earlier try, or the API could not be read.
     """
     task_instance = context["ti"]
-    # Airflow counts a task's tries through; clearing it adds its retries to the tries that it has used up.
+    # Airflow never resets the number of a try. Clearing a task adds its retries to the tries that are used up.
     first_try = task_instance.max_tries - retries + 1
     if policy is None or task_instance.try_number <= first_try:
         return
-    event = _untold_end(loop, engagement)
+    event = _read_lost_end(loop, engagement)
     if event is None or event.kind is not EventKind.ENDED:
         return
     error = results.error_of(event, None)
@@ -60,17 +62,8 @@ def settle(
     logger.warning("an earlier try could not tell that its application had failed; it is tried again: %s", error)
 
 
-def _untold_end(loop: "LoopThread", engagement: "Engagement") -> "ApplicationEvent | None":
-    from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-    from airflow_provider_spark_operator.follow.narrator import Narration
-    from airflow_provider_spark_operator.follow.owned import untold_failure
-    from airflow_provider_spark_operator.follow.wait import wait_for_end
-    from airflow_provider_spark_operator.follow.watch import shared_hub
-    from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
-    from airflow_provider_spark_operator.triggers.outcome import describe_end
-    from airflow_provider_spark_operator.triggers.task_log import TaskLog
-
-    async def look() -> "ApplicationEvent | None":
+def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent | None:
+    async def read() -> ApplicationEvent | None:
         async with shared_hub(engagement.access) as hub:
             found = await untold_failure(hub.client, engagement.stamp, engagement.namespace, engagement.resource)
             if found is None:
@@ -78,7 +71,7 @@ def _untold_end(loop: "LoopThread", engagement: "Engagement") -> "ApplicationEve
             return describe_end(await wait_for_end(hub, found, Narration(TaskLog(found, logger))))
 
     try:
-        return loop.run(look())
+        return loop.run(read())
     except ApplicationDeleted:
         return None
     except (ConfigurationError, KubeError) as error:

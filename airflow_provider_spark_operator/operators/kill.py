@@ -2,26 +2,28 @@
 
 import logging
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
+from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome
+from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+from airflow_provider_spark_operator.follow.owned import applications_of
+from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.versions import served_version
 from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+from airflow_provider_spark_operator.kube.transport import JsonObject
 from airflow_provider_spark_operator.triggers.loop import LoopThread
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from airflow.sdk.types import RuntimeTaskInstanceProtocol
-
-    from airflow_provider_spark_operator.follow.cancel import CancelOutcome
-    from airflow_provider_spark_operator.follow.reference import ApplicationReference
-    from airflow_provider_spark_operator.follow.stamp import TaskStamp
-    from airflow_provider_spark_operator.kube.connection import ClusterAccess
-    from airflow_provider_spark_operator.kube.resources import ResourceType
-    from airflow_provider_spark_operator.kube.transport import JsonObject
+from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, stamp_of
 
 logger = logging.getLogger(__name__)
 
@@ -47,10 +49,10 @@ class Engagement:
         stop_requested: A signal has come; what is submitted after it must be cancelled as well.
     """
 
-    access: "ClusterAccess"
-    stamp: "TaskStamp"
+    access: ClusterAccess
+    stamp: TaskStamp
     namespace: str | None
-    resource: "ResourceType"
+    resource: ResourceType
     connection_exists: bool = True
     stop_requested: bool = False
 
@@ -92,12 +94,7 @@ class Engagement:
         named = [f"{reference} ({state})" for reference, state in found.items()]
         return f"{', '.join(named) or noun} was not known to {goal}"
 
-    async def _states(self) -> "Mapping[ApplicationReference, str]":
-        from airflow_provider_spark_operator.follow.owned import applications_of
-        from airflow_provider_spark_operator.follow.reference import ApplicationReference
-        from airflow_provider_spark_operator.follow.versions import served_version
-        from airflow_provider_spark_operator.kube.connection import open_client
-
+    async def _states(self) -> Mapping[ApplicationReference, str]:
         async with await open_client(self.access) as client:
             resource = await served_version(client, self.resource)
             own = await applications_of(client, resource, self.namespace or client.default_namespace, self.stamp)
@@ -108,7 +105,7 @@ class Engagement:
             if self.stamp.is_try_of(one) or not ended
         }
 
-    def cancel(self, seconds: float | None = None) -> "Mapping[ApplicationReference, CancelOutcome]":
+    def cancel(self, seconds: float | None = None) -> Mapping[ApplicationReference, CancelOutcome]:
         """Delete what this try has submitted and what has not ended; what became of each application.
 
         Args:
@@ -126,15 +123,11 @@ class Engagement:
             logger.info("%s was to be cancelled: %s", reference, outcome)
         return outcomes
 
-    async def _cancel(self, seconds: float) -> "Mapping[ApplicationReference, CancelOutcome]":
-        from airflow_provider_spark_operator.follow.cancel_try import cancel_try
-        from airflow_provider_spark_operator.follow.patience import retry
-        from airflow_provider_spark_operator.kube.connection import open_client
-
+    async def _cancel(self, seconds: float) -> Mapping[ApplicationReference, CancelOutcome]:
         # Files are read again, but not the connection: Airflow may not answer in a signal handler.
         access = replace(self.access, reread=None)
 
-        async def attempt() -> "Mapping[ApplicationReference, CancelOutcome]":
+        async def attempt() -> Mapping[ApplicationReference, CancelOutcome]:
             async with await open_client(access) as client:
                 return await cancel_try(client, self.stamp, self.namespace, self.resource)
 
@@ -143,10 +136,10 @@ class Engagement:
 
 def engage(
     conn_id: str | None,
-    task_instance: "RuntimeTaskInstanceProtocol",
+    task_instance: RuntimeTaskInstanceProtocol,
     namespace: str | None,
     api_version: object,
-    kind: "ResourceType | None" = None,
+    kind: ResourceType | None = None,
 ) -> Engagement:
     """What this try of a task has on its hands.
 
@@ -161,10 +154,6 @@ def engage(
         AirflowNotFoundException: There is no such connection.
         AirflowFailException: The connection contradicts itself.
     """
-    from airflow_provider_spark_operator.follow.reference import resource_of
-    from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-    from airflow_provider_spark_operator.triggers.task_instance import stamp_of
-
     try:
         access, exists = access_from_connection(conn_id, required=True), True
     except AirflowNotFoundException:
@@ -178,10 +167,8 @@ def engage(
     )
 
 
-def cancellation_sentence(outcomes: "Mapping[ApplicationReference, CancelOutcome]") -> str:
+def cancellation_sentence(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
     """What has become of the application, for a person; of several, of the one that a reader must know about."""
-    from airflow_provider_spark_operator.follow.cancel import CancelOutcome
-
     words = {
         CancelOutcome.DELETED: "it is cancelled",
         CancelOutcome.NOT_OURS: "another try has taken it over, and goes on",
@@ -215,19 +202,14 @@ def timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: b
     return SparkApplicationTimedOut(f"{message}; {cancellation_sentence(outcomes)}")
 
 
-def _state(resource: "JsonObject") -> tuple[str, bool]:
+def _state(resource: JsonObject) -> tuple[str, bool]:
     """The state of a resource, and whether it has ended."""
-    from airflow_provider_spark_operator.core.dialects.dialect import progress
-    from airflow_provider_spark_operator.core.dialects.progress import Phase
-
     seen = progress(resource)
     return seen.state, seen.phase is Phase.ENDED
 
 
-def _is_killed(stamp: "TaskStamp") -> bool:
+def _is_killed(stamp: TaskStamp) -> bool:
     """Ask Airflow on a thread of its own: the interrupted main thread may hold the lock of that connection."""
-    from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
-
     answer: list[Fate | BaseException] = []
 
     def ask() -> None:

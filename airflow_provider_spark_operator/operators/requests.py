@@ -1,48 +1,48 @@
-"""What a worker asks of the cluster: that an application exist, and that its success count as taken."""
+"""The requests of a worker to the cluster: submit a resource, and acknowledge its end."""
 
 import logging
-from typing import TYPE_CHECKING
 
+from airflow_provider_spark_operator.core.dialects.dialect import find_alternatives
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
-
-if TYPE_CHECKING:
-    from airflow_provider_spark_operator.core.json_object import JsonObject
-    from airflow_provider_spark_operator.follow.reference import ApplicationReference
-    from airflow_provider_spark_operator.follow.submit import Submission
-    from airflow_provider_spark_operator.operators.kill import Engagement
-    from airflow_provider_spark_operator.triggers.loop import LoopThread
+from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.patience import retry
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.submit import IfExists, Submission
+from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
+from airflow_provider_spark_operator.follow.submit import submit as submit_document
+from airflow_provider_spark_operator.follow.versions import KindNotServed
+from airflow_provider_spark_operator.kube.connection import open_client
+from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+from airflow_provider_spark_operator.operators.kill import Engagement
+from airflow_provider_spark_operator.triggers.loop import LoopThread
 
 logger = logging.getLogger(__name__)
 
-# A request that is under way when the time is over takes effect all the same: only afterwards can it be undone.
+# A request in progress at the timeout still takes effect. It can be undone only after it has finished.
 _SUBMISSION_GRACE_SECONDS = 10.0
-# The task's result is known: it must not wait long, nor be forgotten for a rotation of credentials.
+# The result of the task is known. It must not wait long, but the acknowledgement must survive a credential rotation.
 _ACKNOWLEDGEMENT_SECONDS = 60.0
 
 
 def submit(
-    loop: "LoopThread", engagement: "Engagement", document: "JsonObject", if_exists: str, noun: str = "application"
-) -> "Submission":
-    """Create the application, or take over the one that an earlier try left.
+    loop: LoopThread, engagement: Engagement, document: JsonObject, if_exists: str, noun: str = "application"
+) -> Submission:
+    """Create the application, or adopt the one of an earlier try.
 
     Args:
-        loop: To ask in.
-        engagement: Who submits, and where.
-        document: What.
+        loop: The loop for requests.
+        engagement: The try that submits.
+        document: The application.
         if_exists: What to do with an application of the same name: a word of `follow.replace.IfExists`.
-        noun: What it is, for messages.
+        noun: What the resource is, for messages.
 
     Raises:
         InvalidResource: The document is not valid.
-        SparkApplicationError: It could not be submitted.
+        SparkApplicationError: The document could not be submitted.
     """
-    from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
-    from airflow_provider_spark_operator.follow.submit import IfExists
-    from airflow_provider_spark_operator.follow.submit import submit as submit_document
-    from airflow_provider_spark_operator.kube.connection import open_client
-    from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
-    async def send() -> "Submission":
+    async def send() -> Submission:
         async with await open_client(engagement.access) as client:
             return await submit_document(
                 client, document, engagement.namespace, engagement.stamp, if_exists=IfExists(if_exists)
@@ -60,10 +60,7 @@ def submit(
 
 
 def _hint(error: Exception) -> str:
-    """What to do where the cluster has another operator than the one that the application is for."""
-    from airflow_provider_spark_operator.core.dialects.dialect import find_alternatives
-    from airflow_provider_spark_operator.follow.versions import KindNotServed
-
+    """Return what to do if the cluster has another operator than the one that the application is for."""
     if not isinstance(error, KindNotServed) or error.versions:
         return ""
     return "".join(
@@ -72,12 +69,14 @@ def _hint(error: Exception) -> str:
     )
 
 
-def acknowledge(loop: "LoopThread", engagement: "Engagement", reference: "ApplicationReference") -> None:
-    """Have the end count once: a task that is cleared later runs anew instead of finding it."""
-    from airflow_provider_spark_operator.follow.patience import retry
-    from airflow_provider_spark_operator.follow.submit import acknowledge as acknowledge_success
-    from airflow_provider_spark_operator.kube.connection import open_client
-    from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
+def acknowledge(loop: LoopThread, engagement: Engagement, reference: ApplicationReference) -> None:
+    """Record on the resource that its end is known: a task that is cleared later submits a new one.
+
+    Args:
+        loop: The loop for requests.
+        engagement: The try that records.
+        reference: The resource.
+    """
 
     async def send() -> bool:
         async with await open_client(engagement.access) as client:

@@ -1,15 +1,17 @@
-"""What an application's end means for its task: the exception, the XComs, the extras of asset events, the links."""
+"""The results of an application for its task: the exception, the XComs, the extras of asset events, the links."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from airflow.sdk import Asset, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
+from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
@@ -18,15 +20,10 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.follow.ending import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.links.spark_application import LinkTarget
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
-
-if TYPE_CHECKING:
-    from airflow.sdk import Context
-
-    from airflow_provider_spark_operator.core.parameters import Parameters
-    from airflow_provider_spark_operator.follow.submit import Submission
 
 
 def error_of(
@@ -76,7 +73,7 @@ def successor(has_retry_left: bool) -> str:
     )
 
 
-def has_ended(submission: "Submission") -> bool:
+def has_ended(submission: Submission) -> bool:
     """Whether the application that was taken over has ended: its task then need not defer.
 
     Nor should it: Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral.
@@ -101,10 +98,8 @@ def xcoms_of(event: ApplicationEvent) -> dict[str, Any]:
     }
 
 
-def tell_assets(context: "Context", outlets: Iterable[object], event: ApplicationEvent) -> None:
-    """Note on the events of the task's assets which application has made them."""
-    from airflow.sdk import Asset
-
+def record_on_assets(context: Context, outlets: Iterable[object], event: ApplicationEvent) -> None:
+    """Add the application to the extras of the task's asset events."""
     for outlet in outlets:
         if isinstance(outlet, Asset):
             context["outlet_events"][outlet].extra.update(
@@ -135,7 +130,7 @@ def link_target(
     return LinkTarget(namespace, name, uid, identifier or "", pod or "", dialect.read_ui_url(document))
 
 
-def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], parameters: "Parameters") -> LinkTarget | None:
+def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], parameters: Parameters) -> LinkTarget | None:
     """Where the task's links lead after the event; None if the event names no application.
 
     Args:

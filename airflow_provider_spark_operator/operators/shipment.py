@@ -12,9 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from airflow.sdk import ObjectStoragePath
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_spark_operator.core.names import FILES_DIRECTORY
+from airflow_provider_spark_operator.operators.source import is_local
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +25,6 @@ CONFIG_MAP_BYTES = 900 * 1024
 # etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
 STORED_BYTES = 1400 * 1024
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,6 @@ class Shipment:
 
     mounted: tuple[LocalFile, ...] = ()
     uploaded: tuple[LocalFile, ...] = ()
-
-
-def is_local(uri: str) -> bool:
-    """Whether `uri` is the path of a file here, and not one in the image (`local:`) or at a URL."""
-    scheme = _SCHEME.match(uri)
-    return scheme is None or scheme[1].lower() == "file"
 
 
 def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
@@ -145,8 +140,6 @@ def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
     Raises:
         AirflowException: The store refused, or cannot be reached; a retry may help.
     """
-    from airflow.sdk import ObjectStoragePath
-
     place = f"{hashlib.sha256(file.content).hexdigest()[:32]}/{file.name}"
     try:
         target = ObjectStoragePath(upload_to.rstrip("/")) / place

@@ -20,8 +20,7 @@ from airflow_provider_spark_operator.core.parameters import NAMES as PARAMETERS
 from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.links.spark_application import LINKS, LinkTarget
-from airflow_provider_spark_operator.operators import checks
-from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import checks, source
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun, Program
@@ -118,7 +117,7 @@ class SparkApplicationOperator(BaseOperator):
     def __init__(
         self,
         *,
-        application: JsonObject | str | os.PathLike[str] | documents.Model | XComArg | None = None,
+        application: JsonObject | str | os.PathLike[str] | source.Model | XComArg | None = None,
         py_file: str | os.PathLike[str] | None = None,
         py_files: Sequence[str] | str | None = None,
         main_class: str | None = None,
@@ -167,7 +166,7 @@ class SparkApplicationOperator(BaseOperator):
         self.restarts = restarts
         self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
         self.openlineage_inject_transport_info = openlineage_inject_transport_info
-        self.application = checks.checked_application(application)
+        self.application = checks.convert_application(application)
         self.py_file = checks.as_path(py_file)
         self.py_files = py_files
         self.main_class = main_class
@@ -228,12 +227,12 @@ class SparkApplicationOperator(BaseOperator):
         that cannot be read stays a path, until `execute` asks for it: Airflow renders before it resumes, too.
         """
         context = with_placeholders(context, jinja_env.globals if jinja_env else ())
-        if content is self.application and documents.may_be_file(content):
+        if content is self.application and source.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())
-            if isinstance(path, str) and documents.is_file_name(path):
+            if isinstance(path, str) and source.is_file_name(path):
                 try:
-                    content = documents.read_source(path, environment)
+                    content = source.read_source(path, environment)
                 except AirflowFailException as error:
                     self.source_error = error
                     return path

@@ -22,13 +22,14 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError, Sp
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.links.spark_application import push_links
-from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import earlier, requests, results, tries
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import fail_if_invalid
+from airflow_provider_spark_operator.operators.document import parse_application
 from airflow_provider_spark_operator.operators.kill import Engagement, engage, timed_out
 from airflow_provider_spark_operator.operators.preparation import Sender, prepared
 from airflow_provider_spark_operator.operators.shipment import LocalFile
+from airflow_provider_spark_operator.operators.source import folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
@@ -147,7 +148,7 @@ class ApplicationRun:
         trigger: SparkApplicationTrigger | None = None
         try:
             with LoopThread() as loop:
-                earlier.settle(loop, engagement, self._context, task.retry_policy, task.retries or 0)
+                earlier.report_lost_failure(loop, engagement, self._context, task.retry_policy, task.retries or 0)
                 submission = self._submit(loop, engagement, self._compose(document, engagement.stamp))
                 if not task.wait_for_completion:
                     requests.acknowledge(loop, engagement, submission.reference)
@@ -173,7 +174,7 @@ class ApplicationRun:
         task = self._task
         if task.source_error is not None:
             raise task.source_error
-        document = documents.parse_application(task.application, task.api_version)
+        document = parse_application(task.application, task.api_version)
         return override_metadata(document, name=task.name, namespace=task.namespace)
 
     def _read_known_document(self) -> JsonObject:
@@ -194,17 +195,17 @@ class ApplicationRun:
         sender = Sender(
             application=document["metadata"].get("name") or stamp.default_name(),
             try_id=stamp.task_instance_id,
-            folders=documents.folders(task.get_template_env()),
+            folders=folders(task.get_template_env()),
             upload_to=task.upload_to,
             download_from=task.download_from,
             generated=program.files(stamp) if program else (),
         )
         parameters = replace(self._parameters, arguments=program.arguments(stamp)) if program else self._parameters
         document = set_ttl(prepared(document, parameters, sender), task.ttl)
-        document = tries.restarted_by_one(document, task.restarts, task.retries or 0)
-        document = tries.with_grown_memory(document, task.retry_policy, self._context)
+        document = tries.choose_restarts(document, task.restarts, task.retries or 0)
+        document = tries.increase_memory(document, task.retry_policy, self._context)
         document = program.keep_driver(document) if program else keep_failed_driver(document, task.keep_failed_driver)
-        return tries.with_lineage(
+        return tries.add_lineage(
             document,
             self._context,
             parent=task.openlineage_inject_parent_job_info,
@@ -258,7 +259,7 @@ class ApplicationRun:
             has_retry_left=engagement.stamp.has_retry_left,
         )
         if error is None:
-            results.tell_assets(self._context, task.outlets, event)
+            results.record_on_assets(self._context, task.outlets, event)
             logger.info("%s", event.sentence)
         if event.kind is EventKind.ENDED:
             with LoopThread() as loop:

@@ -14,12 +14,12 @@ from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 from airflow_provider_spark_operator.core.problems import Problem
-from airflow_provider_spark_operator.operators import document as documents
+from airflow_provider_spark_operator.operators import source
 from airflow_provider_spark_operator.operators.checks import (
     REPLACE_ENDED,
     check_if_exists,
     check_unless_template,
-    checked_application,
+    convert_application,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class SparkClusterOperator(BaseOperator):
     def __init__(
         self,
         *,
-        cluster: JsonObject | str | os.PathLike[str] | documents.Model | XComArg,
+        cluster: JsonObject | str | os.PathLike[str] | source.Model | XComArg,
         name: str | None = None,
         namespace: str | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
@@ -82,7 +82,7 @@ class SparkClusterOperator(BaseOperator):
         check_booleans(deferrable=deferrable, wait_until_ready=wait_until_ready, delete_on_kill=delete_on_kill)
         if cluster is None:
             raise TypeError("cluster is required: give the SparkCluster to create")
-        self.cluster = checked_application(cluster, _NOUN)
+        self.cluster = convert_application(cluster, _NOUN)
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
@@ -106,12 +106,12 @@ class SparkClusterOperator(BaseOperator):
     ) -> Any:
         """Render `content`; where it is the path of the cluster's file, the file. See `SparkApplicationOperator`."""
         context = with_placeholders(context, jinja_env.globals if jinja_env else ())
-        if content is self.cluster and documents.may_be_file(content):
+        if content is self.cluster and source.may_be_file(content):
             environment = jinja_env or self.get_template_env()
             path = super().render_template(content, context, environment, set())
-            if isinstance(path, str) and documents.is_file_name(path):
+            if isinstance(path, str) and source.is_file_name(path):
                 try:
-                    content = documents.read_source(path, environment, _NOUN)
+                    content = source.read_source(path, environment, _NOUN)
                 except AirflowFailException as error:
                     self.source_error = error
                     return path

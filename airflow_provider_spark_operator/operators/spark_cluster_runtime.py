@@ -34,9 +34,9 @@ from airflow_provider_spark_operator.hooks.spark import access_from_connection
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
-from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators import requests, results
 from airflow_provider_spark_operator.operators.checks import fail_if_invalid
+from airflow_provider_spark_operator.operators.document import parse
 from airflow_provider_spark_operator.operators.kill import (
     LONG_CANCEL_SECONDS,
     Engagement,
@@ -178,7 +178,7 @@ class ClusterCreation:
         task = self._task
         if task.source_error is not None:
             raise task.source_error
-        document = documents.parse(task.cluster, _NOUN)
+        document = parse(task.cluster, _NOUN)
         if document.get("kind") != CLUSTER_IDENTITY.kind:
             raise InvalidResource([Problem("kind", f"must be SparkCluster, not {document.get('kind')!r}")])
         document = override_metadata(document, name=task.name, namespace=task.namespace, identity=CLUSTER_IDENTITY)

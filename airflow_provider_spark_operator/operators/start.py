@@ -7,10 +7,10 @@ from airflow_provider_spark_operator.core.compose.application import apply_param
 from airflow_provider_spark_operator.core.compose.restarts import AIRFLOW, disable_restarts
 from airflow_provider_spark_operator.core.compose.retention import keep_failed_driver, set_ttl
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, is_template, split_list
-from airflow_provider_spark_operator.operators import document as documents
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid
-from airflow_provider_spark_operator.operators.shipment import is_local
+from airflow_provider_spark_operator.operators.document import parse_application
+from airflow_provider_spark_operator.operators.source import is_local
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 # Parameters whose parts are read at DAG parse time.
@@ -34,7 +34,7 @@ def trigger_arguments(task: ApplicationTask, parameters: Parameters) -> StartTri
     if problems:
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
-        document = documents.parse_application(task.application, task.api_version)
+        document = parse_application(task.application, task.api_version)
         document = set_ttl(apply_parameters(document, parameters), task.ttl)
     if task.restarts == AIRFLOW:
         document = disable_restarts(document)

@@ -1,29 +1,27 @@
-"""The application as one try runs it: with what earlier tries have taught, and with what names the try."""
+"""Adapt an application to one try: restarts, the memory that earlier tries needed, and OpenLineage."""
 
 import logging
-from typing import TYPE_CHECKING
+
+from airflow.sdk import Context
+from airflow.sdk.definitions.retry_policy import RetryPolicy
 
 from airflow_provider_spark_operator.core.compose import restarts
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
-if TYPE_CHECKING:
-    from airflow.sdk import Context
-    from airflow.sdk.definitions.retry_policy import RetryPolicy
-
 logger = logging.getLogger(__name__)
 
 
-def restarted_by_one(document: JsonObject, who: str, retries: int) -> JsonObject:
-    """`document` with its own restarts off where Airflow stands for them; a warning where both try again.
+def choose_restarts(document: JsonObject, restarts_by: str, retries: int) -> JsonObject:
+    """Return `document` without restarts if Airflow's retries replace them. Log a warning if both are on.
 
     Args:
         document: The application.
-        who: `restarts.CLUSTER` or `restarts.AIRFLOW`.
-        retries: The task's.
+        restarts_by: `restarts.CLUSTER` or `restarts.AIRFLOW`.
+        retries: The retries of the task.
     """
-    if who == restarts.AIRFLOW:
+    if restarts_by == restarts.AIRFLOW:
         return restarts.disable_restarts(document)
     warning = restarts.product_warning(document, retries)
     if warning:
@@ -31,8 +29,8 @@ def restarted_by_one(document: JsonObject, who: str, retries: int) -> JsonObject
     return document
 
 
-def with_grown_memory(document: JsonObject, policy: "RetryPolicy | None", context: "Context") -> JsonObject:
-    """`document` with the memory that earlier tries of the same task turned out to need."""
+def increase_memory(document: JsonObject, policy: RetryPolicy | None, context: Context) -> JsonObject:
+    """Return `document` with more memory if earlier tries of the same task ran out of it."""
     if not isinstance(policy, SparkRetryPolicy):
         return document
     dialect = dialect_of(document.get("apiVersion"))
@@ -43,18 +41,19 @@ def with_grown_memory(document: JsonObject, policy: "RetryPolicy | None", contex
     return dialect.write_memory(document, grown)
 
 
-def with_lineage(document: JsonObject, context: "Context", *, parent: bool, transport: bool) -> JsonObject:
-    """`document` with OpenLineage's properties of the task, as Airflow's OpenLineage provider makes them.
+def add_lineage(document: JsonObject, context: Context, *, parent: bool, transport: bool) -> JsonObject:
+    """Return `document` with the OpenLineage properties of the task, as Airflow's OpenLineage provider creates them.
 
     Args:
         document: The application.
-        context: Of the task.
-        parent: Name the task as the parent of the job.
-        transport: Tell the job where Airflow sends its events. This puts the transport's key into the
-            application in clear.
+        context: The context of the task.
+        parent: Add the task as the parent of the job.
+        transport: Add the transport to which Airflow sends its events. The application then contains the key of the
+            transport in plain text.
     """
     if not parent and not transport:
         return document
+    # The package is an optional one, of Airflow's OpenLineage provider.
     from airflow.providers.common.compat.openlineage.utils import spark
 
     conf = dict(document["spec"].get("sparkConf") or {})

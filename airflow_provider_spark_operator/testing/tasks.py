@@ -1,15 +1,15 @@
 """A task instance of Airflow without a database: what `execute` and `resume_execution` need of one."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID, uuid4
 
+from airflow.sdk import BaseOperator
+from airflow.sdk._shared.module_loading import import_string
 from airflow.sdk.exceptions import TaskDeferred
+from airflow.sdk.serde import deserialize, serialize
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_spark_operator.triggers.loop import LoopThread
-
-if TYPE_CHECKING:
-    from airflow.sdk import BaseOperator
-    from airflow.triggers.base import BaseTrigger
 
 _FIRING_SECONDS = 60.0
 
@@ -40,7 +40,7 @@ class TaskInstance:
         return TaskInstance(self.task_id, self.try_number + 1)
 
 
-def run(operator: "BaseOperator", task_instance: TaskInstance) -> Any:
+def run(operator: BaseOperator, task_instance: TaskInstance) -> Any:
     """Execute as a worker does; where the task defers, wait as a triggerer does, and resume on another worker.
 
     Raises:
@@ -54,7 +54,7 @@ def run(operator: "BaseOperator", task_instance: TaskInstance) -> Any:
         return operator.resume_execution(deferred.method_name, {"event": event}, context)
 
 
-def defer(operator: "BaseOperator", task_instance: TaskInstance) -> TaskDeferred:
+def defer(operator: BaseOperator, task_instance: TaskInstance) -> TaskDeferred:
     """Execute until the task defers.
 
     Raises:
@@ -68,17 +68,14 @@ def defer(operator: "BaseOperator", task_instance: TaskInstance) -> TaskDeferred
     raise AssertionError(f"the task has not deferred, but returned {result!r}")
 
 
-def stored(trigger: "BaseTrigger") -> Any:
+def stored(trigger: BaseTrigger) -> Any:
     """The trigger as the triggerer makes it of what the database holds."""
-    from airflow.sdk._shared.module_loading import import_string
-    from airflow.sdk.serde import deserialize, serialize
-
     path, arguments = trigger.serialize()
     kept: Any = deserialize(serialize(arguments))
     return import_string(path)(**kept)
 
 
-def fire(trigger: "BaseTrigger") -> Any:
+def fire(trigger: BaseTrigger) -> Any:
     """Run a trigger until it fires; the payload of its event.
 
     Raises:

@@ -50,7 +50,7 @@ def fate(monkeypatch):
     def decide(answer):
         monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: answer)
         monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: answer)
-        monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: answer)
+        monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: answer)
 
     return decide
 

@@ -5,7 +5,8 @@ from airflow.sdk.exceptions import AirflowFailException
 from jinja2 import Environment, FileSystemLoader
 
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.operators.document import parse, read_source
+from airflow_provider_spark_operator.operators.document import parse
+from airflow_provider_spark_operator.operators.source import read_source
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.operators import kill
 from airflow_provider_spark_operator.operators.kill import Engagement
-from airflow_provider_spark_operator.triggers import task_instance
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import run_on
 from tests.relocation import relocated, shut_down
@@ -40,7 +39,7 @@ def engagement():
 
 
 def answer(monkeypatch, fate):
-    monkeypatch.setattr(task_instance, "fate", fate)
+    monkeypatch.setattr(kill, "fate", fate)
 
 
 def test_a_killed_task_cancels_its_application(monkeypatch, engagement, cancelled):

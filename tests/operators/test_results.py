@@ -58,8 +58,8 @@ def test_lineage_is_injected_where_asked_for(cluster, lineage):
 
 def test_the_transport_is_injected_only_by_its_own_switch(lineage):
     document, context = {"spec": {}}, {"ti": TaskInstance()}
-    assert tries.with_lineage(document, context, parent=False, transport=False) is document
-    injected = tries.with_lineage(document, context, parent=False, transport=True)
+    assert tries.add_lineage(document, context, parent=False, transport=False) is document
+    injected = tries.add_lineage(document, context, parent=False, transport=True)
     assert injected["spec"]["sparkConf"] == {"spark.openlineage.transport.type": "http"}
 
 

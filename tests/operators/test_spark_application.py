@@ -380,7 +380,7 @@ def test_a_connection_that_is_missing_is_named():
 
 
 def test_a_task_killed_on_a_worker_deletes_its_application(cluster, monkeypatch):
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator(deferrable=False)
     previous = signal.signal(signal.SIGTERM, lambda number, frame: task.on_kill())
@@ -396,18 +396,16 @@ def test_a_task_killed_on_a_worker_deletes_its_application(cluster, monkeypatch)
 
 
 def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(cluster, monkeypatch):
-    from airflow_provider_spark_operator.follow import submit as submission
-
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator()
-    original = submission.submit
+    original = requests.submit_document
 
     async def submit_late(*arguments, **options):
         await asyncio.to_thread(task.on_kill)
         return await original(*arguments, **options)
 
-    monkeypatch.setattr(submission, "submit", submit_late)
+    monkeypatch.setattr(requests, "submit_document", submit_late)
     defer(task, TaskInstance())
     assert cluster.applications() == []
 
@@ -426,7 +424,7 @@ def test_a_kill_that_comes_while_the_worker_talks_to_airflow_is_dealt_with_after
             if answers:
                 task.on_kill()
 
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", fate)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", fate)
     task = operator()
     defer(task, Interrupted())
     assert cluster.applications() == []

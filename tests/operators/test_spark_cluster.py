@@ -178,7 +178,7 @@ def test_a_failed_cluster_of_another_run_is_replaced_and_a_live_one_is_not(clust
 
 
 def test_a_killed_task_deletes_its_cluster(cluster, monkeypatch):
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.task_instance.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
     cluster.cluster_script = stay_without_workers
     task = create()
     defer(task, TaskInstance())

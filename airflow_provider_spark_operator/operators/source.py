@@ -1,0 +1,73 @@
+"""The sources of a document or a program: objects, models, text and local files. DAG files import this module."""
+
+import re
+from pathlib import Path
+from typing import Protocol, TypeGuard
+
+import jinja2
+from airflow.sdk import XComArg
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_provider_spark_operator.core.json_object import JsonObject
+
+FILE_EXTENSIONS = (".yaml", ".yml", ".json")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+class Model(Protocol):
+    """The method of a pydantic model of a resource. DAG files must not import the models, so only the shape counts."""
+
+    def to_document(self) -> JsonObject:
+        """Return the resource as JSON values."""
+        ...
+
+
+def is_model(value: object) -> TypeGuard[Model]:
+    """Whether `value` is the model of a resource."""
+    return not isinstance(value, type) and callable(getattr(value, "to_document", None))
+
+
+def may_be_file(source: object) -> bool:
+    """Whether `source` may be the path of a file once it is rendered: it is one line, or the result of another task."""
+    return isinstance(source, XComArg) or (isinstance(source, str) and "\n" not in source)
+
+
+def is_file_name(text: str) -> bool:
+    """Whether `text` is the path of a file instead of a document."""
+    return "\n" not in text and text.endswith(FILE_EXTENSIONS)
+
+
+def read_source(path: str, environment: jinja2.Environment, noun: str = "application") -> str:
+    """Return the text of a file without rendering its templates.
+
+    Args:
+        path: Path of the file: absolute, or relative to the DAG's folder or its `template_searchpath`.
+        environment: The template environment of the DAG, whose loader knows these folders.
+        noun: What the file contains, for messages.
+
+    Raises:
+        AirflowFailException: The file does not exist or cannot be read.
+    """
+    try:
+        if Path(path).is_absolute():
+            return Path(path).read_text(encoding="utf-8")
+        if environment.loader is None:
+            raise jinja2.TemplateNotFound(path)
+        return environment.loader.get_source(environment, path)[0]
+    except jinja2.TemplateNotFound as error:
+        looked = ", ".join(folders(environment)) or "no folder"
+        raise AirflowFailException(f"{noun} file {path!r} is not there; looked in {looked}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise AirflowFailException(f"{noun} file {path!r} cannot be read: {reason}") from error
+
+
+def folders(environment: jinja2.Environment) -> list[str]:
+    """Return the folders in which files of the DAG are searched: its own, then its `template_searchpath`."""
+    return [str(folder) for folder in getattr(environment.loader, "searchpath", ())]
+
+
+def is_local(uri: str) -> bool:
+    """Whether `uri` is the path of a local file, not of a file in the image (`local:`) or a URL."""
+    scheme = _SCHEME.match(uri)
+    return scheme is None or scheme[1].lower() == "file"
