@@ -14,7 +14,8 @@ def webhook(port: int, client: KubeClient, configuration: str) -> AbstractAsyncC
         CommandError: the package that makes certificates is not installed.
     """
     try:
-        from airflow_provider_spark_operator.reconcile.webhook import serve_webhook
+        # An optional package.
+        from airflow_provider_spark_operator.reconcile.webhook import serve_webhook  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise CommandError(
             f"--webhook needs the package {error.name}: pip install 'airflow-provider-spark-operator[webhook]'",

@@ -53,8 +53,8 @@ def add_lineage(document: JsonObject, context: Context, *, parent: bool, transpo
     """
     if not parent and not transport:
         return document
-    # The package is an optional one, of Airflow's OpenLineage provider.
-    from airflow.providers.common.compat.openlineage.utils import spark
+    # An optional package.
+    from airflow.providers.common.compat.openlineage.utils import spark  # noqa: PLC0415
 
     conf = dict(document["spec"].get("sparkConf") or {})
     if parent:
