@@ -32,7 +32,7 @@ from local_kubernetes.api.kinds import PODS
 from local_kubernetes.api.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster
 from tests.core.scenario import read_scenario
-from tests.core.virtual_cluster import JsonObject, pod_status, told
+from tests.core.stage import JsonObject, complete_story, pod_status
 
 _DEADLINE = 60.0
 _RESTART = "ScheduledToRestart"
@@ -223,10 +223,10 @@ class Surroundings:
         await self._operator.states(words if isinstance(words, list) else [words])
 
     async def _step_driver(self, story: Any) -> None:
-        self._tell(self._driver, told(story))
+        self._tell(self._driver, complete_story(story))
         log = self._cluster.logs[self._place]
         log.write(f"the driver is {story}")
-        if told(story)["phase"] in ("Succeeded", "Failed"):
+        if complete_story(story)["phase"] in ("Succeeded", "Failed"):
             log.end()
 
     async def _step_executors(self, argument: JsonObject) -> None:
@@ -237,7 +237,7 @@ class Surroundings:
             self._executors += 1
             name = f"{self._driver}-exec-{self._executors}"
             create_pod(self._cluster, name, labels, owner, "spark-kubernetes-executor")
-            self._tell(name, told(argument["as"]))
+            self._tell(name, complete_story(argument["as"]))
 
     async def _step_delete_driver(self, _: object) -> None:
         self._cluster.logs[self._place].end()

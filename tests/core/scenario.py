@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from airflow_provider_spark_operator.core.decision import Settings
-from tests.core.virtual_cluster import JsonObject, Key, VirtualCluster, pod_status, told
-from tests.core.virtual_controller import VirtualController
+from tests.core.stage import JsonObject, Key, Stage, complete_story, pod_status
+from tests.core.stage_controller import StageController
 
 FOLDER = Path(__file__).parents[1] / "golden" / "traces"
 _PATIENCE_SECONDS = 25
@@ -63,15 +63,15 @@ class Scenario:
     def __init__(self, script: JsonObject) -> None:
         self._script = script
         self._prefix = f"tr-{script['name']}"
-        self._cluster = VirtualCluster()
+        self._stage = Stage()
         settings = Settings(
             reconcile_interval=_SECOND,
             missing_driver_grace_period=3 * _SECOND,
             missing_driver_requeue_interval=_SECOND,
             trim_state_transition_history=script.get("profile") != "notrim",
         )
-        self._controller = VirtualController(self._cluster, settings)
-        self._controlled, self._cluster.on_change = self._cluster.on_change, self._watch
+        self._controller = StageController(self._stage, settings)
+        self._controlled, self._stage.on_change = self._stage.on_change, self._watch
         self._drivers: dict[str, Key] = {}
         self._used: set[str] = set()
         self._executors: set[Key] = set()
@@ -82,22 +82,22 @@ class Scenario:
         for resource in self._script["resources"]:
             document = deepcopy(resource)
             document["metadata"]["namespace"] = self._namespace(document["metadata"].get("namespace"))
-            self._cluster.create(document)
+            self._stage.create(document)
         for step in self._script["steps"]:
             ((word, argument),) = step.items()
             getattr(self, f"_step_{word}")(argument if isinstance(argument, dict) else {"it": argument})
-        self._cluster.advance(_QUIET_SECONDS)
+        self._stage.advance(_QUIET_SECONDS)
         return self
 
     @property
     def created(self) -> list[str]:
         """Every object that the controller has created, executors and applications aside."""
-        return sorted(self._label(key) for key in self._cluster.created if self._is_a_child(key))
+        return sorted(self._label(key) for key in self._stage.created if self._is_a_child(key))
 
     @property
     def left(self) -> list[str]:
         """Those that still exist."""
-        return sorted(self._label(key) for key in self._cluster.objects if self._is_a_child(key))
+        return sorted(self._label(key) for key in self._stage.objects if self._is_a_child(key))
 
     def _is_a_child(self, key: Key) -> bool:
         return key.kind != "SparkApplication" and key not in self._executors
@@ -114,7 +114,7 @@ class Scenario:
             label = self._label(key).removeprefix("SparkApplication/")
             course = self.applications.setdefault(label, Course(document))
             course.take(document)
-            course.exists = key in self._cluster.objects
+            course.exists = key in self._stage.objects
         self._controlled(key, document)
 
     def _application(self, argument: JsonObject) -> Key:
@@ -126,12 +126,12 @@ class Scenario:
         return self.applications[argument.get("app", next(iter(self.applications)))]
 
     def _await(self, what: str, argument: JsonObject, until: Callable[[], bool]) -> None:
-        if not self._cluster.advance(argument.get("timeout", _PATIENCE_SECONDS), until):
+        if not self._stage.advance(argument.get("timeout", _PATIENCE_SECONDS), until):
             states = {label: course.states for label, course in self.applications.items()}
             raise StepFailed(f"{what} did not come; states so far: {states}")
 
     def _step_sleep(self, argument: JsonObject) -> None:
-        self._cluster.advance(argument["it"])
+        self._stage.advance(argument["it"])
 
     def _step_wait_state(self, argument: JsonObject) -> None:
         wanted = argument.get("state", argument.get("it"))
@@ -151,9 +151,9 @@ class Scenario:
         application = self._application(argument)
 
         def came() -> bool:
-            uid = self._cluster.objects[application]["metadata"]["uid"]
-            for key in self._cluster.owned_by(uid):
-                metadata = self._cluster.objects[key]["metadata"]
+            uid = self._stage.objects[application]["metadata"]["uid"]
+            for key in self._stage.owned_by(uid):
+                metadata = self._stage.objects[key]["metadata"]
                 if key.kind == "Pod" and metadata["uid"] not in self._used and "deletionTimestamp" not in metadata:
                     self._used.add(metadata["uid"])
                     self._drivers[application.namespace] = key
@@ -164,14 +164,14 @@ class Scenario:
 
     def _step_wait_gone(self, argument: JsonObject) -> None:
         application = self._application(argument)
-        self._await("the application's end", argument, lambda: application not in self._cluster.objects)
+        self._await("the application's end", argument, lambda: application not in self._stage.objects)
 
     def _step_driver(self, argument: JsonObject) -> None:
         story = argument.get("it", argument)
-        self._set_pod(self._drivers[self._application(argument).namespace], told(story))
+        self._set_pod(self._drivers[self._application(argument).namespace], complete_story(story))
 
     def _step_executors(self, argument: JsonObject) -> None:
-        driver = self._cluster.objects[self._drivers[self._application(argument).namespace]]
+        driver = self._stage.objects[self._drivers[self._application(argument).namespace]]
         first = len(self._executors) + 1
         for number in range(first, first + argument["create"]):
             metadata = {
@@ -183,31 +183,31 @@ class Scenario:
             key = Key("Pod", metadata["namespace"], metadata["name"])
             self._executors.add(key)
             container = {"name": "spark-kubernetes-executor"}
-            self._cluster.create({"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
-            self._set_pod(key, told(argument["as"]))
+            self._stage.create({"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
+            self._set_pod(key, complete_story(argument["as"]))
 
     def _set_pod(self, key: Key, story: JsonObject) -> None:
-        pod = self._cluster.objects[key]
+        pod = self._stage.objects[key]
         if story.get("scheduled", True):
             pod["spec"]["nodeName"] = "node"
         pod["status"] = pod_status(pod, story)
-        self._cluster.changed(key)
+        self._stage.notify(key)
 
     def _step_delete_driver(self, argument: JsonObject) -> None:
         key = self._drivers[self._application({}).namespace]
-        self._cluster.delete(key, grace=0 if argument["it"] == "force" else None)
+        self._stage.delete(key, grace=0 if argument["it"] == "force" else None)
 
     def _step_stuck(self, argument: JsonObject) -> None:
-        self._cluster.stuck = argument["it"]
+        self._stage.stuck = argument["it"]
 
     def _step_patch(self, argument: JsonObject) -> None:
         key = self._application(argument)
-        document = self._cluster.objects[key]
+        document = self._stage.objects[key]
         document["spec"] = _merged(document["spec"], argument["patch"]["spec"])
-        self._cluster.changed(key)
+        self._stage.notify(key)
 
     def _step_delete(self, argument: JsonObject) -> None:
-        self._cluster.delete(self._application(argument), propagation=argument.get("propagation", "Background"))
+        self._stage.delete(self._application(argument), propagation=argument.get("propagation", "Background"))
 
     def _step_controller(self, argument: JsonObject) -> None:
         if argument["it"] in ("stop", "restart"):

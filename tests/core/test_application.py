@@ -30,8 +30,8 @@ from tests.builders import (
     status_at,
     status_in,
 )
-from tests.core.decisions import at, decided, entered
-from tests.core.play import Play
+from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.scene import Scene
 
 S = ApplicationState
 WITH_DRIVER = sorted(STARTING | RUNNING)
@@ -57,14 +57,14 @@ def test_every_state_has_rules() -> None:
 
 @pytest.mark.parametrize("status", [None, status_at(S.SUBMITTED)], ids=["without status", "Submitted"])
 def test_a_submitted_application_is_created(status: ApplicationStatus | None) -> None:
-    decision = decided(application(status=status))
+    decision = decide_once(application(status=status))
     assert (decision.reason, decision.actions) == (reasons.ATTEMPT_DUE, (CreateAttempt(0),))
     assert decision.requeue_after == timedelta(0)
 
 
 def test_a_created_application_has_its_driver_requested() -> None:
-    decision = decided(application(), create_outcome=Created())
-    assert entered(decision) is S.DRIVER_REQUESTED
+    decision = decide_once(application(), create_outcome=Created())
+    assert get_entered_state(decision) is S.DRIVER_REQUESTED
     assert decision.reason == reasons.DRIVER_REQUESTED
     assert decision.status is not None
     first = decision.status.state_transition_history["0"]
@@ -73,21 +73,21 @@ def test_a_created_application_has_its_driver_requested() -> None:
 
 
 def test_a_refused_creation_is_a_scheduling_failure_with_its_detail() -> None:
-    decision = decided(application(), create_outcome=Refused("quota exceeded"))
-    assert entered(decision) is S.SCHEDULING_FAILURE
+    decision = decide_once(application(), create_outcome=Refused("quota exceeded"))
+    assert get_entered_state(decision) is S.SCHEDULING_FAILURE
     assert decision.status is not None
     assert decision.status.current_state.message == "quota exceeded"
 
 
 def test_client_mode_fails_once_and_is_released() -> None:
-    play = Play(application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).look()
-    assert play.states == ["Submitted", "Failed", "ResourceReleased"]
-    assert play.application.status is not None
-    failed = play.application.status.state_transition_history["1"]
+    scene = Scene(application_document(deploymentMode="ClientMode", restart={"restartPolicy": "Always"})).run()
+    assert scene.states == ["Submitted", "Failed", "ResourceReleased"]
+    assert scene.application.status is not None
+    failed = scene.application.status.state_transition_history["1"]
     assert isinstance(failed, StateRecord)
     assert failed.message == "spec.deploymentMode: ClientMode cannot be run by an operator: use ClusterMode."
-    play.delete()
-    assert play.look().document is None
+    scene.delete()
+    assert scene.run().document is None
 
 
 @pytest.mark.parametrize(
@@ -102,20 +102,20 @@ def test_client_mode_fails_once_and_is_released() -> None:
     ids=["no service", "no service name", "no route name", "no parent", "nothing"],
 )
 def test_an_incomplete_route_fails_with_the_field(route: dict[str, Any], field: str) -> None:
-    decision = decided(application(driverHttpRouteList=[ROUTE, route]))
-    assert entered(decision) is S.FAILED
+    decision = decide_once(application(driverHttpRouteList=[ROUTE, route]))
+    assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.SPEC_UNSUPPORTED
     assert decision.message.startswith(f"spec.driverHttpRouteList[1].{field}: is required")
 
 
 def test_a_complete_route_is_created() -> None:
-    assert decided(application(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
+    assert decide_once(application(driverHttpRouteList=[ROUTE])).actions == (CreateAttempt(0),)
 
 
 @pytest.mark.parametrize(("after", "left"), [(0, 30), (29, 1), (30, None), (-30, 30), (-31, None)])
 def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(after: int, left: int | None) -> None:
     status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
-    decision = decided(application(status=status), after=after)
+    decision = decide_once(application(status=status), after=after)
     if left is None:
         assert decision.actions == (CreateAttempt(1),)
     else:
@@ -127,7 +127,7 @@ def test_a_restart_waits_for_its_backoff_but_not_for_a_clock_that_was_set_back(a
 
 
 def test_a_driver_that_is_ready_at_once_passes_through_started() -> None:
-    decision = decided(at(S.DRIVER_REQUESTED), Present(driver_pod("ready")))
+    decision = decide_once(application_at(S.DRIVER_REQUESTED), Present(driver_pod("ready")))
     assert decision.status is not None
     assert states_of(decision.status) == [
         S.SUBMITTED,
@@ -154,7 +154,7 @@ def test_a_driver_that_is_ready_at_once_passes_through_started() -> None:
 def test_an_application_follows_its_driver(
     state: ApplicationState, story: str, expected: ApplicationState | None
 ) -> None:
-    assert entered(decided(at(state), Present(driver_pod(story)))) is expected
+    assert get_entered_state(decide_once(application_at(state), Present(driver_pod(story)))) is expected
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
@@ -171,48 +171,48 @@ def test_an_application_follows_its_driver(
 def test_a_driver_that_ends_is_judged_once_in_every_state(
     state: ApplicationState, story: str, modifiers: dict[str, Any], expected: ApplicationState
 ) -> None:
-    resource = at(state)
+    resource = application_at(state)
     assert resource.status is not None
-    decision = decided(resource, Present(driver_pod(story, **modifiers)))
+    decision = decide_once(resource, Present(driver_pod(story, **modifiers)))
     assert decision.status is not None
-    assert entered(decision) is expected
+    assert get_entered_state(decision) is expected
     assert len(decision.status.state_transition_history) == len(resource.status.state_transition_history) + 1
 
 
 def test_a_failure_records_the_driver_status() -> None:
-    decision = decided(at(S.RUNNING_HEALTHY), Present(driver_pod("killed")))
+    decision = decide_once(application_at(S.RUNNING_HEALTHY), Present(driver_pod("killed")))
     assert decision.status is not None
     assert decision.status.current_state.last_observed_driver_status == driver_pod("killed")["status"]
 
 
 def test_the_named_container_alone_is_judged() -> None:
-    resource = at(S.RUNNING_HEALTHY, conf={"spark.kubernetes.driver.podTemplateContainerName": DRIVER})
+    resource = application_at(S.RUNNING_HEALTHY, conf={"spark.kubernetes.driver.podTemplateContainerName": DRIVER})
     seen = pod("Running", container(), container("side", exit_code=1))
-    assert entered(decided(resource, Present(seen))) is None
-    assert entered(decided(at(S.RUNNING_HEALTHY), Present(seen))) is S.FAILED
+    assert get_entered_state(decide_once(resource, Present(seen))) is None
+    assert get_entered_state(decide_once(application_at(S.RUNNING_HEALTHY), Present(seen))) is S.FAILED
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
 def test_a_driver_that_is_gone_has_failed(state: ApplicationState) -> None:
-    decision = decided(at(state), Absent())
-    assert entered(decision) is S.FAILED
+    decision = decide_once(application_at(state), Absent())
+    assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_LOST
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
 def test_a_driver_that_is_not_in_the_cache_is_looked_for(state: ApplicationState) -> None:
-    assert decided(at(state), Unconfirmed(), after=61).actions == (ConfirmAbsence(),)
+    assert decide_once(application_at(state), Unconfirmed(), after=61).actions == (ConfirmAbsence(),)
 
 
 def test_a_driver_that_was_just_requested_is_given_time_to_appear() -> None:
-    decision = decided(at(S.DRIVER_REQUESTED), Unconfirmed(), after=50)
+    decision = decide_once(application_at(S.DRIVER_REQUESTED), Unconfirmed(), after=50)
     assert (decision.actions, decision.status) == ((), None)
     assert decision.requeue_after == seconds(10)
 
 
 @pytest.mark.parametrize("state", sorted((STARTING | RUNNING) - {S.DRIVER_REQUESTED}))
 def test_a_driver_that_was_seen_before_is_looked_for_at_once(state: ApplicationState) -> None:
-    assert decided(at(state), Unconfirmed()).actions == (ConfirmAbsence(),)
+    assert decide_once(application_at(state), Unconfirmed()).actions == (ConfirmAbsence(),)
 
 
 @pytest.mark.parametrize(
@@ -226,14 +226,14 @@ def test_a_driver_that_was_seen_before_is_looked_for_at_once(state: ApplicationS
 def test_a_starting_state_times_out_just_after_its_limit(
     state: ApplicationState, story: str, name: str, expected: ApplicationState
 ) -> None:
-    resource = at(state, timeouts={name: 90_000}, instances={"initExecutors": 1})
+    resource = application_at(state, timeouts={name: 90_000}, instances={"initExecutors": 1})
     driver = Present(driver_pod(story))
-    waiting = decided(resource, driver, after=89)
-    assert entered(waiting) is None
+    waiting = decide_once(resource, driver, after=89)
+    assert get_entered_state(waiting) is None
     assert waiting.requeue_after == seconds(1) + timedelta.resolution
-    assert entered(decided(resource, driver, after=90)) is None
-    timed_out = decided(resource, driver, after=90.001)
-    assert entered(timed_out) is expected
+    assert get_entered_state(decide_once(resource, driver, after=90)) is None
+    timed_out = decide_once(resource, driver, after=90.001)
+    assert get_entered_state(timed_out) is expected
     assert timed_out.reason == expected
     assert name in timed_out.message
     assert timed_out.status is not None
@@ -241,18 +241,20 @@ def test_a_starting_state_times_out_just_after_its_limit(
 
 
 def test_a_state_without_a_timeout_is_looked_at_regularly() -> None:
-    decision = decided(at(S.DRIVER_REQUESTED, timeouts={"driverStartTimeoutMillis": 0}), Present(driver_pod("pending")))
+    decision = decide_once(
+        application_at(S.DRIVER_REQUESTED, timeouts={"driverStartTimeoutMillis": 0}), Present(driver_pod("pending"))
+    )
     assert decision.requeue_after == Settings().reconcile_interval
 
 
 def test_running_applications_follow_their_executors() -> None:
     instances = {"initExecutors": 1, "minExecutors": 2, "maxExecutors": 3}
-    play = Play(application_document(instances=instances)).look()
-    play.driver("ready")
+    scene = Scene(application_document(instances=instances)).run()
+    scene.set_driver("ready")
     for number in (0, 1, 3, 2, 1, 3):
-        play.executors = executors(number, pending=1)
-        play.look()
-    assert play.states[3:] == [
+        scene.executors = executors(number, pending=1)
+        scene.run()
+    assert scene.states[3:] == [
         "DriverReady",
         "RunningWithPartialCapacity",
         "RunningWithBelowThresholdExecutors",
@@ -264,27 +266,27 @@ def test_running_applications_follow_their_executors() -> None:
 
 
 def test_too_few_executors_are_waited_for_and_then_time_out() -> None:
-    play = Play(application_document(instances={"initExecutors": 2})).look()
-    play.driver("ready")
-    play.executors = executors(1)
-    play.look().advance(400)
-    assert play.states[3:6] == ["DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut"]
+    scene = Scene(application_document(instances={"initExecutors": 2})).run()
+    scene.set_driver("ready")
+    scene.executors = executors(1)
+    scene.run().advance(400)
+    assert scene.states[3:6] == ["DriverReady", "InitializedBelowThresholdExecutors", "ExecutorsStartTimedOut"]
 
 
 # --- the whole life ---
 
 
 def test_the_plain_life_of_an_application() -> None:
-    play = Play(application_document(finalizer=False)).look()
-    play.driver("pulling")
-    play.look()
-    play.driver("started")
-    play.look()
-    play.driver("ready")
-    play.look().advance(3600)
-    play.driver("succeeded")
-    play.look()
-    assert play.states == [
+    scene = Scene(application_document(finalizer=False)).run()
+    scene.set_driver("pulling")
+    scene.run()
+    scene.set_driver("started")
+    scene.run()
+    scene.set_driver("ready")
+    scene.run().advance(3600)
+    scene.set_driver("succeeded")
+    scene.run()
+    assert scene.states == [
         "Submitted",
         "DriverRequested",
         "DriverStarted",
@@ -293,23 +295,23 @@ def test_the_plain_life_of_an_application() -> None:
         "Succeeded",
         "ResourceReleased",
     ]
-    assert not play.pods
-    assert play.wake is None
+    assert not scene.pods
+    assert scene.wake is None
 
 
 @pytest.mark.parametrize("trim", [True, False])
 def test_every_state_says_why_it_was_entered(trim: bool) -> None:
     restart = {"restartPolicy": "Always", "maxRestartAttempts": 1, "restartBackoffMillis": 0}
-    play = Play(application_document(restart=restart), Settings(trim_state_transition_history=trim)).look()
+    scene = Scene(application_document(restart=restart), Settings(trim_state_transition_history=trim)).run()
     for story in ("ready", "failed", "ready", "succeeded"):
-        play.driver(story)
-        play.look()
-    assert play.state == "ResourceReleased"
-    status = play.application.status
+        scene.set_driver(story)
+        scene.run()
+    assert scene.state == "ResourceReleased"
+    status = scene.application.status
     assert status is not None
     assert status.previous_attempt_summary is not None
     history = (status.previous_attempt_summary.state_transition_history or {}) | status.state_transition_history
-    assert len(history) == len(play.states)
+    assert len(history) == len(scene.states)
     records = {key: record for key, record in history.items() if isinstance(record, StateRecord)}
     assert records.keys() == history.keys()
     assert all(record.message for record in records.values())
@@ -321,38 +323,41 @@ def test_every_state_says_why_it_was_entered(trim: bool) -> None:
 @pytest.mark.parametrize("driver", [Absent(), *(Present(driver_pod(story)) for story in ("ready", "succeeded"))])
 def test_every_move_is_followed_by_another_look(state: ApplicationState, driver: Absent | Present) -> None:
     for deleted in (False, True):
-        decision = decided(at(state, deleted=deleted), driver, create_outcome=Created())
+        decision = decide_once(application_at(state, deleted=deleted), driver, create_outcome=Created())
         assert (decision.requeue_after == timedelta(0)) or decision.status is None
 
 
 def test_the_end_of_a_driver_is_judged_before_executors_are_counted() -> None:
-    resource = at(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
-    assert entered(decided(resource, Present(driver_pod("ready")))) is S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS
-    assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
+    resource = application_at(S.RUNNING_HEALTHY, instances={"initExecutors": 1, "minExecutors": 1})
+    assert (
+        get_entered_state(decide_once(resource, Present(driver_pod("ready"))))
+        is S.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS
+    )
+    assert get_entered_state(decide_once(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
 
 
 def test_a_controller_that_was_away_finds_a_driver_that_has_ended() -> None:
-    play = Play(application_document()).look()
-    play.driver("succeeded")
-    play.look()
-    assert play.states == ["Submitted", "DriverRequested", "Succeeded", "ResourceReleased"]
+    scene = Scene(application_document()).run()
+    scene.set_driver("succeeded")
+    scene.run()
+    assert scene.states == ["Submitted", "DriverRequested", "Succeeded", "ResourceReleased"]
 
 
 def test_a_decision_is_the_same_however_often_it_is_made() -> None:
-    resource = at(S.RUNNING_HEALTHY)
-    first, second = (decided(resource, Present(driver_pod("failed"))) for _ in range(2))
+    resource = application_at(S.RUNNING_HEALTHY)
+    first, second = (decide_once(resource, Present(driver_pod("failed"))) for _ in range(2))
     assert first == second
 
 
 def test_a_lost_write_changes_nothing() -> None:
-    play = Play(application_document())
-    play.lose_writes = True
+    scene = Scene(application_document())
+    scene.lose_writes = True
     for _ in range(3):
-        play.look()
-    assert (play.state, list(play.pods)) == ("Submitted", [0])
-    play.lose_writes = False
-    play.look()
-    assert (play.state, list(play.pods)) == ("DriverRequested", [0])
+        scene.run()
+    assert (scene.state, list(scene.pods)) == ("Submitted", [0])
+    scene.lose_writes = False
+    scene.run()
+    assert (scene.state, list(scene.pods)) == ("DriverRequested", [0])
 
 
 @pytest.mark.parametrize("state", sorted(STOPPING - {S.SCHEDULING_FAILURE}))
@@ -365,4 +370,4 @@ def test_an_application_that_another_operator_drove_is_taken_over(state: Applica
             "state_transition_history": {**twice.state_transition_history, "3": record},
         }
     )
-    assert entered(decided(application(status=status), Absent())) is S.RESOURCE_RELEASED
+    assert get_entered_state(decide_once(application(status=status), Absent())) is S.RESOURCE_RELEASED

@@ -30,8 +30,8 @@ from tests.builders import (
     seconds,
     status_at,
 )
-from tests.core.decisions import at, decided, entered
-from tests.core.play import Play
+from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.scene import Scene
 
 S = ApplicationState
 
@@ -50,72 +50,72 @@ def test_a_stopped_application_restarts_or_stays_or_goes(state: ApplicationState
         "Never": False,
     }[word]
     keeps = {"Always": True, "OnFailure": state is not S.SUCCEEDED, "Never": False}[retain]
-    resource = at(state, restart={"restartPolicy": word}, tolerations={"resourceRetainPolicy": retain})
+    resource = application_at(state, restart={"restartPolicy": word}, tolerations={"resourceRetainPolicy": retain})
     if restarts:
         expected = S.SCHEDULED_TO_RESTART
     else:
         expected = S.TERMINATED_WITHOUT_RELEASE_RESOURCES if keeps else S.RESOURCE_RELEASED
-    assert entered(decided(resource, Absent())) is expected
+    assert get_entered_state(decide_once(resource, Absent())) is expected
 
 
 @pytest.mark.parametrize("policy", ["Always", "Never"])
 def test_nothing_follows_until_the_driver_is_gone(policy: str) -> None:
-    resource = at(S.FAILED, restart={"restartPolicy": policy})
+    resource = application_at(S.FAILED, restart={"restartPolicy": policy})
     for driver in (Unconfirmed(), Present(driver_pod("failed")), Present(driver_pod("failed", deletion=NOW))):
-        decision = decided(resource, driver)
+        decision = decide_once(resource, driver)
         assert decision.status is None
         assert decision.requeue_after
 
 
 def test_a_kept_driver_is_not_touched() -> None:
-    resource = at(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
-    decision = decided(resource, Present(driver_pod("failed")))
+    resource = application_at(S.FAILED, tolerations={"resourceRetainPolicy": "OnFailure"})
+    decision = decide_once(resource, Present(driver_pod("failed")))
     assert decision.actions == ()
-    assert entered(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
+    assert get_entered_state(decision) is S.TERMINATED_WITHOUT_RELEASE_RESOURCES
 
 
 def test_a_driver_is_kept_although_restarts_were_configured_when_none_follows() -> None:
-    play = Play(
+    scene = Scene(
         application_document(
             tolerations={"resourceRetainPolicy": "Always"},
             restart={"restartPolicy": "OnFailure", "maxRestartAttempts": 1, "restartBackoffMillis": 0},
         )
-    ).look()
+    ).run()
     for _ in range(2):
-        play.driver("failed")
-        play.look()
-    assert play.state == "TerminatedWithoutReleaseResources"
-    assert play.created == [0, 1]
-    assert list(play.pods) == [1]
+        scene.set_driver("failed")
+        scene.run()
+    assert scene.state == "TerminatedWithoutReleaseResources"
+    assert scene.created == [0, 1]
+    assert list(scene.pods) == [1]
 
 
 def test_a_limit_that_is_reached_is_said() -> None:
-    play = Play(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).look()
-    play.driver("succeeded")
-    play.look()
-    assert play.states[-2:] == ["Succeeded", "ResourceReleased"]
-    assert reasons.RESTART_LIMIT_EXCEEDED in play.reasons
-    assert play.application.status is not None
-    assert "restart attempts (0)" in (play.application.status.current_state.message or "")
+    scene = Scene(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 0})).run()
+    scene.set_driver("succeeded")
+    scene.run()
+    assert scene.states[-2:] == ["Succeeded", "ResourceReleased"]
+    assert reasons.RESTART_LIMIT_EXCEEDED in scene.reasons
+    assert scene.application.status is not None
+    assert "restart attempts (0)" in (scene.application.status.current_state.message or "")
 
 
 def test_a_scheduling_failure_leaves_nothing_behind() -> None:
-    play = Play(application_document())
-    play.refusal = "no such image"
-    play.look()
-    assert play.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
-    assert play.cleaned == [0]
+    scene = Scene(application_document())
+    scene.refusal = "no such image"
+    scene.run()
+    assert scene.states == ["Submitted", "SchedulingFailure", "ResourceReleased"]
+    assert scene.cleaned == [0]
 
 
 def test_a_scheduling_failure_leaves_nothing_behind_when_it_is_restarted() -> None:
-    play = Play(application_document(restart={"restartPolicy": "Always"}))
-    play.refusal = "no such image"
-    play.look()
-    assert (play.state, play.cleaned) == ("ScheduledToRestart", [0])
+    scene = Scene(application_document(restart={"restartPolicy": "Always"}))
+    scene.refusal = "no such image"
+    scene.run()
+    assert (scene.state, scene.cleaned) == ("ScheduledToRestart", [0])
 
 
 def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone() -> None:
-    decision = decided(at(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
+    decision = decide_once(application_at(S.SCHEDULING_FAILURE), Present(driver_pod("ready")))
     assert decision.actions == (DeleteAttemptResources(0), DeleteDriver(0))
     assert decision.status is None
 
@@ -124,45 +124,45 @@ def test_a_scheduling_failure_with_a_driver_waits_until_that_is_gone() -> None:
 
 
 def test_a_kept_driver_stays_for_as_long_as_it_may() -> None:
-    play = Play(application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000}))
-    play.look()
-    play.driver("succeeded")
-    play.look().advance(60)
-    assert play.state == "TerminatedWithoutReleaseResources"
-    play.advance(1)
-    assert "ResourceReleased" in play.states
-    assert not play.pods
+    scene = Scene(application_document(tolerations={"resourceRetainPolicy": "Always", "ttlAfterStopMillis": 60_000}))
+    scene.run()
+    scene.set_driver("succeeded")
+    scene.run().advance(60)
+    assert scene.state == "TerminatedWithoutReleaseResources"
+    scene.advance(1)
+    assert "ResourceReleased" in scene.states
+    assert not scene.pods
 
 
 def test_without_a_duration_a_driver_is_kept_until_the_application_is_deleted() -> None:
-    play = Play(application_document(tolerations={"resourceRetainPolicy": "Always"})).look()
-    play.driver("failed")
-    play.look()
-    assert play.wake is None
-    play.delete()
-    assert play.look().document is None
-    assert not play.pods
+    scene = Scene(application_document(tolerations={"resourceRetainPolicy": "Always"})).run()
+    scene.set_driver("failed")
+    scene.run()
+    assert scene.wake is None
+    scene.delete()
+    assert scene.run().document is None
+    assert not scene.pods
 
 
 def test_an_application_is_deleted_a_time_to_live_after_its_stop() -> None:
-    resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
-    assert decided(resource, after=3).requeue_after == timedelta.resolution
-    assert decided(resource, after=4).actions == (DeleteApplication(),)
+    resource = application_at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 3_000})
+    assert decide_once(resource, after=3).requeue_after == timedelta.resolution
+    assert decide_once(resource, after=4).actions == (DeleteApplication(),)
 
 
 def test_the_time_to_live_counts_from_the_stop_not_from_the_release() -> None:
     status = move(status_at(S.FAILED), S.RESOURCE_RELEASED, NOW + seconds(100), "")
     resource = application(status=status, tolerations={"ttlAfterStopMillis": 60_000})
-    assert decided(resource, after=101).actions == (DeleteApplication(),)
+    assert decide_once(resource, after=101).actions == (DeleteApplication(),)
 
 
 def test_a_long_wait_is_cut_to_one_that_fits_every_timer() -> None:
-    resource = at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
-    assert decided(resource).requeue_after == timedelta(days=1)
+    resource = application_at(S.RESOURCE_RELEASED, tolerations={"ttlAfterStopMillis": 10**12})
+    assert decide_once(resource).requeue_after == timedelta(days=1)
 
 
 def test_without_a_time_to_live_an_application_stays() -> None:
-    decision = decided(at(S.RESOURCE_RELEASED), after=1e9)
+    decision = decide_once(application_at(S.RESOURCE_RELEASED), after=1e9)
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
@@ -171,13 +171,13 @@ def test_without_a_time_to_live_an_application_stays() -> None:
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
 def test_without_the_finalizer_nothing_but_adding_it_happens(state: ApplicationState) -> None:
-    decision = decided(at(state, finalizer=False), Absent())
+    decision = decide_once(application_at(state, finalizer=False), Absent())
     assert decision.actions == (AddFinalizer(),)
     assert decision.status is None
 
 
 def test_a_released_application_needs_no_finalizer() -> None:
-    assert decided(at(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
+    assert decide_once(application_at(S.RESOURCE_RELEASED, finalizer=False)).actions == ()
 
 
 @pytest.mark.parametrize("state", sorted(set(ApplicationState) - {S.RESOURCE_RELEASED}))
@@ -193,11 +193,11 @@ def test_a_released_application_needs_no_finalizer() -> None:
 def test_deletion_from_every_state(
     state: ApplicationState, driver: Absent | Present | Unconfirmed, actions: tuple[Action, ...]
 ) -> None:
-    decision = decided(at(state, deleted=True), driver)
+    decision = decide_once(application_at(state, deleted=True), driver)
     if state in INITIALIZING | {S.SCHEDULING_FAILURE} and DeleteDriver(0) in actions:
         actions = (DeleteAttemptResources(0), DeleteDriver(0))
     if isinstance(driver, Absent):
-        assert entered(decision) is S.RESOURCE_RELEASED
+        assert get_entered_state(decision) is S.RESOURCE_RELEASED
         assert decision.requeue_after == timedelta(0)
     else:
         assert decision.actions == actions
@@ -205,11 +205,11 @@ def test_deletion_from_every_state(
 
 
 def test_a_deleted_application_goes_once_its_resources_are_released() -> None:
-    assert decided(at(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
+    assert decide_once(application_at(S.RESOURCE_RELEASED, deleted=True)).actions == (RemoveFinalizer(),)
 
 
 def test_a_deleted_application_without_our_finalizer_is_left_to_others() -> None:
-    decision = decided(at(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
+    decision = decide_once(application_at(S.RUNNING_HEALTHY, deleted=True, finalizer=False))
     assert (decision.actions, decision.status, decision.requeue_after) == ((), None, None)
 
 
@@ -219,9 +219,9 @@ def test_what_a_broken_off_creation_has_left_is_deleted_too(state: ApplicationSt
     if state is S.SCHEDULED_TO_RESTART:
         status = move_to_next_attempt(status_at(S.FAILED), AttemptInfo(id=1), NOW, "", trim=True)
     number = status.current_attempt_summary.attempt_info.id
-    decision = decided(application(status=status, deleted=True), Absent())
+    decision = decide_once(application(status=status, deleted=True), Absent())
     assert decision.actions == (DeleteAttemptResources(number),)
-    assert entered(decision) is S.RESOURCE_RELEASED
+    assert get_entered_state(decision) is S.RESOURCE_RELEASED
 
 
 # --- force ---
@@ -237,23 +237,23 @@ def test_a_driver_is_forced_a_grace_period_after_its_deletion_began(after: int, 
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
     resource = application(status=long_ago, deleted=True, timeouts={"forceTerminationGracePeriodMillis": 330_000})
-    assert decided(resource, driver, after=after).actions == actions
+    assert decide_once(resource, driver, after=after).actions == actions
 
 
 def test_a_terminating_driver_is_looked_at_when_its_grace_period_is_over() -> None:
     # That it is gone is an event; nothing else about it changes with time.
     driver = Present(driver_pod("ready", deletion=NOW + seconds(30)))
-    resource = at(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
-    assert decided(resource, driver, after=100).requeue_after == seconds(230)
+    resource = application_at(S.FAILED, timeouts={"forceTerminationGracePeriodMillis": 330_000})
+    assert decide_once(resource, driver, after=100).requeue_after == seconds(230)
 
 
 def test_a_healthy_driver_of_a_long_run_is_deleted_with_grace() -> None:
     long_ago = status_at(S.RUNNING_HEALTHY, since=NOW - timedelta(days=3))
-    decision = decided(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
+    decision = decide_once(application(status=long_ago, deleted=True), Present(driver_pod("ready")))
     assert decision.actions == (DeleteDriver(0, force=False),)
 
 
 @pytest.mark.parametrize(("millis", "again"), [(-1, 1), (0, 1), (999, 1), (1_001, 1.001), (5_000, 5)])
 def test_a_driver_that_is_told_to_go_is_looked_at_each_period_but_not_without_pause(millis: int, again: float) -> None:
-    resource = at(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
-    assert decided(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)
+    resource = application_at(S.FAILED, timeouts={"terminationRequeuePeriodMillis": millis})
+    assert decide_once(resource, Present(driver_pod("ready"))).requeue_after == seconds(again)

@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPP
 from airflow_provider_spark_operator.core.transitions import MOVES
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
 from tests.builders import DRIVER, NOW, application, application_document, executors, held_up_executor, status_at
-from tests.core.play import GRACE_SECONDS, Play
+from tests.core.scene import GRACE_SECONDS, Scene
 
 LOOKING_FOR_A_DRIVER = timedelta(seconds=62)  # the grace period of a driver that the cache does not show, and a little
 MILLIS = st.sampled_from([-(2**63), -1, 0, 1, 1_000, 60_000, 10**12, 2**63 - 1])
@@ -137,80 +137,80 @@ def last_breath(application: SparkApplication, pod: dict[str, Any]) -> datetime 
 
 
 class ApplicationMachine(RuleBasedStateMachine):
-    """`Play` itself fails where a driver is created beside another one."""
+    """`Scene` itself fails where a driver is created beside another one."""
 
     @initialize(tolerations=tolerations(), trim=st.booleans(), finalizer=st.booleans())
     def submit(self, tolerations: dict[str, Any], trim: bool, finalizer: bool) -> None:
         document = application_document(finalizer=finalizer, tolerations=tolerations, conf=IMAGE)
-        self.play = Play(document, Settings(trim_state_transition_history=trim), builds=True)
-        self.limits_changed = self.play.now
+        self.scene = Scene(document, Settings(trim_state_transition_history=trim), builds=True)
+        self.limits_changed = self.scene.now
         self.clock_went_back = False
 
     def alive(self) -> bool:
-        return self.play.document is not None
+        return self.scene.document is not None
 
     def has_driver(self) -> bool:
-        return self.alive() and self.play.attempt in self.play.pods
+        return self.alive() and self.scene.attempt in self.scene.pods
 
     @precondition(has_driver)
     @rule(story=STORIES, evicted=st.booleans())
     def driver_changes(self, story: str, evicted: bool) -> None:
-        self.play.driver(story, reason="Evicted" if evicted and story in ("failed", "killed") else None)
+        self.scene.set_driver(story, reason="Evicted" if evicted and story in ("failed", "killed") else None)
 
     @precondition(has_driver)
     @rule()
     def driver_vanishes(self) -> None:
-        self.play.vanish()
+        self.scene.remove_driver()
 
     @precondition(has_driver)
     @rule()
     def somebody_takes_the_driver_away(self) -> None:
-        self.play.take_away()
+        self.scene.request_driver_deletion()
 
     @precondition(has_driver)
     @rule()
     def the_drivers_node_is_lost(self) -> None:
-        self.play.lose_node()
+        self.scene.lose_node()
 
     @precondition(alive)
     @rule(ready=st.integers(0, 4), held_up=st.booleans())
     def executors_change(self, ready: int, held_up: bool) -> None:
-        self.play.executors = executors(ready)
+        self.scene.executors = executors(ready)
         if held_up:
-            self.play.executors.append(held_up_executor("exec-9", created=self.play.now))
+            self.scene.executors.append(held_up_executor("exec-9", created=self.scene.now))
 
     @precondition(alive)
     @rule(tolerations=tolerations())
     def tolerations_change(self, tolerations: dict[str, Any]) -> None:
-        self.play.change(applicationTolerations=tolerations)
-        self.limits_changed = self.play.now
+        self.scene.edit(applicationTolerations=tolerations)
+        self.limits_changed = self.scene.now
 
     @precondition(alive)
     @rule(spec=SPEC_EDITS)
     def the_rest_of_the_spec_changes(self, spec: dict[str, Any]) -> None:
-        self.play.change(**spec)
+        self.scene.edit(**spec)
 
     @precondition(alive)
     @rule(suspend=st.booleans())
     def suspension_changes(self, suspend: bool) -> None:
-        self.play.change(suspend=suspend)
+        self.scene.edit(suspend=suspend)
 
     @precondition(alive)
     @rule()
     def deletion_is_asked_for(self) -> None:
-        self.play.delete()
+        self.scene.delete()
 
     @rule(refusal=st.sampled_from([None, "quota exceeded"]))
     def creation_changes(self, refusal: str | None) -> None:
-        self.play.refusal = refusal
+        self.scene.refusal = refusal
 
     @rule(cached=st.booleans(), stuck=st.booleans())
     def cluster_changes(self, cached: bool, stuck: bool) -> None:
-        self.play.cached, self.play.stuck = cached, stuck
+        self.scene.cached, self.scene.stuck = cached, stuck
 
     @rule(seconds=st.sampled_from([-3600, -1, 0, 1, 61, 400]))
     def clock_jumps(self, seconds: int) -> None:
-        self.play.now += timedelta(seconds=seconds)
+        self.scene.now += timedelta(seconds=seconds)
         self.clock_went_back |= seconds < 0
 
     @precondition(alive)
@@ -221,10 +221,10 @@ class ApplicationMachine(RuleBasedStateMachine):
         A limit that was shortened below the age of the state is acted on from then on: what is still to be
         released has its own time to go.
         """
-        self.play.look().advance(seconds)
-        if self.play.document is None or self.clock_went_back:
+        self.scene.run().advance(seconds)
+        if self.scene.document is None or self.clock_went_back:
             return
-        application = self.play.application
+        application = self.scene.application
         limit = longest_stay(application)
         if limit is not None and not application.spec.suspend:
             assert application.status is not None
@@ -232,73 +232,73 @@ class ApplicationMachine(RuleBasedStateMachine):
             timeouts = application.spec.application_tolerations.application_timeout_config
             grace = policy.to_duration(timeouts.force_termination_grace_period_millis)
             due = max(entered + limit, self.limits_changed + grace + LOOKING_FOR_A_DRIVER)
-            assert self.play.now <= due, f"{self.play.state} has lasted {self.play.now - entered}"
+            assert self.scene.now <= due, f"{self.scene.state} has lasted {self.scene.now - entered}"
 
     @precondition(has_driver)
     @rule(seconds=st.sampled_from([61, 1000]))
     def a_driver_that_was_taken_away_is_not_waited_for_without_end(self, seconds: int) -> None:
-        self.play.look().advance(seconds)
+        self.scene.run().advance(seconds)
         if self.clock_went_back or not self.has_driver():
             return
-        application = self.play.application
-        due = last_breath(application, self.play.pods[self.play.attempt])
-        if due is not None and self.play.state in STARTING | RUNNING and not application.deletion_timestamp:
+        application = self.scene.application
+        due = last_breath(application, self.scene.pods[self.scene.attempt])
+        if due is not None and self.scene.state in STARTING | RUNNING and not application.deletion_timestamp:
             suspended = application.status and application.status.current_state.reason == "Suspended"
-            assert suspended or self.play.now <= max(due, self.limits_changed + LOOKING_FOR_A_DRIVER)
+            assert suspended or self.scene.now <= max(due, self.limits_changed + LOOKING_FOR_A_DRIVER)
 
     @precondition(alive)
     @rule()
     def controller_looks(self) -> None:
-        self.play.look()
+        self.scene.run()
 
     @precondition(alive)
     @rule()
     def controller_dies_before_its_write(self) -> None:
-        self.play.lose_writes = True
-        self.play.look()
-        self.play.lose_writes = False
+        self.scene.lose_writes = True
+        self.scene.run()
+        self.scene.lose_writes = False
 
     @invariant()
     def at_most_one_driver_exists(self) -> None:
-        assert len(self.play.pods) <= 1
+        assert len(self.scene.pods) <= 1
 
     @invariant()
     def a_driver_is_the_current_attempts(self) -> None:
-        assert self.play.document is None or set(self.play.pods) <= {self.play.attempt}
+        assert self.scene.document is None or set(self.scene.pods) <= {self.scene.attempt}
 
     @invariant()
     def a_released_application_has_no_driver(self) -> None:
-        assert self.play.document is None or self.play.state != "ResourceReleased" or not self.play.pods
+        assert self.scene.document is None or self.scene.state != "ResourceReleased" or not self.scene.pods
 
     @invariant()
     def every_move_was_legal(self) -> None:
-        states = [ApplicationState(state) for state in self.play.states]
+        states = [ApplicationState(state) for state in self.scene.states]
         for origin, target in pairwise(states):
             assert target in MOVES[origin], f"{origin} to {target}"
 
     @invariant()
     def a_gone_application_leaves_no_driver(self) -> None:
-        assert self.alive() or not self.play.pods
+        assert self.alive() or not self.scene.pods
 
     @invariant()
     def whoever_waits_gets_an_answer(self) -> None:
-        if self.play.document is not None:
-            judged = verdict(progress(self.play.document))
-            assert (judged.outcome is Outcome.WAITING) is (self.play.state not in TERMINATED)
+        if self.scene.document is not None:
+            judged = verdict(progress(self.scene.document))
+            assert (judged.outcome is Outcome.WAITING) is (self.scene.state not in TERMINATED)
             assert judged.sentence.endswith(".")
 
     def teardown(self) -> None:
         """A deleted application goes, whatever came before: that is the one limit that is always there."""
-        play = getattr(self, "play", None)
-        if play is None or play.document is None:
+        scene = getattr(self, "scene", None)
+        if scene is None or scene.document is None:
             return
-        play.stuck = False
-        play.delete()
-        play.look().advance(700)
-        if play.document is not None and play.pods:  # a driver with an absurd grace period ends by itself
-            play.driver("failed")
-            play.look()
-        assert play.document is None
+        scene.stuck = False
+        scene.delete()
+        scene.run().advance(700)
+        if scene.document is not None and scene.pods:  # a driver with an absurd grace period ends by itself
+            scene.set_driver("failed")
+            scene.run()
+        assert scene.document is None
 
 
 ApplicationMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
@@ -376,29 +376,29 @@ def test_no_document_makes_progress_or_verdict_raise(document: dict[str, Any]) -
     endings=st.lists(st.sampled_from(["succeeded", "failed", "vanish", "hang", "refuse"]), min_size=6, max_size=6),
 )
 def test_an_application_with_bounded_restarts_ends(policy: str, limit: int, endings: list[str]) -> None:
-    play = Play(
+    scene = Scene(
         application_document(restart={"restartPolicy": policy, "maxRestartAttempts": limit, "restartBackoffMillis": 1})
     )
     for ending in endings:
-        play.refusal = "refused" if ending == "refuse" else None
-        play.look().advance(1)
-        if play.attempt in play.pods and ending in ("succeeded", "failed"):
-            play.driver(ending)
+        scene.refusal = "refused" if ending == "refuse" else None
+        scene.run().advance(1)
+        if scene.attempt in scene.pods and ending in ("succeeded", "failed"):
+            scene.set_driver(ending)
         elif ending == "vanish":
-            play.vanish()
-        play.look().advance(400)
-    assert play.state == "ResourceReleased"
-    assert len(play.created) <= max(limit, 0) + 1
-    assert play.created == sorted(set(play.created))
+            scene.remove_driver()
+        scene.run().advance(400)
+    assert scene.state == "ResourceReleased"
+    assert len(scene.created) <= max(limit, 0) + 1
+    assert scene.created == sorted(set(scene.created))
 
 
 def test_a_driver_that_does_not_end_is_forced() -> None:
-    play = Play(application_document()).look()
-    play.driver("ready")
-    play.look()
-    play.stuck = True
-    play.delete()
-    play.look().advance(299)
-    assert play.forced == []
-    play.advance(5)
-    assert (play.forced, play.document) == ([0], None)
+    scene = Scene(application_document()).run()
+    scene.set_driver("ready")
+    scene.run()
+    scene.stuck = True
+    scene.delete()
+    scene.run().advance(299)
+    assert scene.forced == []
+    scene.advance(5)
+    assert (scene.forced, scene.document) == ([0], None)

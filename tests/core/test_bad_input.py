@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from tests.builders import NOW, application, application_document, driver_pod, executors, seconds, status_at, status_in
-from tests.core.play import Play
+from tests.core.scene import Scene
 
 S = ApplicationState
 ABSURD = [pytest.param(-INT64_MAX - 1, id="least"), pytest.param(INT64_MAX, id="greatest")]
@@ -199,12 +199,12 @@ def foreign(**status: Any) -> dict[str, Any]:
 )
 @pytest.mark.parametrize("story", ["ready", "succeeded", "failed"])
 def test_a_status_that_somebody_else_has_written_is_built_upon(status: dict[str, Any], story: str) -> None:
-    play = Play(foreign(**status) | {"spec": application_document(restart={"restartPolicy": "Always"})["spec"]})
-    play.pods[play.attempt] = driver_pod(story)
-    play.look()
-    assert play.state in {"ready": {"RunningHealthy"}}.get(story, {"ScheduledToRestart", "ResourceReleased"})
-    assert play.application.status is not None
-    assert play.application.status.to_document().get("conditions") == status.get("conditions")
+    scene = Scene(foreign(**status) | {"spec": application_document(restart={"restartPolicy": "Always"})["spec"]})
+    scene.pods[scene.attempt] = driver_pod(story)
+    scene.run()
+    assert scene.state in {"ready": {"RunningHealthy"}}.get(story, {"ScheduledToRestart", "ResourceReleased"})
+    assert scene.application.status is not None
+    assert scene.application.status.to_document().get("conditions") == status.get("conditions")
 
 
 def test_keys_of_a_history_that_are_no_numbers_are_kept_and_come_first() -> None:
@@ -244,11 +244,11 @@ def test_what_is_not_understood_of_the_past_is_kept_and_hinders_nothing(
     for name in path:
         part = part.setdefault(name, {})
     part.setdefault("stateTransitionHistory", {})["3"] = record
-    play = Play(deepcopy(document))
-    play.pods[play.attempt] = driver_pod("failed")
-    play.look()
-    assert play.state == "ResourceReleased"
-    kept = play.document
+    scene = Scene(deepcopy(document))
+    scene.pods[scene.attempt] = driver_pod("failed")
+    scene.run()
+    assert scene.state == "ResourceReleased"
+    kept = scene.document
     for name in ("status", *path, "stateTransitionHistory"):
         assert kept is not None
         kept = kept[name]
@@ -314,15 +314,17 @@ def test_a_clock_that_runs_backwards_makes_nothing_time_out(state: ApplicationSt
 
 
 def test_a_clock_that_runs_backwards_makes_nobody_look_without_end() -> None:
-    play = Play(application_document(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0}))
-    play.look()
-    play.driver("failed")
-    play.look()
-    play.now -= seconds(60)
-    assert play.look().state == "TerminatedWithoutReleaseResources"
-    play.advance(59)
-    assert play.state == "TerminatedWithoutReleaseResources"
-    assert play.advance(2).state == "ResourceReleased"
+    scene = Scene(
+        application_document(tolerations={"resourceRetainPolicy": "Always", "resourceRetainDurationMillis": 0})
+    )
+    scene.run()
+    scene.set_driver("failed")
+    scene.run()
+    scene.now -= seconds(60)
+    assert scene.run().state == "TerminatedWithoutReleaseResources"
+    scene.advance(59)
+    assert scene.state == "TerminatedWithoutReleaseResources"
+    assert scene.advance(2).state == "ResourceReleased"
 
 
 TIMES = st.sampled_from([*EXTREMES, NOW.isoformat(), "2026-01-01T00:00:00"])

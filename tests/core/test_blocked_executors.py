@@ -7,8 +7,8 @@ from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.obstacles import find_blocked_executors
 from airflow_provider_spark_operator.core.states import ApplicationState
 from tests.builders import NOW, application_document, container, driver_pod, executors, held_up_executor, seconds
-from tests.core.decisions import at, decided, entered
-from tests.core.play import Play
+from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.scene import Scene
 
 S = ApplicationState
 STUCK = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError")
@@ -16,14 +16,14 @@ STUCK = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContaine
 
 @pytest.mark.parametrize("waiting", STUCK)
 def test_executors_that_can_never_start_end_an_application_that_asks_for_no_number_of_them(waiting: str) -> None:
-    resource = at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
+    resource = application_at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
     seen = [held_up_executor("exec-2", waiting=waiting, created=NOW + seconds(9)), held_up_executor(waiting=waiting)]
     driver = Present(driver_pod("ready"))
-    early = decided(resource, driver, after=89, executors=seen)
-    assert entered(early) is None
+    early = decide_once(resource, driver, after=89, executors=seen)
+    assert get_entered_state(early) is None
     assert early.requeue_after == seconds(1) + timedelta.resolution
-    late = decided(resource, driver, after=90.001, executors=seen)
-    assert entered(late) is S.EXECUTORS_START_TIMED_OUT
+    late = decide_once(resource, driver, after=90.001, executors=seen)
+    assert get_entered_state(late) is S.EXECUTORS_START_TIMED_OUT
     assert late.reason == S.EXECUTORS_START_TIMED_OUT
     assert late.message == (
         "No executor has started within 90 s "
@@ -46,26 +46,28 @@ def test_executors_that_can_never_start_end_an_application_that_asks_for_no_numb
     ],
 )
 def test_an_application_goes_on_while_an_executor_may_still_start(seen: list[dict[str, Any]], limit: int) -> None:
-    resource = at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": limit})
-    decision = decided(resource, Present(driver_pod("ready")), after=950, executors=seen)
-    assert entered(decision) is None
+    resource = application_at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": limit})
+    decision = decide_once(resource, Present(driver_pod("ready")), after=950, executors=seen)
+    assert get_entered_state(decision) is None
     assert decision.requeue_after is not None
 
 
 def test_an_application_whose_executors_cannot_start_ends_without_an_event() -> None:
-    play = Play(application_document()).look()
-    play.driver("ready")
-    play.executors = [held_up_executor()]
-    play.look().advance(400)
-    assert play.states[3:6] == ["DriverReady", "RunningHealthy", "ExecutorsStartTimedOut"]
-    assert play.document is not None
-    assert "executor pod exec-1 cannot start: ImagePullBackOff" in str(play.document["status"])
+    scene = Scene(application_document()).run()
+    scene.set_driver("ready")
+    scene.executors = [held_up_executor()]
+    scene.run().advance(400)
+    assert scene.states[3:6] == ["DriverReady", "RunningHealthy", "ExecutorsStartTimedOut"]
+    assert scene.document is not None
+    assert "executor pod exec-1 cannot start: ImagePullBackOff" in str(scene.document["status"])
 
 
 def test_too_few_executors_say_what_one_of_them_waits_for() -> None:
-    resource = at(S.DRIVER_READY, timeouts={"executorStartTimeoutMillis": 90_000}, instances={"initExecutors": 2})
-    decision = decided(resource, Present(driver_pod("ready")), after=91, executors=[held_up_executor()])
-    assert entered(decision) is S.EXECUTORS_START_TIMED_OUT
+    resource = application_at(
+        S.DRIVER_READY, timeouts={"executorStartTimeoutMillis": 90_000}, instances={"initExecutors": 2}
+    )
+    decision = decide_once(resource, Present(driver_pod("ready")), after=91, executors=[held_up_executor()])
+    assert get_entered_state(decision) is S.EXECUTORS_START_TIMED_OUT
     assert decision.message.endswith(
         f"executorStartTimeoutMillis): {find_blocked_executors([held_up_executor()])[0].sentence}."
     )
@@ -88,7 +90,7 @@ def test_executors_that_cannot_start_are_told_apart_oldest_first_and_quoted() ->
 def test_an_executor_of_unknown_age_is_as_old_as_the_state() -> None:
     seen = held_up_executor()
     del seen["metadata"]["creationTimestamp"]
-    resource = at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
+    resource = application_at(S.RUNNING_HEALTHY, timeouts={"executorStartTimeoutMillis": 90_000})
     driver = Present(driver_pod("ready"))
-    assert entered(decided(resource, driver, after=90, executors=[seen])) is None
-    assert entered(decided(resource, driver, after=91, executors=[seen])) is S.EXECUTORS_START_TIMED_OUT
+    assert get_entered_state(decide_once(resource, driver, after=90, executors=[seen])) is None
+    assert get_entered_state(decide_once(resource, driver, after=91, executors=[seen])) is S.EXECUTORS_START_TIMED_OUT

@@ -9,8 +9,8 @@ from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
 from airflow_provider_spark_operator.core.verdict import FailureKind, verdict
 from tests.builders import NOW, application_document, container, driver_pod, pod, seconds
-from tests.core.decisions import at, decided, entered
-from tests.core.play import Play
+from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.scene import Scene
 
 S = ApplicationState
 WITH_DRIVER = sorted(STARTING | RUNNING)
@@ -33,8 +33,8 @@ def lost(*, since: str | None = NOW.isoformat(), phase: str = "Unknown", reason:
 @pytest.mark.parametrize("state", WITH_DRIVER)
 def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state(state: ApplicationState) -> None:
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(30), conditions=[TAINTED]))
-    decision = decided(at(state, timeouts=UNLIMITED), deleted, after=300)
-    assert entered(decision) is S.FAILED
+    decision = decide_once(application_at(state, timeouts=UNLIMITED), deleted, after=300)
+    assert get_entered_state(decision) is S.FAILED
     assert decision.reason == reasons.DRIVER_INTERRUPTED
     assert decision.message == (
         "The driver pod was deleted while it ran, and had not ended 300 s later: "
@@ -58,15 +58,15 @@ def test_a_driver_that_somebody_deleted_and_that_never_ends_fails_in_every_state
 def test_a_driver_that_somebody_deleted_has_the_longer_of_two_graces(
     grace: int, own: int, after: int, over: bool
 ) -> None:
-    resource = at(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
+    resource = application_at(S.RUNNING_HEALTHY, timeouts={"forceTerminationGracePeriodMillis": grace})
     deleted = Present(driver_pod("ready", deletion=NOW + seconds(own), grace=own))
-    assert (entered(decided(resource, deleted, after=after)) is S.FAILED) is over
+    assert (get_entered_state(decide_once(resource, deleted, after=after)) is S.FAILED) is over
 
 
 def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end() -> None:
     deleted = Present(driver_pod("succeeded", deletion=NOW, conditions=[TAINTED]))
-    decision = decided(at(S.RUNNING_HEALTHY), deleted, after=10_000)
-    assert (entered(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
+    decision = decide_once(application_at(S.RUNNING_HEALTHY), deleted, after=10_000)
+    assert (get_entered_state(decision), decision.reason) == (S.SUCCEEDED, reasons.DRIVER_SUCCEEDED)
 
 
 @pytest.mark.parametrize("state", WITH_DRIVER)
@@ -78,10 +78,10 @@ def test_a_driver_that_ends_while_it_is_deleted_is_judged_by_its_end() -> None:
     ],
 )
 def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: ApplicationState, seen: Present) -> None:
-    resource = at(state, timeouts=UNLIMITED)
-    assert entered(decided(resource, seen, after=299)) not in (S.FAILED, S.RESOURCE_RELEASED)
-    decision = decided(resource, seen, after=300)
-    assert (entered(decision), decision.reason) == (S.FAILED, reasons.DRIVER_INTERRUPTED)
+    resource = application_at(state, timeouts=UNLIMITED)
+    assert get_entered_state(decide_once(resource, seen, after=299)) not in (S.FAILED, S.RESOURCE_RELEASED)
+    decision = decide_once(resource, seen, after=300)
+    assert (get_entered_state(decision), decision.reason) == (S.FAILED, reasons.DRIVER_INTERRUPTED)
     assert decision.message.startswith("The node of the driver pod was lost, and had not come back 300 s later")
 
 
@@ -94,35 +94,35 @@ def test_a_driver_whose_node_is_lost_fails_after_the_grace_period(state: Applica
     ],
 )
 def test_a_driver_that_may_only_be_unready_is_left_alone(seen: Present) -> None:
-    assert entered(decided(at(S.RUNNING_HEALTHY), seen, after=10_000)) is None
+    assert get_entered_state(decide_once(application_at(S.RUNNING_HEALTHY), seen, after=10_000)) is None
 
 
 def test_nothing_follows_a_lost_driver_until_it_was_deleted_by_force() -> None:
-    play = Play(application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).look()
-    play.driver("ready")
-    play.look()
-    play.stuck = True
-    play.take_away()
-    play.look().advance(440)
-    assert (play.forced, play.created, play.state) == ([0], [0, 1], "DriverRequested")
-    assert play.states[-4:] == ["RunningHealthy", "Failed", "ScheduledToRestart", "DriverRequested"]
-    assert play.application.status is not None
+    scene = Scene(application_document(restart={"restartPolicy": "Always", "restartBackoffMillis": 1})).run()
+    scene.set_driver("ready")
+    scene.run()
+    scene.stuck = True
+    scene.request_driver_deletion()
+    scene.run().advance(440)
+    assert (scene.forced, scene.created, scene.state) == ([0], [0, 1], "DriverRequested")
+    assert scene.states[-4:] == ["RunningHealthy", "Failed", "ScheduledToRestart", "DriverRequested"]
+    assert scene.application.status is not None
 
 
 def test_a_lost_driver_was_deleted_with_grace_before_it_is_forced() -> None:
-    decision = decided(at(S.FAILED), lost(), after=10_000)
+    decision = decide_once(application_at(S.FAILED), lost(), after=10_000)
     assert decision.actions == (DeleteDriver(0),)
 
 
 def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() -> None:
-    play = Play(application_document()).look()
-    play.driver("ready", conditions=[TAINTED])
-    play.look()
-    play.stuck = True
-    play.take_away()
-    play.look().advance(440)
-    assert play.document is not None
-    judged = verdict(progress(play.document))
+    scene = Scene(application_document()).run()
+    scene.set_driver("ready", conditions=[TAINTED])
+    scene.run()
+    scene.stuck = True
+    scene.request_driver_deletion()
+    scene.run().advance(440)
+    assert scene.document is not None
+    judged = verdict(progress(scene.document))
     assert (judged.failure_kind, judged.reason, judged.retry_worthy) == (
         FailureKind.INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,

@@ -18,86 +18,86 @@ from tests.builders import (
     seconds,
     status_at,
 )
-from tests.core.decisions import at, decided, entered
-from tests.core.play import Play
+from tests.core.harness import application_at, decide_once, get_entered_state
+from tests.core.scene import Scene
 
 S = ApplicationState
 
 
 def test_a_suspended_application_is_held_before_it_starts() -> None:
-    play = Play(application_document(suspend=True)).look()
-    assert (play.states, play.created, play.wake) == (["Submitted"], [], None)
-    play.change(suspend=False)
-    assert play.look().states == ["Submitted", "DriverRequested"]
+    scene = Scene(application_document(suspend=True)).run()
+    assert (scene.states, scene.created, scene.wake) == (["Submitted"], [], None)
+    scene.edit(suspend=False)
+    assert scene.run().states == ["Submitted", "DriverRequested"]
 
 
 def test_application_that_is_created_suspended_has_no_status_until_it_starts() -> None:
-    assert entered(decided(application(suspend=True))) is None
-    assert entered(decided(application(suspend=False), create_outcome=Created())) is S.DRIVER_REQUESTED
+    assert get_entered_state(decide_once(application(suspend=True))) is None
+    assert get_entered_state(decide_once(application(suspend=False), create_outcome=Created())) is S.DRIVER_REQUESTED
 
 
 @pytest.mark.parametrize("trim", [True, False])
 def test_a_running_application_that_is_suspended_goes_on_as_a_new_attempt(trim: bool) -> None:
-    play = Play(application_document(), Settings(trim_state_transition_history=trim)).look()
-    play.driver("ready")
-    play.look()
-    play.change(suspend=True)
-    play.look()
-    assert play.state == "RunningHealthy"
-    play.driver("failed")
-    play.look()
-    assert (play.state, play.pods) == ("ScheduledToRestart", {})
-    assert play.application.status is not None
-    assert play.application.status.current_state.reason == reasons.SUSPENDED
-    assert "spec.suspend" in (play.application.status.current_state.message or "")
-    play.change(suspend=False)
-    play.look()
-    assert (play.state, play.created) == ("DriverRequested", [0, 1])
-    assert play.application.status is not None
-    assert play.application.status.current_attempt_summary.attempt_info == AttemptInfo(id=1)
+    scene = Scene(application_document(), Settings(trim_state_transition_history=trim)).run()
+    scene.set_driver("ready")
+    scene.run()
+    scene.edit(suspend=True)
+    scene.run()
+    assert scene.state == "RunningHealthy"
+    scene.set_driver("failed")
+    scene.run()
+    assert (scene.state, scene.pods) == ("ScheduledToRestart", {})
+    assert scene.application.status is not None
+    assert scene.application.status.current_state.reason == reasons.SUSPENDED
+    assert "spec.suspend" in (scene.application.status.current_state.message or "")
+    scene.edit(suspend=False)
+    scene.run()
+    assert (scene.state, scene.created) == ("DriverRequested", [0, 1])
+    assert scene.application.status is not None
+    assert scene.application.status.current_attempt_summary.attempt_info == AttemptInfo(id=1)
 
 
 def test_a_suspension_that_is_lifted_while_the_driver_terminates_has_not_failed_it() -> None:
-    play = Play(application_document()).look()
-    play.driver("ready")
-    play.look()
-    play.change(suspend=True)
-    play.look()
-    play.change(suspend=False)
-    play.look()
-    assert play.state == "RunningHealthy"
-    play.driver("failed")
-    play.look()
-    assert play.states[-2:] == ["ScheduledToRestart", "DriverRequested"]
-    assert play.created == [0, 1]
+    scene = Scene(application_document()).run()
+    scene.set_driver("ready")
+    scene.run()
+    scene.edit(suspend=True)
+    scene.run()
+    scene.edit(suspend=False)
+    scene.run()
+    assert scene.state == "RunningHealthy"
+    scene.set_driver("failed")
+    scene.run()
+    assert scene.states[-2:] == ["ScheduledToRestart", "DriverRequested"]
+    assert scene.created == [0, 1]
 
 
 def test_a_suspension_that_is_lifted_before_the_driver_is_told_to_end_changes_nothing() -> None:
     status = replace_reason(status_at(S.RUNNING_HEALTHY), reasons.SUSPENDED, "")
-    decision = decided(application(status=status), Present(driver_pod("ready")))
+    decision = decide_once(application(status=status), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.RESUMED, ())
     assert decision.status is not None
     assert decision.status.state_transition_history == status.state_transition_history
-    again = decided(application(status=decision.status), Present(driver_pod("ready")))
+    again = decide_once(application(status=decision.status), Present(driver_pod("ready")))
     assert (again.reason, again.status) == (reasons.NOTHING_DUE, None)
 
 
 def test_why_a_driver_is_stopped_is_written_down_before_it_is() -> None:
-    decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
+    decision = decide_once(application_at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("ready")))
     assert (decision.reason, decision.actions) == (reasons.SUSPENDED, ())
     assert decision.status is not None
     marked = application(status=decision.status, suspend=True)
-    assert decided(marked, Present(driver_pod("ready"))).actions == (DeleteDriver(0),)
+    assert decide_once(marked, Present(driver_pod("ready"))).actions == (DeleteDriver(0),)
 
 
 def test_a_driver_that_ended_before_it_was_suspended_is_judged() -> None:
-    resource = at(S.RUNNING_HEALTHY, suspend=True)
-    assert entered(decided(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
+    resource = application_at(S.RUNNING_HEALTHY, suspend=True)
+    assert get_entered_state(decide_once(resource, Present(driver_pod("succeeded")))) is S.SUCCEEDED
 
 
 def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed() -> None:
-    decision = decided(at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
-    assert (entered(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
+    decision = decide_once(application_at(S.RUNNING_HEALTHY, suspend=True), Present(driver_pod("failed", deletion=NOW)))
+    assert (get_entered_state(decision), decision.reason) == (S.RUNNING_HEALTHY, reasons.SUSPENDED)
 
 
 @pytest.mark.parametrize(
@@ -106,22 +106,22 @@ def test_a_driver_that_is_stopped_by_its_suspension_has_not_failed() -> None:
 def test_a_driver_that_had_succeeded_before_it_was_told_to_end_is_not_run_again(
     finished: int | None, state: ApplicationState
 ) -> None:
-    play = Play(application_document()).look()
-    play.stuck = True
-    play.driver("ready")
-    play.look()
-    play.change(suspend=True)
-    play.look()
-    play.driver("succeeded")
-    (container,) = play.pods[0]["status"]["containerStatuses"]
+    scene = Scene(application_document()).run()
+    scene.stuck = True
+    scene.set_driver("ready")
+    scene.run()
+    scene.edit(suspend=True)
+    scene.run()
+    scene.set_driver("succeeded")
+    (container,) = scene.pods[0]["status"]["containerStatuses"]
     if finished is not None:
         container["state"]["terminated"]["finishedAt"] = (NOW + seconds(finished)).isoformat()
-    play.look()
-    play.vanish()
-    play.look()
-    assert play.states[5:6] == [state]
+    scene.run()
+    scene.remove_driver()
+    scene.run()
+    assert scene.states[5:6] == [state]
 
 
 def test_a_suspended_application_is_not_judged_before_it_is_due() -> None:
-    decision = decided(application(suspend=True, deploymentMode="ClientMode"), Absent())
+    decision = decide_once(application(suspend=True, deploymentMode="ClientMode"), Absent())
     assert (decision.reason, decision.status) == (reasons.SUSPENDED, None)

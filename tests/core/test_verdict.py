@@ -21,7 +21,7 @@ from tests.builders import (
     status_at,
     status_in,
 )
-from tests.core.play import Play
+from tests.core.scene import Scene
 
 S = ApplicationState
 APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.INFRASTRUCTURE, FailureKind.SCHEDULING
@@ -331,9 +331,9 @@ def test_more_memory_has_to_be_asked_for_before_a_retry() -> None:
 
 
 def test_a_spec_that_cannot_be_run_is_not_worth_a_retry() -> None:
-    play = Play(application_document(deploymentMode="ClientMode")).look()
-    assert play.document is not None
-    refused = verdict(progress(play.document))
+    scene = Scene(application_document(deploymentMode="ClientMode")).run()
+    assert scene.document is not None
+    refused = verdict(progress(scene.document))
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
         reasons.SPEC_UNSUPPORTED,
         SCHEDULING,
@@ -395,9 +395,9 @@ def test_executors_that_could_not_start_are_quoted() -> None:
 
 
 def test_a_later_attempt_is_named_in_the_sentence() -> None:
-    play = Play(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).look()
+    scene = Scene(application_document(restart={"restartPolicy": "Always", "maxRestartAttempts": 1})).run()
     for _ in range(2):
-        play.driver("failed")
-        play.look().advance(31)
-    assert play.document is not None
-    assert verdict(progress(play.document)).sentence.startswith("Failed in attempt 2: ")
+        scene.set_driver("failed")
+        scene.run().advance(31)
+    assert scene.document is not None
+    assert verdict(progress(scene.document)).sentence.startswith("Failed in attempt 2: ")

@@ -1,4 +1,4 @@
-"""A cluster of dictionaries on a clock of its own: an API, a garbage collector, and a kubelet that obeys."""
+"""The stage: a cluster in memory on a virtual clock, with an API, a garbage collector and a kubelet."""
 
 import heapq
 import itertools
@@ -20,7 +20,7 @@ _KNOWN_SERVICE_ACCOUNTS = (None, "default")
 
 
 class Key(NamedTuple):
-    """What tells one object from another."""
+    """The key of an object."""
 
     kind: str
     namespace: str
@@ -28,17 +28,22 @@ class Key(NamedTuple):
 
 
 class RefusedByApi(Exception):
-    """The API refuses an object for good; str() is one sentence."""
+    """The API rejects an object permanently; str() is one sentence."""
 
 
 def key_of(document: JsonObject) -> Key:
     return Key(document["kind"], document["metadata"]["namespace"], document["metadata"]["name"])
 
 
-class VirtualCluster:
-    """Holds objects and tells `on_change` of each change; time passes only in `advance`.
+class Stage:
+    """The objects of the cluster; time passes only in `advance`.
 
-    With `stuck`, pods do not finish terminating until they are deleted without grace.
+    Attributes:
+        now: The time.
+        objects: The objects that exist.
+        created: The keys of all objects that were ever created, in order.
+        stuck: Whether pods terminate only when they are deleted without grace.
+        on_change: Called with the key and the object after each change.
     """
 
     def __init__(self) -> None:
@@ -57,7 +62,7 @@ class VirtualCluster:
         return self.now + timedelta(seconds=seconds)
 
     def advance(self, seconds: float, until: Callable[[], bool] = lambda: False) -> bool:
-        """Let `seconds` pass, or less if `until` comes true; whether it has."""
+        """Let `seconds` pass, or less if `until` becomes true; return whether it has."""
         end = self.due_in(seconds)
         while not until():
             if not self._due or self._due[0][0] > end:
@@ -68,7 +73,7 @@ class VirtualCluster:
         return True
 
     def create(self, document: JsonObject) -> JsonObject:
-        """Create `document`, or return what has its name already."""
+        """Create `document`, or return the object that already has its name."""
         key = key_of(document)
         if key in self.objects:
             return self.objects[key]
@@ -84,8 +89,8 @@ class VirtualCluster:
         self.on_change(key, created)
         return created
 
-    def changed(self, key: Key) -> None:
-        """To be called after an object was written to: it goes if that was all that held it."""
+    def notify(self, key: Key) -> None:
+        """Report a written object; one that is deleted and has no finalizers left is removed."""
         document = self.objects[key]
         metadata = document["metadata"]
         if key.kind != "Pod" and "deletionTimestamp" in metadata and not metadata.get("finalizers"):
@@ -115,7 +120,7 @@ class VirtualCluster:
             self.call_later(_KUBELET_DELAY, lambda: self._terminate(key, metadata["uid"]))
 
     def remove(self, key: Key) -> None:
-        """Let an object go at once; what it owns follows."""
+        """Remove an object at once; the garbage collector deletes its dependents."""
         document = self.objects.pop(key, None)
         if document is None:
             return
@@ -149,7 +154,7 @@ class VirtualCluster:
             return
         metadata["finalizers"] = [each for each in metadata["finalizers"] if each != _FOREGROUND]
         if key.kind != "Pod" or not metadata["deletionGracePeriodSeconds"]:
-            self.changed(key)
+            self.notify(key)
             if key.kind == "Pod":
                 self.remove(key)
 
@@ -171,7 +176,7 @@ class VirtualCluster:
 
 
 def _is_running_somewhere(document: JsonObject) -> bool:
-    """Whether it is a pod that a kubelet has to end: one that is bound to a node, and has not ended."""
+    """Whether `document` is a pod that a kubelet must stop: bound to a node and not terminated."""
     bound = document["kind"] == "Pod" and bool(document["spec"].get("nodeName"))
     return bound and document["status"]["phase"] in ("Pending", "Running")
 
@@ -189,15 +194,15 @@ _STORIES: dict[str, JsonObject] = {
 }
 
 
-def told(story: str | JsonObject) -> JsonObject:
-    """A step's story in full: a word, or `{as: word}`, or phase, containers and init containers themselves."""
+def complete_story(story: str | JsonObject) -> JsonObject:
+    """Return the complete story of a step, given as a word, as `{as: word}`, or as phase and containers."""
     if isinstance(story, str):
         return _STORIES[story]
     return {**_STORIES.get(story.get("as", ""), {}), **{k: v for k, v in story.items() if k not in ("as", "app")}}
 
 
 def pod_status(pod: JsonObject, story: JsonObject) -> JsonObject:
-    """The status that a kubelet writes: every container in the story's default state unless told otherwise."""
+    """Return the status that a kubelet writes: each container has the story's default state or its own."""
     phase, ready = story["phase"], story.get("ready", False)
     conditions = [{"type": "PodScheduled", "status": str(story.get("scheduled", True))}]
     if not story.get("scheduled", True):

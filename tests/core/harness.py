@@ -1,0 +1,149 @@
+"""The harness around `decide()`: one decision for a given state, or one reconcile pass in a world.
+
+A world is what a pass observes and changes. There are two: the scene, in which a test directs the pods of one
+application, and the stage, a cluster on a virtual clock that plays recorded scenarios.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.application import decide
+from airflow_provider_spark_operator.core.decision import (
+    Action,
+    AddFinalizer,
+    ConfirmAbsence,
+    CreateAttempt,
+    Decision,
+    DeleteApplication,
+    DeleteAttemptResources,
+    DeleteDriver,
+    RemoveFinalizer,
+    Settings,
+)
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.observation import (
+    Absent,
+    CreateOutcome,
+    DriverObservation,
+    Observed,
+    Present,
+    Unconfirmed,
+)
+from airflow_provider_spark_operator.core.states import STOPPING, TERMINATED, ApplicationState
+from tests.builders import NOW, application, seconds, status_at
+
+JsonObject: TypeAlias = dict[str, Any]
+
+_MOST_DECISIONS = 3  # the first one, one after a live read, one after a creation
+
+
+class World(Protocol):
+    """What a reconcile pass observes and changes."""
+
+    def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
+        """Return the driver pod of the current attempt, from the cache or by a live read."""
+
+    def list_executors(self, application: SparkApplication) -> list[JsonObject]:
+        """Return the executor pods of the current driver."""
+
+    def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
+        """Create the resources of an attempt."""
+
+    def add_finalizer(self, application: SparkApplication) -> None:
+        """Add the finalizer to the application."""
+
+    def remove_finalizer(self, application: SparkApplication) -> None:
+        """Remove the finalizer from the application."""
+
+    def delete_application(self, application: SparkApplication) -> None:
+        """Delete the application."""
+
+    def delete_driver(self, application: SparkApplication, attempt_id: int, *, force: bool) -> None:
+        """Delete the driver pod of an attempt."""
+
+    def delete_attempt_resources(self, application: SparkApplication, attempt_id: int) -> None:
+        """Delete the resources of an attempt by name."""
+
+    def write_status(self, application: SparkApplication, status: ApplicationStatus) -> None:
+        """Write the status, if the application still exists."""
+
+
+class TooManyPasses(AssertionError):
+    """The application did not come to rest."""
+
+
+def reconcile(world: World, application: SparkApplication, settings: Settings, now: datetime) -> list[Decision]:
+    """Run one pass as the controller does, and return its decisions; the last one was applied.
+
+    Raises:
+        TooManyPasses: No decision was final.
+    """
+    cached = world.find_driver(application, live=False)
+    driver: DriverObservation = Present(cached) if cached else Unconfirmed()
+    observed = Observed(driver, tuple(world.list_executors(application)))
+    decisions: list[Decision] = []
+    for _ in range(_MOST_DECISIONS):
+        decision = decide(application, observed, settings, now)
+        decisions.append(decision)
+        if ConfirmAbsence() in decision.actions:
+            live = world.find_driver(application, live=True)
+            observed = replace(observed, driver=Present(live) if live else Absent())
+        elif creation := next((each for each in decision.actions if isinstance(each, CreateAttempt)), None):
+            observed = replace(observed, create_outcome=world.create_attempt(application, creation.attempt_id))
+        else:
+            for action in decision.actions:
+                _apply(world, application, action)
+            if decision.status is not None:
+                world.write_status(application, decision.status)
+            return decisions
+    raise TooManyPasses([decision.reason for decision in decisions])
+
+
+def _apply(world: World, application: SparkApplication, action: Action) -> None:
+    match action:
+        case AddFinalizer():
+            world.add_finalizer(application)
+        case RemoveFinalizer():
+            world.remove_finalizer(application)
+        case DeleteApplication():
+            world.delete_application(application)
+        case DeleteDriver(attempt_id=attempt_id, force=force):
+            _check_deletion(world, application, force=force)
+            world.delete_driver(application, attempt_id, force=force)
+        case DeleteAttemptResources(attempt_id=attempt_id):
+            _check_deletion(world, application, force=False)
+            world.delete_attempt_resources(application, attempt_id)
+
+
+def _check_deletion(world: World, application: SparkApplication, *, force: bool) -> None:
+    """Fail if a driver that nobody asked to stop is deleted, or if one is forced before it was given grace."""
+    driver = world.find_driver(application, live=True)
+    if driver is None:
+        return
+    current = application.status.current_state if application.status else None
+    state = current.current_state_summary if current else ApplicationState.SUBMITTED
+    suspended = application.spec.suspend or (current is not None and current.reason == reasons.SUSPENDED)
+    stopped = application.deletion_timestamp is not None or suspended or state in STOPPING | TERMINATED
+    assert stopped, f"a driver is deleted in {state}, and nobody asked for that"
+    if force:
+        assert "deletionTimestamp" in driver["metadata"], "a driver is deleted without ever having been given grace"
+
+
+def decide_once(
+    resource: SparkApplication, driver: DriverObservation | None = None, *, after: float = 0, **observed: Any
+) -> Decision:
+    """Return the decision about `resource` after `after` seconds; by default the cache holds no driver."""
+    return decide(resource, Observed(driver=driver or Unconfirmed(), **observed), Settings(), NOW + seconds(after))
+
+
+def application_at(state: ApplicationState, **modifiers: Any) -> SparkApplication:
+    """An application in `state`, reached by some legal way."""
+    return application(status=status_at(state), **modifiers)
+
+
+def get_entered_state(decision: Decision) -> ApplicationState | None:
+    """Return the state in which the decision leaves the application, or None if it does not write the status."""
+    return decision.status.current_state.current_state_summary if decision.status else None

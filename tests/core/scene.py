@@ -1,0 +1,220 @@
+"""The scene: one application whose pods do what a test says, on a clock that the test moves."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow_provider_spark_operator.core import reasons
+from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus, StateRecord
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
+from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
+from tests.builders import NOW, driver_pod
+from tests.core.harness import JsonObject, TooManyPasses, reconcile
+
+GRACE_SECONDS = 30
+
+
+class Scene:
+    """The application `document`, reconciled by the harness; its pods end only if the test says so.
+
+    Args:
+        document: The application.
+        settings: The settings of the controller.
+        builds: Whether drivers are really built, for specs from which no driver can be built.
+
+    Attributes:
+        states: All states that the application has entered, in order.
+        reasons: The reasons of all decisions, in order.
+        refusal: The reason with which the API refuses a driver, None if it accepts drivers.
+        cached: Whether the cache holds the driver.
+        stuck: Whether pods never finish terminating.
+        lose_writes: Whether status writes are lost, as in a crash.
+        created: The attempts whose driver was created, in order.
+        cleaned: The attempts whose resources were deleted by name.
+        forced: The attempts whose driver was deleted without grace.
+        wake: When the application is to be reconciled again.
+    """
+
+    def __init__(self, document: dict[str, Any], settings: Settings | None = None, *, builds: bool = False) -> None:
+        self.document: dict[str, Any] | None = document
+        self.settings = settings or Settings()
+        self.builds = builds
+        self.now = NOW
+        self.pods: dict[int, dict[str, Any]] = {}
+        self.executors: list[dict[str, Any]] = []
+        self.refusal: str | None = None
+        self.cached = True
+        self.stuck = False
+        self.lose_writes = False
+        self.created: list[int] = []
+        self.cleaned: list[int] = []
+        self.forced: list[int] = []
+        self.reasons: list[str] = []
+        self.states: list[str] = ["Submitted"]
+        self.wake: datetime | None = None
+
+    @property
+    def application(self) -> SparkApplication:
+        assert self.document is not None, "the application does not exist"
+        return parse_application(self.document)
+
+    @property
+    def state(self) -> str:
+        status = self.application.status
+        return str(status.current_state.current_state_summary) if status else "Submitted"
+
+    @property
+    def attempt(self) -> int:
+        status = self.application.status
+        return status.current_attempt_summary.attempt_info.id if status else 0
+
+    def set_driver(self, story: str, **modifiers: Any) -> None:
+        """Replace the current driver by a pod in the situation `story`; a deletion that has begun continues."""
+        before = self.pods[self.attempt]["metadata"]
+        pod = driver_pod(story, **modifiers)
+        for key in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+            if key in before:
+                pod["metadata"][key] = before[key]
+        self.pods[self.attempt] = pod
+        if "deletionTimestamp" in before and not self.stuck and pod["status"]["phase"] in ("Succeeded", "Failed"):
+            del self.pods[self.attempt]
+
+    def remove_driver(self) -> None:
+        """Remove the current driver without an event."""
+        self.pods.pop(self.attempt, None)
+
+    def request_driver_deletion(self) -> None:
+        """Delete the current driver as another client does; a terminated pod that is not stuck is removed."""
+        pod = self.pods[self.attempt]
+        if pod["status"]["phase"] in ("Succeeded", "Failed", "Pending") and not self.stuck:
+            self.remove_driver()
+        else:
+            self._begin_deletion(pod)
+
+    def lose_node(self) -> None:
+        """Lose the node of the current driver; a terminated pod stays unchanged."""
+        pod = self.pods[self.attempt]
+        if pod["status"]["phase"] not in ("Succeeded", "Failed"):
+            ready = {"type": "Ready", "status": "False", "lastTransitionTime": self.now.isoformat()}
+            pod["status"] = {**pod["status"], "phase": "Unknown", "conditions": [ready]}
+
+    def delete(self) -> None:
+        """Delete the application; without finalizers it is removed at once, with its pods."""
+        assert self.document is not None
+        if self.document["metadata"]["finalizers"]:
+            self.document["metadata"].setdefault("deletionTimestamp", self.now.isoformat())
+        else:
+            self.document = None
+            self.pods.clear()
+
+    def edit(self, **spec: Any) -> None:
+        """Edit fields of the spec."""
+        assert self.document is not None
+        self.document["spec"] |= spec
+
+    def run(self) -> "Scene":
+        """Reconcile until nothing is left to do at this time."""
+        for _ in range(50):
+            if self.document is None:
+                self.wake = None
+                return self
+            if not self._run_pass():
+                return self
+        raise TooManyPasses(self.reasons[-6:])
+
+    def advance(self, by: float) -> "Scene":
+        """Move the clock by `by` seconds, and reconcile whenever the last decision asked for it."""
+        end = self.now + timedelta(seconds=by)
+        for _ in range(2_000):
+            if self.wake is None or self.wake > end:
+                self.now = end
+                return self
+            self.now = max(self.now, self.wake)
+            self.run()
+        raise TooManyPasses(self.reasons[-6:])
+
+    def _run_pass(self) -> bool:
+        """Run one pass; whether another one is due at once, because the decision says so or actions cause events."""
+        decisions = reconcile(self, self.application, self.settings, self.now)
+        self.reasons += [decision.reason for decision in decisions]
+        if self.lose_writes:
+            return False
+        after = decisions[-1].requeue_after
+        self.wake = None if after is None else self.now + after
+        return bool(decisions[-1].actions) or after == timedelta(0)
+
+    # --- the world of the harness ---
+
+    def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
+        return self.pods.get(self.attempt) if live or self.cached else None
+
+    def list_executors(self, application: SparkApplication) -> list[JsonObject]:
+        return self.executors
+
+    def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
+        others = [number for number in self.pods if number != attempt_id]
+        assert not others, f"attempt {attempt_id} is created while the driver of {others} is there"
+        if self.refusal is not None:
+            return Refused(self.refusal)
+        if refusal := self._describe_build_error(attempt_id):
+            return Refused(refusal, reasons.SPEC_UNBUILDABLE)
+        if attempt_id not in self.pods:
+            self.created.append(attempt_id)
+            self.pods[attempt_id] = driver_pod("pending")
+        return Created()
+
+    def add_finalizer(self, application: SparkApplication) -> None:
+        assert self.document is not None
+        self.document["metadata"]["finalizers"].append(APPLICATION_FINALIZER)
+
+    def remove_finalizer(self, application: SparkApplication) -> None:
+        self.document = None
+
+    def delete_application(self, application: SparkApplication) -> None:
+        self.delete()
+
+    def delete_driver(self, application: SparkApplication, attempt_id: int, *, force: bool) -> None:
+        pod = self.pods.get(attempt_id)
+        if pod is None:
+            return
+        if force:
+            self.forced.append(attempt_id)
+        ended = pod["status"]["phase"] in ("Succeeded", "Failed", "Pending")
+        if force or (ended and not self.stuck):
+            del self.pods[attempt_id]
+        else:
+            self._begin_deletion(pod)
+
+    def delete_attempt_resources(self, application: SparkApplication, attempt_id: int) -> None:
+        self.cleaned.append(attempt_id)
+        if not self._describe_build_error(attempt_id):  # what cannot be built has no names to delete by
+            self.delete_driver(application, attempt_id, force=False)
+
+    def write_status(self, application: SparkApplication, status: ApplicationStatus) -> None:
+        if self.lose_writes or self.document is None:
+            return
+        known = self.application.status
+        entered = status.state_transition_history
+        before = known.state_transition_history if known else {"0": None}
+        for key in sorted(entered.keys() - before.keys(), key=int):
+            record = entered[key]
+            assert isinstance(record, StateRecord)
+            self.states.append(str(record.current_state_summary))
+        self.document["status"] = status.to_document()
+
+    def _describe_build_error(self, attempt_id: int) -> str | None:
+        if self.builds:
+            try:
+                build_attempt(self.application, attempt_id, self.settings.operator_name)
+            except DriverBuildError as error:
+                return str(error)
+        return None
+
+    def _begin_deletion(self, pod: JsonObject) -> None:
+        ends = self.now + timedelta(seconds=GRACE_SECONDS)
+        pod["metadata"].setdefault("deletionTimestamp", ends.isoformat())
+        pod["metadata"].setdefault("deletionGracePeriodSeconds", GRACE_SECONDS)

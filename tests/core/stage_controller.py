@@ -1,0 +1,138 @@
+"""The controller on the stage: it reconciles an application soon after a change, with the harness."""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+from airflow_provider_spark_operator.core.decision import Settings
+from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
+from airflow_provider_spark_operator.core.models.application import SparkApplication
+from airflow_provider_spark_operator.core.models.parse import parse_application
+from airflow_provider_spark_operator.core.models.status import ApplicationStatus
+from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER, LABEL_APPLICATION_NAME
+from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
+from tests.core.harness import JsonObject, reconcile
+from tests.core.stage import Key, RefusedByApi, Stage, key_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_REACTION = 0.02
+
+
+class StageController:
+    """Reconciles an application soon after a change of it or of one of its pods, while it runs."""
+
+    def __init__(self, stage: Stage, settings: Settings) -> None:
+        self._stage = stage
+        self._settings = settings
+        self._running = False
+        self._due: dict[Key, datetime] = {}
+        stage.on_change = self._notice
+
+    def start(self) -> None:
+        self._running = True
+        for key in list(self._stage.objects):
+            if key.kind == "SparkApplication":
+                self._requeue(key, _REACTION)
+
+    def stop(self) -> None:
+        self._running = False
+        self._due.clear()
+
+    def _notice(self, key: Key, document: JsonObject) -> None:
+        labels = document["metadata"].get("labels") or {}
+        name = key.name if key.kind == "SparkApplication" else labels.get(LABEL_APPLICATION_NAME)
+        if self._running and name and key.kind in ("SparkApplication", "Pod"):
+            self._requeue(Key("SparkApplication", key.namespace, name), _REACTION)
+
+    def _requeue(self, key: Key, seconds: float) -> None:
+        def run() -> None:
+            if self._due.get(key) == self._stage.now:
+                del self._due[key]
+                self._reconcile(key)
+
+        due = self._stage.due_in(seconds)
+        self._stage.call_later(seconds, run)
+        self._due[key] = min(due, self._due.get(key, due))
+
+    def _reconcile(self, key: Key) -> None:
+        document = self._stage.objects.get(key)
+        if document is None:
+            return
+        decision = reconcile(self, parse_application(document), self._settings, self._stage.now)[-1]
+        if decision.requeue_after is not None:
+            self._requeue(key, max(decision.requeue_after.total_seconds(), _REACTION))
+
+    # --- the world of the harness ---
+
+    def find_driver(self, application: SparkApplication, *, live: bool) -> JsonObject | None:
+        pods = self._list_pods(application.uid)
+        assert len(pods) <= 1, "an application has two drivers"
+        return pods[0] if pods else None
+
+    def list_executors(self, application: SparkApplication) -> list[JsonObject]:
+        driver = self.find_driver(application, live=False)
+        return self._list_pods(driver["metadata"]["uid"]) if driver else []
+
+    def create_attempt(self, application: SparkApplication, attempt_id: int) -> CreateOutcome:
+        try:
+            resources = self._build(application, attempt_id)
+            before = [self._stage.create(document) for document in _copy(resources.pre_resources)]
+            pod = self._stage.create(resources.pod)
+        except (DriverBuildError, RefusedByApi) as refusal:
+            return Refused(str(refusal))
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        for document, owned in zip(before, owned_by_driver(before, name, uid), strict=True):
+            document["metadata"]["ownerReferences"] = owned["metadata"]["ownerReferences"]
+        for document in owned_by_driver(resources.post_resources, name, uid):
+            self._stage.create(document)
+        return Created()
+
+    def add_finalizer(self, application: SparkApplication) -> None:
+        key = _key_of_application(application)
+        self._stage.objects[key]["metadata"].setdefault("finalizers", []).append(APPLICATION_FINALIZER)
+        self._stage.notify(key)
+
+    def remove_finalizer(self, application: SparkApplication) -> None:
+        key = _key_of_application(application)
+        self._stage.objects[key]["metadata"]["finalizers"].remove(APPLICATION_FINALIZER)
+        self._stage.notify(key)
+
+    def delete_application(self, application: SparkApplication) -> None:
+        self._stage.delete(_key_of_application(application))
+
+    def delete_driver(self, application: SparkApplication, attempt_id: int, *, force: bool) -> None:
+        driver = self.find_driver(application, live=True)
+        if driver is not None:
+            propagation = "Background" if force else "Foreground"
+            self._stage.delete(key_of(driver), propagation=propagation, grace=0 if force else None)
+
+    def delete_attempt_resources(self, application: SparkApplication, attempt_id: int) -> None:
+        try:
+            resources = self._build(application, attempt_id)
+        except DriverBuildError:
+            return
+        for document in (*resources.post_resources, resources.pod, *resources.pre_resources):
+            self._stage.delete(key_of(document))
+
+    def write_status(self, application: SparkApplication, status: ApplicationStatus) -> None:
+        key = _key_of_application(application)
+        if key in self._stage.objects:
+            self._stage.objects[key]["status"] = status.to_document()
+            self._stage.notify(key)
+
+    def _list_pods(self, owner_uid: str) -> list[JsonObject]:
+        return [self._stage.objects[key] for key in self._stage.owned_by(owner_uid) if key.kind == "Pod"]
+
+    def _build(self, application: SparkApplication, attempt_id: int) -> AttemptResources:
+        return build_attempt(application, attempt_id, self._settings.operator_name)
+
+
+def _key_of_application(application: SparkApplication) -> Key:
+    return Key("SparkApplication", application.namespace, application.name)
+
+
+def _copy(documents: Iterable[JsonObject]) -> list[JsonObject]:
+    return [deepcopy(document) for document in documents]
