@@ -14,10 +14,10 @@ from airflow_provider_spark_operator.core.last_lines import LastLines
 from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
 from airflow_provider_spark_operator.core.root_cause import RootCause
-from airflow_provider_spark_operator.follow.annotate import annotate
 from airflow_provider_spark_operator.follow.logs import LONGEST_LOG, LogPosition, follow_driver_log, follow_pod_log
 from airflow_provider_spark_operator.follow.pods import driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.requests import annotate
 from airflow_provider_spark_operator.follow.sink import Sink
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError

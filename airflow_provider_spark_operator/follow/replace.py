@@ -13,11 +13,12 @@ from airflow_provider_spark_operator.core.dialects.dialect import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states import FAILURE
-from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
+from airflow_provider_spark_operator.follow.adoption import AdoptionState, read_adoption_state
+from airflow_provider_spark_operator.follow.errors import NameTaken
 from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.requests import read_present, wait_until_deleted
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
-from airflow_provider_spark_operator.follow.standing import Standing, standing
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
@@ -39,7 +40,7 @@ class IfExists(StrEnum):
     """Fail."""
 
 
-def by_clear(
+def split_by_clear(
     resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
 ) -> tuple[list[JsonObject], list[JsonObject]]:
     """Separate the applications that this try can adopt from those that were submitted before the task was cleared.
@@ -64,7 +65,7 @@ async def delete_obsolete(
         DeletionStuck: One is still there after `seconds`.
     """
     for item in obsolete:
-        if standing(item) in (Standing.LIVE, Standing.LEAVING):
+        if read_adoption_state(item) in (AdoptionState.LIVE, AdoptionState.TERMINATING):
             reference = ApplicationReference.of(item, resource)
             await _remove(client, reference, "was submitted before the task was cleared", seconds)
 
@@ -112,9 +113,9 @@ async def free_name(
         return
     reference = ApplicationReference.of(present, resource)
     same_task = stamp is not None and stamp.is_another_run_of(present)
-    leaving, seen = standing(present) is Standing.LEAVING, progress(present)
+    leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, progress(present)
     is_cluster = resource.kind == SPARK_CLUSTERS.kind
-    over = seen.phase is Phase.ENDED or standing(present) is Standing.USED_UP
+    over = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
     ended = leaving or over or (is_cluster and seen.state in FAILURE)
     if not (same_task and ended and if_exists is IfExists.REPLACE_ENDED):
         state = "is being deleted" if leaving else f"is in state {seen.state}"
@@ -153,7 +154,7 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
         _ACKNOWLEDGEMENT_SECONDS,
     )
     deadline, backoff = time.monotonic() + _ACKNOWLEDGEMENT_SECONDS, Backoff(first=0.2, longest=5.0)
-    while (now := await _present(client, reference)) is not None and not _is_acknowledged(now):
+    while (now := await read_present(client, reference)) is not None and not _is_acknowledged(now):
         if time.monotonic() >= deadline:
             state = f"has ended in state {progress(now).state}, but that run has not recorded its end yet"
             advice = f"Try again later, as a retry does: the name is free once the end is recorded, or {limit} after it"
@@ -176,21 +177,9 @@ async def _remove(client: KubeClient, reference: ApplicationReference, why: str,
     Raises:
         DeletionStuck: It is still there after `seconds`.
     """
-    now = await _present(client, reference)  # it may have been deleted since it was listed
-    if now is not None and standing(now) is not Standing.LEAVING:
+    now = await read_present(client, reference)  # it may have been deleted since it was listed
+    if now is not None and read_adoption_state(now) is not AdoptionState.TERMINATING:
         logger.info("%s %s; deleting it before a new one is submitted", reference, why)
         with suppress(NotFound):
             await client.delete(reference.resource, reference.name, reference.namespace, uid=reference.uid)
-    deadline, backoff = time.monotonic() + seconds, Backoff(first=0.2, longest=5.0)
-    while (present := await _present(client, reference)) is not None:
-        if time.monotonic() >= deadline:
-            raise DeletionStuck(reference, present["metadata"].get("finalizers") or [], seconds)
-        await asyncio.sleep(backoff.next())
-
-
-async def _present(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
-    try:
-        found = await client.get(reference.resource, reference.name, reference.namespace)
-    except NotFound:
-        return None
-    return found if found["metadata"]["uid"] == reference.uid else None
+    await wait_until_deleted(client, reference, seconds)

@@ -1,7 +1,6 @@
 """Bring an application into being exactly once, whatever became of earlier tries."""
 
 import asyncio
-import copy
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,27 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
-from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, errors_of, warnings_of
-from airflow_provider_spark_operator.core.validation.validate import validate_without_status
-from airflow_provider_spark_operator.follow.annotate import amend, annotate
-from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
-from airflow_provider_spark_operator.follow.owned import applications_of
-from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.adoption import AdoptionState, list_applications, read_adoption_state
+from airflow_provider_spark_operator.follow.prepare import (
+    find_dropped_fields,
+    join_names,
+    prepare_document,
+    set_served_version,
+)
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.replace import (
     IfExists,
-    by_clear,
     delete_obsolete,
     free_name,
     make_room,
+    split_by_clear,
 )
+from airflow_provider_spark_operator.follow.requests import amend, annotate
 from airflow_provider_spark_operator.follow.retention import SHORTEST_SECONDS, after_success, seconds_after_end
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.standing import Standing, standing
-from airflow_provider_spark_operator.follow.versions import served_version, tell_substitution
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import PASSING, AlreadyExists, Conflict, KubeError, NotFound
-from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
+from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 
 __all__ = ["IfExists", "Submission", "TaskStamp", "acknowledge", "submit"]
@@ -92,14 +92,14 @@ async def submit(
         KindNotServed: The cluster serves no SparkApplication in a version with the same fields.
         KubeError: The API refused, or could not be reached.
     """
-    body = _prepared(client, document, namespace, stamp)
+    body = prepare_document(client, document, namespace, stamp)
     if stamp is None:
-        return await _create_unowned(client, await _in_served_version(client, body), body)
+        return await _create_unowned(client, await set_served_version(client, body), body)
     problem: KubeError | None = None
     backoff = Backoff()
     for _ in range(_ROUNDS):
         try:
-            resource = await _in_served_version(client, body)
+            resource = await set_served_version(client, body)
             return await _submit_once(client, resource, body, stamp, deletion_seconds)
         except AlreadyExists as error:
             await free_name(client, resource, body["metadata"], stamp, if_exists, deletion_seconds)
@@ -123,8 +123,8 @@ async def _submit_once(
         DeletionStuck: An old application is still there after `deletion_seconds`.
         KubeError: The API refused, or could not be reached.
     """
-    own = await applications_of(client, resource, body["metadata"]["namespace"], stamp)
-    own, obsolete = by_clear(resource, own, stamp)
+    own = await list_applications(client, resource, body["metadata"]["namespace"], stamp)
+    own, obsolete = split_by_clear(resource, own, stamp)
     await delete_obsolete(client, resource, obsolete, deletion_seconds)
     adopted = await _adopt(client, resource, own, stamp)
     if adopted is not None:
@@ -164,64 +164,13 @@ async def _shorten_life(client: KubeClient, reference: ApplicationReference, sto
         logger.warning("could not shorten the time to live of %s: %s; it is deleted later", reference, error)
 
 
-def _prepared(
-    client: KubeClient, document: Mapping[str, Any], namespace: str | None, stamp: TaskStamp | None
-) -> JsonObject:
-    """The complete document to send.
-
-    Raises:
-        InvalidResource: It is not valid.
-    """
-    body = copy.deepcopy(dict(document))
-    metadata = body.setdefault("metadata", {})
-    if stamp is not None and isinstance(metadata, dict):
-        if not metadata.get("name"):
-            metadata["name"] = stamp.default_name()
-        for field, added in (("labels", stamp.labels()), ("annotations", stamp.annotations())):
-            given = metadata.get(field) or {}
-            # The validation refuses what is no object.
-            metadata[field] = {**given, **added} if isinstance(given, Mapping) else given
-    findings = validate_without_status(body)
-    problems = errors_of(findings)
-    if not problems and namespace and metadata.get("namespace", namespace) != namespace:
-        problems.append(
-            Problem(
-                "metadata.namespace",
-                f"is {metadata['namespace']!r}, but the application is submitted to {namespace!r}: "
-                "leave one of them out",
-            )
-        )
-    if problems:
-        raise InvalidResource(problems)
-    for finding in warnings_of(findings):
-        logger.warning("%s %s: %s", body["kind"], metadata["name"], finding)
-    metadata["namespace"] = namespace or metadata.get("namespace") or client.default_namespace
-    body.pop("status", None)
-    return body
-
-
-async def _in_served_version(client: KubeClient, body: JsonObject) -> ResourceType:
-    """Turn the document into a version that the cluster serves; the kind in that version.
-
-    Raises:
-        KindNotServed: There is none.
-        KubeError: The API could not be asked.
-    """
-    kind = SPARK_CLUSTERS if body["kind"] == SPARK_CLUSTERS.kind else SPARK_APPLICATIONS
-    wanted = resource_of(body["apiVersion"], kind)
-    chosen = await served_version(client, wanted)
-    tell_substitution(wanted, chosen, logger)
-    body["apiVersion"] = chosen.api_version
-    return chosen
-
-
 async def _adopt(
     client: KubeClient, resource: ResourceType, own: list[JsonObject], stamp: TaskStamp
 ) -> Submission | None:
     """Take over the newest live application, else the newest that succeeded, else this try's own; None if none is."""
-    live = [item for item in own if standing(item) is Standing.LIVE]
-    succeeded = [item for item in own if standing(item) is Standing.SUCCEEDED]
-    failed = [item for item in own if standing(item) is Standing.FAILED and stamp.is_try_of(item)]
+    live = [item for item in own if read_adoption_state(item) is AdoptionState.LIVE]
+    succeeded = [item for item in own if read_adoption_state(item) is AdoptionState.SUCCEEDED]
+    failed = [item for item in own if read_adoption_state(item) is AdoptionState.FAILED and stamp.is_try_of(item)]
     candidates = live or succeeded or failed
     for chosen in candidates:
         taken = await _take_over(client, resource, chosen, stamp)
@@ -249,14 +198,14 @@ async def _take_over(
     except NotFound:
         return None
     # The previous try may have deleted it since it was listed; finalizers keep it there, open to our patch.
-    return None if standing(taken) is Standing.LEAVING else taken
+    return None if read_adoption_state(taken) is AdoptionState.TERMINATING else taken
 
 
 async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) -> Submission:
     created = await client.create(resource, body, body["metadata"]["namespace"])
     reference = ApplicationReference.of(created, resource)
-    if dropped := dropped_fields(body, created):
-        logger.warning("%s is without %s: this cluster's definition has no such field", reference, names(dropped))
+    if dropped := find_dropped_fields(body, created):
+        logger.warning("%s is without %s: this cluster's definition has no such field", reference, join_names(dropped))
     kept = seconds_after_end(created)
     if kept is not None and kept < SHORTEST_SECONDS:
         logger.warning(
@@ -278,8 +227,8 @@ async def _give_way(client: KubeClient, made: Submission, stamp: TaskStamp) -> N
         Conflict: It is deleted, and the other one can be taken over.
     """
     reference, since = made.reference, made.resource["metadata"]["creationTimestamp"]
-    own = await applications_of(client, reference.resource, reference.namespace, stamp)
-    live = [item["metadata"] for item in own if standing(item) is Standing.LIVE]
+    own = await list_applications(client, reference.resource, reference.namespace, stamp)
+    live = [item["metadata"] for item in own if read_adoption_state(item) is AdoptionState.LIVE]
     earlier = [one for one in live if one["uid"] != reference.uid and one["creationTimestamp"] <= since]
     if not earlier:
         return

@@ -107,7 +107,7 @@ async def require_version(client: KubeClient, wanted: ResourceType) -> None:
         raise KindNotServed(client.server, wanted, served)
 
 
-def tell_substitution(wanted: ResourceType, chosen: ResourceType, log: logging.Logger) -> None:
+def log_substitution(wanted: ResourceType, chosen: ResourceType, log: logging.Logger) -> None:
     """Say in the log which version is used, if it is not the one that was wanted."""
     if chosen != wanted:
         log.info(

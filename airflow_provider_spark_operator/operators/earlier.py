@@ -10,9 +10,9 @@ from airflow.sdk import Context
 from airflow.sdk.definitions.retry_policy import RetryAction, RetryPolicy
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
+from airflow_provider_spark_operator.follow.adoption import find_unreported_failure
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.narrator import Narration
-from airflow_provider_spark_operator.follow.owned import untold_failure
 from airflow_provider_spark_operator.follow.wait import wait_for_end
 from airflow_provider_spark_operator.follow.watch import shared_hub
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
@@ -65,7 +65,9 @@ def report_lost_failure(
 def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent | None:
     async def read() -> ApplicationEvent | None:
         async with shared_hub(engagement.access) as hub:
-            found = await untold_failure(hub.client, engagement.stamp, engagement.namespace, engagement.resource)
+            found = await find_unreported_failure(
+                hub.client, engagement.stamp, engagement.namespace, engagement.resource
+            )
             if found is None:
                 return None
             return describe_end(await wait_for_end(hub, found, Narration(TaskLog(found, logger))))

@@ -11,9 +11,8 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 from airflow_provider_spark_operator.core.dialects.dialect import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome
-from airflow_provider_spark_operator.follow.cancel_try import cancel_try
-from airflow_provider_spark_operator.follow.owned import applications_of
+from airflow_provider_spark_operator.follow.adoption import list_applications
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -97,7 +96,7 @@ class Engagement:
     async def _states(self) -> Mapping[ApplicationReference, str]:
         async with await open_client(self.access) as client:
             resource = await served_version(client, self.resource)
-            own = await applications_of(client, resource, self.namespace or client.default_namespace, self.stamp)
+            own = await list_applications(client, resource, self.namespace or client.default_namespace, self.stamp)
         # Of earlier tries, only what still runs belongs to the sentence.
         return {
             ApplicationReference.of(one, resource): state

@@ -25,9 +25,10 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
     cluster_deletion,
 )
-from airflow_provider_spark_operator.follow.delete_cluster import delete_cluster, wait_until_gone
+from airflow_provider_spark_operator.follow.cancel import delete_cluster
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.requests import wait_until_deleted
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
 from airflow_provider_spark_operator.hooks.spark import access_from_connection
@@ -300,7 +301,7 @@ class ClusterDeletion:
 
     async def _wait(self, access: ClusterAccess, deleted: ApplicationReference) -> None:
         async with await open_client(access) as client:
-            await wait_until_gone(client, deleted, self._task.gone_timeout.total_seconds())
+            await wait_until_deleted(client, deleted, self._task.gone_timeout.total_seconds())
 
     def _report_missing(self, access: ClusterAccess, name: str) -> None:
         """Fail, unless an earlier try has deleted the cluster or the task ignores a missing cluster.

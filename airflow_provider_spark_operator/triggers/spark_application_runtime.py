@@ -13,8 +13,7 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowException
 from asgiref.sync import sync_to_async
 
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.cancel_run import cancel_run
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel, cancel_run
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.logs import LogPosition
 from airflow_provider_spark_operator.follow.narrator import Narration
@@ -22,7 +21,7 @@ from airflow_provider_spark_operator.follow.obstacles import Situation
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
-from airflow_provider_spark_operator.follow.versions import served_version, tell_substitution
+from airflow_provider_spark_operator.follow.versions import log_substitution, served_version
 from airflow_provider_spark_operator.follow.wait import ReachedState, read_end, wait_for_end, wait_for_state
 from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
@@ -289,7 +288,7 @@ class StateWatch:
         while True:
             resource = await hub.served(self.resource)
             if is_first:
-                tell_substitution(self.resource, resource, logger)
+                log_substitution(self.resource, resource, logger)
             found = await hub.read(resource, self.name, namespace)
             if found is not None:
                 return ApplicationReference.of(found, resource)

@@ -13,8 +13,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome
-from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp

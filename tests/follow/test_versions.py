@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.crds.schema import at
-from airflow_provider_spark_operator.follow.cancel import CancelOutcome
-from airflow_provider_spark_operator.follow.cancel_try import cancel_try
+from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.reference import resource_of
 from airflow_provider_spark_operator.follow.submit import acknowledge, submit
 from airflow_provider_spark_operator.follow.versions import (

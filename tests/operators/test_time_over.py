@@ -64,7 +64,7 @@ def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can
     async def refuse(*_):
         raise TimeoutError
 
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.applications_of", refuse)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.list_applications", refuse)
     with pytest.raises(SparkApplicationTimedOut, match=r"^the application was not known to have ended within"):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
+from airflow_provider_spark_operator.follow.prepare import find_dropped_fields, join_names
 
 
 @pytest.mark.parametrize(
@@ -22,9 +22,9 @@ from airflow_provider_spark_operator.follow.dropped import dropped_fields, names
 def test_what_is_gone_is_named_and_nothing_else(
     sent: dict[str, Any], stored: dict[str, Any], dropped: list[str]
 ) -> None:
-    assert dropped_fields({"spec": sent}, {"spec": stored}) == dropped
+    assert find_dropped_fields({"spec": sent}, {"spec": stored}) == dropped
 
 
 def test_of_many_fields_the_first_are_named() -> None:
-    assert names(["a", "b"]) == "a, b"
-    assert names(list("abcdefgh")) == "a, b, c, d, e and 3 more"
+    assert join_names(["a", "b"]) == "a, b"
+    assert join_names(list("abcdefgh")) == "a, b, c, d, e and 3 more"

@@ -1,13 +1,13 @@
 import pytest
 
-from airflow_provider_spark_operator.follow.owned import untold_failure
+from airflow_provider_spark_operator.follow.adoption import find_unreported_failure
 from airflow_provider_spark_operator.follow.submit import acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, document, move, stamp
 
 
 async def test_a_task_without_applications_has_no_failure(client: KubeClient, namespace: str) -> None:
-    assert await untold_failure(client, stamp(2), namespace) is None
+    assert await find_unreported_failure(client, stamp(2), namespace) is None
 
 
 @pytest.mark.parametrize("states", [FAILED, (*RUNNING, "Failed")], ids=["released", "stopping"])
@@ -16,21 +16,21 @@ async def test_a_failure_that_an_earlier_try_has_not_told_is_found(
 ) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *states)
-    assert await untold_failure(client, stamp(2), namespace) == first.reference
+    assert await find_unreported_failure(client, stamp(2), namespace) == first.reference
 
 
 async def test_a_failure_that_was_told_is_not_found(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *FAILED)
     await acknowledge(client, first.reference, stamp(1))
-    assert await untold_failure(client, stamp(2), namespace) is None
+    assert await find_unreported_failure(client, stamp(2), namespace) is None
 
 
 @pytest.mark.parametrize("states", [RUNNING, SUCCEEDED], ids=["running", "succeeded"])
 async def test_what_can_be_adopted_is_no_failure(client: KubeClient, namespace: str, states: tuple[str, ...]) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *states)
-    assert await untold_failure(client, stamp(2), namespace) is None
+    assert await find_unreported_failure(client, stamp(2), namespace) is None
 
 
 async def test_only_the_newest_application_counts(client: KubeClient, namespace: str) -> None:
@@ -38,11 +38,11 @@ async def test_only_the_newest_application_counts(client: KubeClient, namespace:
     await move(client, first.reference, *FAILED)
     second = await submit(client, document("b"), namespace, stamp(2))
     await move(client, second.reference, *RUNNING)
-    assert await untold_failure(client, stamp(3), namespace) is None
+    assert await find_unreported_failure(client, stamp(3), namespace) is None
 
 
 async def test_the_failure_of_this_try_and_of_other_tasks_are_not_looked_at(client: KubeClient, namespace: str) -> None:
     first = await submit(client, document(), namespace, stamp(1))
     await move(client, first.reference, *FAILED)
-    assert await untold_failure(client, stamp(1), namespace) is None
-    assert await untold_failure(client, stamp(2, task="other"), namespace) is None
+    assert await find_unreported_failure(client, stamp(1), namespace) is None
+    assert await find_unreported_failure(client, stamp(2, task="other"), namespace) is None

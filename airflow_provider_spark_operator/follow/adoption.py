@@ -1,0 +1,95 @@
+"""Find the applications that the tries of a task have submitted, and decide whether a try can adopt them."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from airflow_provider_spark_operator.core.dialects.dialect import progress
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, last_stop
+from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
+from airflow_provider_spark_operator.core.states import FAILURE
+from airflow_provider_spark_operator.core.verdict import Outcome, verdict
+from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations
+from airflow_provider_spark_operator.follow.versions import served_version
+from airflow_provider_spark_operator.kube.client import KubeClient
+from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
+from airflow_provider_spark_operator.kube.transport import JsonObject
+
+
+class AdoptionState(StrEnum):
+    """What an application is to a try of its task that finds it."""
+
+    LIVE = "live"
+    """It may still succeed."""
+    SUCCEEDED = "succeeded"
+    """It has succeeded, and no try has acknowledged that."""
+    FAILED = "failed"
+    """It has failed or is about to fail, and no try has acknowledged that."""
+    ACKNOWLEDGED = "acknowledged"
+    """It has ended, and a try has acknowledged that."""
+    TERMINATING = "terminating"
+    """Its deletion was requested."""
+
+
+def read_adoption_state(document: Mapping[str, Any]) -> AdoptionState:
+    """Return what the application is to a try of its task."""
+    if document["metadata"].get("deletionTimestamp"):
+        return AdoptionState.TERMINATING
+    seen, acknowledged = progress(document), annotations(document).get(ANNOTATION_RESULT_TAKEN_BY)
+    if seen.driver_abandoned and acknowledged:  # its status will never say that it has ended
+        return AdoptionState.ACKNOWLEDGED
+    if seen.phase is not Phase.ENDED:
+        is_failing = seen.phase is Phase.STOPPING and not seen.restart_pending and _has_failed(seen)
+        return AdoptionState.FAILED if is_failing else AdoptionState.LIVE
+    if acknowledged:
+        return AdoptionState.ACKNOWLEDGED
+    return AdoptionState.SUCCEEDED if verdict(seen).outcome is Outcome.SUCCEEDED else AdoptionState.FAILED
+
+
+async def list_applications(
+    client: KubeClient, resource: ResourceType, namespace: str, stamp: TaskStamp
+) -> list[JsonObject]:
+    """List the applications of this task, the newest first.
+
+    Raises:
+        KubeError: The API refused, or could not be reached.
+    """
+    found = await client.list(resource, namespace, label_selector=stamp.selector)
+    return sorted(found.items, key=_age, reverse=True)
+
+
+async def find_unreported_failure(
+    client: KubeClient,
+    stamp: TaskStamp,
+    namespace: str | None = None,
+    resource: ResourceType = SPARK_APPLICATIONS,
+) -> ApplicationReference | None:
+    """Return the task's newest application if it has failed in an earlier try and no try has acknowledged that.
+
+    Args:
+        client: The client for the cluster.
+        stamp: The present try.
+        namespace: The namespace; None for the client's default.
+        resource: The kind. If the cluster does not serve its version, another version is used.
+
+    Raises:
+        KubeError: The API refused, or could not be reached.
+    """
+    resource = await served_version(client, resource)
+    own = await list_applications(client, resource, namespace or client.default_namespace, stamp)
+    if not own or read_adoption_state(own[0]) is not AdoptionState.FAILED:
+        return None
+    if stamp.is_try_of(own[0]) or stamp.was_cleared_since(own[0]):
+        return None
+    return ApplicationReference.of(own[0], resource)
+
+
+def _has_failed(seen: Progress) -> bool:
+    stop = last_stop(seen.history)
+    return (stop.meaning if stop else seen.state) in FAILURE
+
+
+def _age(document: JsonObject) -> tuple[str, str]:
+    metadata = document["metadata"]
+    return metadata.get("creationTimestamp", ""), metadata["name"]  # the name, so that ties are stable
