@@ -5,15 +5,14 @@ Kubernetes leaves this to controllers that follow behind; here it happens within
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from local_kubernetes.api.documents import JsonObject
-    from local_kubernetes.api.store import Store
 
 Place = tuple[Kind, str, str]
 """Where an object is: its kind, its namespace (empty: none), its name."""
@@ -65,7 +64,40 @@ class OwnerIndex:
             self._dependents.pop(owner, None)
 
 
-def contents(store: Store, kind: Kind, document: JsonObject) -> Sequence[Place]:
+class OwnedObjects(Protocol):
+    """The objects of a store, as the garbage collector reads and changes them.
+
+    Attributes:
+        owners: The index of the objects and their owners.
+    """
+
+    owners: OwnerIndex
+
+    def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        """Whether an object exists."""
+
+    def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        """Return a copy of an object."""
+
+    def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+        """Return an object that the caller does not change."""
+
+    def update(
+        self, kind: Kind, namespace: str | None, name: str, change: Callable[[JsonObject], JsonObject]
+    ) -> JsonObject:
+        """Replace an object by what `change` returns."""
+
+    def delete(self, kind: Kind, namespace: str | None, name: str, *, propagation: str | None = None) -> JsonObject:
+        """Delete an object, or mark it as deleted, and return it."""
+
+    def inhabitants(self, namespace: str) -> Sequence[Place]:
+        """Return the places of the objects in a namespace."""
+
+    def instances(self, key: tuple[str, str]) -> Sequence[Place]:
+        """Return the places of the objects of a kind."""
+
+
+def contents(store: OwnedObjects, kind: Kind, document: JsonObject) -> Sequence[Place]:
     """What an object contains and has to outlive: a namespace its objects, a definition its instances."""
     if kind.key == NAMESPACES.key:
         return store.inhabitants(document["metadata"]["name"])
@@ -75,7 +107,7 @@ def contents(store: Store, kind: Kind, document: JsonObject) -> Sequence[Place]:
     return []
 
 
-def prepare(store: Store, document: JsonObject, propagation: str | None) -> None:
+def prepare(store: OwnedObjects, document: JsonObject, propagation: str | None) -> None:
     """Before an object is deleted: release its dependents (Orphan), or make it wait for them (Foreground)."""
     metadata = document["metadata"]
     dependents = store.owners.dependents(metadata["uid"])
@@ -88,7 +120,7 @@ def prepare(store: Store, document: JsonObject, propagation: str | None) -> None
             finalizers.append(FOREGROUND_FINALIZER)
 
 
-def after_marking(store: Store, kind: Kind, document: JsonObject) -> None:
+def after_marking(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """When an object waits to be deleted: begin with what it contains, or with its dependents."""
     metadata = document["metadata"]
     for place in contents(store, kind, document):
@@ -101,7 +133,7 @@ def after_marking(store: Store, kind: Kind, document: JsonObject) -> None:
         _finish(store, kind, metadata["name"])
 
 
-def after_creation(store: Store, kind: Kind, document: JsonObject) -> None:
+def after_creation(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """When an object was created: one whose owners are all gone goes as well."""
     owners = _owners(document)
     if owners and not any(store.owners.place(owner["uid"]) for owner in owners):
@@ -109,7 +141,7 @@ def after_creation(store: Store, kind: Kind, document: JsonObject) -> None:
         _delete(store, (kind, metadata.get("namespace", ""), metadata["name"]))
 
 
-def after_removal(store: Store, kind: Kind, document: JsonObject) -> None:
+def after_removal(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """When an object is gone: its dependents go, and those that waited for it may."""
     uid = document["metadata"]["uid"]
     for place in store.owners.dependents(uid):
@@ -123,13 +155,13 @@ def after_removal(store: Store, kind: Kind, document: JsonObject) -> None:
     _finish_container(store, kind, document)
 
 
-def _delete(store: Store, place: Place, propagation: str | None = None) -> None:
+def _delete(store: OwnedObjects, place: Place, propagation: str | None = None) -> None:
     kind, namespace, name = place
     if store.exists(kind, namespace or None, name):
         store.delete(kind, namespace or None, name, propagation=propagation)
 
 
-def _release(store: Store, place: Place, owner: str) -> None:
+def _release(store: OwnedObjects, place: Place, owner: str) -> None:
     def without_owner(document: JsonObject) -> JsonObject:
         document["metadata"]["ownerReferences"] = [
             reference for reference in _owners(document) if reference["uid"] != owner
@@ -139,7 +171,7 @@ def _release(store: Store, place: Place, owner: str) -> None:
     store.update(place[0], place[1] or None, place[2], without_owner)
 
 
-def _finish_foreground(store: Store, uid: str) -> None:
+def _finish_foreground(store: OwnedObjects, uid: str) -> None:
     """Let an owner go that waited for its dependents, once none is left that blocks it."""
     place = store.owners.place(uid)
     if place is None:
@@ -157,12 +189,12 @@ def _finish_foreground(store: Store, uid: str) -> None:
     store.update(kind, namespace or None, name, without_finalizer)
 
 
-def _blocks(store: Store, place: Place, owner: str) -> bool:
+def _blocks(store: OwnedObjects, place: Place, owner: str) -> bool:
     dependent = store.get(place[0], place[1] or None, place[2])
     return any(reference["uid"] == owner and reference.get("blockOwnerDeletion") for reference in _owners(dependent))
 
 
-def _finish_container(store: Store, kind: Kind, document: JsonObject) -> None:
+def _finish_container(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
     """Let a namespace or a definition go that waited for its last object."""
     waiting = [(NAMESPACES, document["metadata"].get("namespace"))]
     if kind.custom:
@@ -172,7 +204,7 @@ def _finish_container(store: Store, kind: Kind, document: JsonObject) -> None:
             _finish(store, container, name)
 
 
-def _finish(store: Store, container: Kind, name: str) -> None:
+def _finish(store: OwnedObjects, container: Kind, name: str) -> None:
     if store.exists(container, None, name):
         held = store.view(container, None, name)
         if "deletionTimestamp" in held["metadata"] and not contents(store, container, held):
