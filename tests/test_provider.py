@@ -53,7 +53,9 @@ def test_airflow_accepts_the_metadata() -> None:
 
 # Airflow itself loads some of them, so what counts is whether a module of ours imports them.
 HEAVY = ("aiohttp", "kubernetes", "pydantic", "yaml")
-RUNTIME = tuple(f"airflow_provider_spark_operator.{name}" for name in ("core.models", "follow", "kube", "reconcile"))
+RUNTIME = tuple(
+    f"airflow_provider_spark_operator.{name}" for name in ("core.models", "follow", "kube", "reconcile", "triggers")
+)
 
 
 LIGHT = (
@@ -84,7 +86,8 @@ def record(name, globals=None, *rest):
 
 builtins.__import__ = record
 import airflow_provider_spark_operator.{name}
-print(*(m for m in sys.modules if m.startswith({RUNTIME!r})))
+ours = [m for m in sys.modules if m.startswith("airflow_provider_spark_operator.")]
+print(*(m for m in ours if m.startswith({RUNTIME!r}) or m.endswith("_runtime")))
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
     assert result.stdout.strip() == ""
