@@ -1,8 +1,16 @@
-"""The last lines of a failed driver's log as part of its status: written into a message, and found there again."""
+"""The last lines of a driver's log: select them, hide secrets, and store them in the message of a status."""
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from typing import Final
+
+LOG_LINES: Final = 10
+LOG_BYTES: Final = 4096
+_LINE_LENGTH: Final = 400
+_CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+# Lines in Spark's layout, dozens of which report the shutdown after an error, and the frames of a stack trace.
+_ROUTINE: Final = re.compile(r"\d\d/\d\d/\d\d [\d:]{8} (INFO|DEBUG) |at [\w$.<>/@-]+\([^)]*\)|\.\.\. \d+ more$")
 
 _TITLE: Final = "\nLast lines of the driver's log:\n"
 _INDENT: Final = "  "
@@ -20,11 +28,54 @@ _AUTHORIZATION: Final = re.compile(r"(?i)(\b(?:bearer|basic)\s+)[\w.+/=~-]{8,}")
 _USER_INFO: Final = re.compile(r"(://)[^\s/@]+@")
 
 
-def with_lines(sentence: str, lines: Iterable[str]) -> str:
-    """The message that consists of a sentence and the last of `lines`, at most 2 KiB of them, without secrets."""
+class LastLines:
+    """Keeps the last lines of a log that is read line by line; the memory does not grow with the log.
+
+    Blank lines are left out. Spark's lines of level INFO and DEBUG and the frames of Java's stack traces are left out
+    unless there are no other lines.
+    """
+
+    def __init__(self) -> None:
+        self._significant: deque[str] = deque(maxlen=LOG_LINES)
+        self._routine: deque[str] = deque(maxlen=LOG_LINES)
+
+    def add(self, line: str) -> None:
+        """Add the next line."""
+        shown = clean_line(line)
+        if shown:
+            (self._routine if _ROUTINE.match(shown) else self._significant).append(shown)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines: at most 10, each of at most 400 characters, at most 4 KiB in total."""
+        kept: list[str] = []
+        size = 0
+        for line in reversed(self._significant or self._routine):
+            size += len(line.encode())
+            if size > LOG_BYTES:
+                break
+            kept.append(line)
+        return tuple(reversed(kept))
+
+
+def strip_controls(line: str) -> str:
+    """Return `line` without the control characters and escape sequences of a terminal, except tabs."""
+    return _CONTROL.sub("", line)
+
+
+def clean_line(line: str, *, longest: int = _LINE_LENGTH) -> str:
+    """Return `line` as part of a sentence: on one line, at most `longest` characters, without control characters."""
+    text = " ".join(strip_controls(line).split())
+    if not text.isprintable():
+        text = "".join(character for character in text if character.isprintable())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def append_lines(sentence: str, lines: Iterable[str]) -> str:
+    """Return a message of a sentence and the last 2 KiB of `lines`, without secrets."""
     kept: list[str] = []
     size = 0
-    for line in reversed([redacted(line) for line in lines]):
+    for line in reversed([redact(line) for line in lines]):
         size += len(line.encode())
         if size > LONGEST:
             break
@@ -33,13 +84,13 @@ def with_lines(sentence: str, lines: Iterable[str]) -> str:
 
 
 def split_lines(message: str) -> tuple[str, tuple[str, ...]]:
-    """The sentence of a message that `with_lines` may have made, and the lines."""
+    """Return the sentence and the lines of a message that `append_lines` may have made."""
     sentence, title, rest = message.partition(_TITLE)
     return (sentence, tuple(line.removeprefix(_INDENT) for line in rest.splitlines())) if title else (message, ())
 
 
-def redacted(line: str) -> str:
-    """`line` without the values of what is named like a secret, and without user names and passwords in URLs."""
+def redact(line: str) -> str:
+    """Return `line` without the values of settings named like secrets, and without user names and passwords in URLs."""
     for pattern, shown in (
         (_SECRET, rf"\1{_HIDDEN}"),
         (_AUTHORIZATION, rf"\1{_HIDDEN}"),

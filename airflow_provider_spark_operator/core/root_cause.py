@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from airflow_provider_spark_operator.core.last_lines import cleaned, without_controls
+from airflow_provider_spark_operator.core.driver_log import clean_line, strip_controls
 
 # A line may have 64 KiB; what a sentence can show is shorter.
 _LOOKED_AT: Final = 1000
@@ -112,7 +112,7 @@ class RootCause:
 
     def add(self, line: str) -> None:
         """Take the next line."""
-        line = without_controls(line[:_LOOKED_AT]).rstrip()
+        line = strip_controls(line[:_LOOKED_AT]).rstrip()
         if self._trace is not None:
             self._in_traceback(line)
             return
@@ -150,7 +150,7 @@ class RootCause:
             cause += f"; {len(self._lost)} executors were lost, with exit code {', '.join(codes)}"
         if self._jar and self._jar not in cause:
             cause += f"; the jar {self._jar} does not exist"
-        return cleaned(cause.rstrip(". "), longest=_LONGEST)
+        return clean_line(cause.rstrip(". "), longest=_LONGEST)
 
     def _note(self, text: str, weight: _Weight, *, of_python: bool = False) -> None:
         before, abort, reason = text.partition(_ABORT)

@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.progress import Progress, driver_period, had_driver
-from airflow_provider_spark_operator.core.last_lines import LastLines
+from airflow_provider_spark_operator.core.driver_log import LastLines
 from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
 from airflow_provider_spark_operator.core.root_cause import RootCause
@@ -92,7 +92,7 @@ class DriverLog:
     @property
     def last_lines(self) -> tuple[str, ...]:
         """The last lines of the driver's log that tell something, as far as they were read."""
-        return self._tail.kept
+        return self._tail.lines
 
     @property
     def cause(self) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
 from airflow_provider_spark_operator.core.dialects.progress import Progress, had_driver, kept_lines
-from airflow_provider_spark_operator.core.last_lines import LastLines, cleaned
+from airflow_provider_spark_operator.core.driver_log import LastLines, clean_line
 from airflow_provider_spark_operator.core.pods import (
     Container,
     containers,
@@ -162,7 +162,7 @@ async def _last_lines(
                 cause.add(line)
     except KubeError as error:
         return None, (), str(error)
-    return cause.sentence, last.kept, None
+    return cause.sentence, last.lines, None
 
 
 async def _nothing() -> tuple[str, ...]:
@@ -186,7 +186,7 @@ async def warnings_about(
     found = sorted((event for answer in answers for event in answer), key=_event_time)
     times = [read_time(_event_time(event)) for event in found]
     late = [event for event, time in zip(found, times, strict=True) if since is None or time is None or time >= since]
-    return tuple(cleaned(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
+    return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
 
 
 async def _was_deleted(

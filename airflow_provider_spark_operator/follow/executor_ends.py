@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.last_lines import LastLines
+from airflow_provider_spark_operator.core.driver_log import LastLines
 from airflow_provider_spark_operator.core.pods import Container, containers, exit_words, status_of
 from airflow_provider_spark_operator.follow.pods import executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -83,4 +83,4 @@ async def _last_lines(client: KubeClient, pod: JsonObject, container: str) -> tu
                 last.add(line)
     except KubeError as error:
         logger.debug("no log of %s: %s", metadata["name"], error)
-    return last.kept
+    return last.lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, StateEntry
-from airflow_provider_spark_operator.core.last_lines import cleaned
+from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ROLE_EXECUTOR
 from airflow_provider_spark_operator.core.obstacles import executors_wait_for, pod_waits_for
@@ -208,7 +208,7 @@ class Narrator:
             warnings = await warnings_about(self._client, self._reference, pod["metadata"]["uid"])
             why = pod_waits_for(f"executor {pod['metadata']['name']}", pod, warnings)
         if why is not None and why != self._executors_wait:
-            self._sink.show_obstacle(f"{self._reference}: {cleaned(why)}")
+            self._sink.show_obstacle(f"{self._reference}: {clean_line(why)}")
         self._executors_wait = self._situation.obstacle = why
 
     async def _keep_up_with_driver(self, seen: Progress, resource: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress
-from airflow_provider_spark_operator.core.last_lines import cleaned
+from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.obstacles import driver_waits_for, ignores_suspension, is_held_back
 from airflow_provider_spark_operator.follow.evidence import warnings_about
@@ -158,7 +158,7 @@ class ObstacleWatch:
             if pod is not None:
                 self._show_blocked(pod)
             if pod is not None and (why := driver_waits_for(pod, seen, ())):
-                return cleaned(why)
+                return clean_line(why)
             uid = pod["metadata"]["uid"] if pod is not None else self._reference.uid
             events = await warnings_about(self._client, self._reference, uid)
         except KubeError as error:
@@ -167,7 +167,7 @@ class ObstacleWatch:
         if pod is None:
             return events[-1] if events else None
         why = driver_waits_for(pod, seen, events)
-        return cleaned(why) if why else None
+        return clean_line(why) if why else None
 
     def _check_operator(self) -> None:
         if self._resource.get("status"):

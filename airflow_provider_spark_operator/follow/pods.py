@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.last_lines import cleaned
+from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.names import (
     DRIVER_CONTAINER,
     LABEL_ROLE,
@@ -93,7 +93,7 @@ def blocked_container(pod: Mapping[str, Any]) -> Container | None:
 
 def why_blocked(container: Container) -> str:
     """The reason, the message and the image of a `blocked_container`, on one line."""
-    said = cleaned(": ".join(part for part in (container.reason, container.message) if part))
+    said = clean_line(": ".join(part for part in (container.reason, container.message) if part))
     return said if container.image in said else f"{said} (image {container.image})"
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core import pods
 from airflow_provider_spark_operator.core.decision import Decision
-from airflow_provider_spark_operator.core.driver_log import with_lines
-from airflow_provider_spark_operator.core.last_lines import LastLines
+from airflow_provider_spark_operator.core.driver_log import LastLines, append_lines
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.reasons import DRIVER_RESTARTED, INIT_CONTAINER_FAILED
@@ -73,7 +72,7 @@ async def quote_driver_log(
         # What was read of a log that breaks off is not its end.
         logger.info("could not read the driver's log: %s", str(error) or "timeout", extra=_key(metadata))
         return decision
-    message = with_lines(status.current_state.message or "", last.kept)
+    message = append_lines(status.current_state.message or "", last.lines)
     return replace(decision, status=replace_message(status, message))
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.dialects.progress import kept_lines
-from airflow_provider_spark_operator.core.driver_log import LONGEST, redacted, split_lines, with_lines
+from airflow_provider_spark_operator.core.driver_log import LONGEST, append_lines, redact, split_lines
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, replace_message
 from tests.builders import NOW, application_document, status_in
@@ -12,16 +12,16 @@ SENTENCE = "The driver ended with exit code 1."
 
 def test_lines_are_found_again_in_the_message() -> None:
     lines = ("Traceback (most recent call last):", "ValueError: no such table")
-    assert split_lines(with_lines(SENTENCE, lines)) == (SENTENCE, lines)
+    assert split_lines(append_lines(SENTENCE, lines)) == (SENTENCE, lines)
 
 
 def test_message_without_lines_stays_as_it_is() -> None:
-    assert with_lines(SENTENCE, ()) == SENTENCE
+    assert append_lines(SENTENCE, ()) == SENTENCE
     assert split_lines(SENTENCE) == (SENTENCE, ())
 
 
 def test_only_the_last_two_kibibytes_are_kept() -> None:
-    _, lines = split_lines(with_lines(SENTENCE, [f"{number} {'é' * 190}" for number in range(10)]))
+    _, lines = split_lines(append_lines(SENTENCE, [f"{number} {'é' * 190}" for number in range(10)]))
     assert sum(len(line.encode()) for line in lines) <= LONGEST
     assert lines[-1].startswith("9 ")
     assert len(lines) == 5
@@ -39,13 +39,13 @@ def test_only_the_last_two_kibibytes_are_kept() -> None:
     ],
 )
 def test_values_that_are_named_like_secrets_are_hidden(line: str, shown: str) -> None:
-    assert redacted(line) == shown
-    assert split_lines(with_lines(SENTENCE, [line]))[1] == (shown,)
+    assert redact(line) == shown
+    assert split_lines(append_lines(SENTENCE, [line]))[1] == (shown,)
 
 
 def test_progress_separates_the_sentence_from_the_lines() -> None:
     failed = move(status_in(ApplicationState.DRIVER_REQUESTED), ApplicationState.FAILED, NOW, SENTENCE)
-    failed = replace_message(failed, with_lines(SENTENCE, ["ValueError: 7"]))
+    failed = replace_message(failed, append_lines(SENTENCE, ["ValueError: 7"]))
     released = move(failed, ApplicationState.RESOURCE_RELEASED, NOW, "")
     seen = progress(application_document(status=released.to_document()))
     assert kept_lines(seen) == ("ValueError: 7",)

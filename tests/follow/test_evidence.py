@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import progress
-from airflow_provider_spark_operator.core.driver_log import with_lines
+from airflow_provider_spark_operator.core.driver_log import append_lines
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, verdict
 from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
 from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
@@ -226,7 +226,7 @@ async def test_lines_that_the_controller_has_kept_are_quoted_where_the_pod_is_go
     api.script(page(), page(), verb="list")
     resource = stored("pi", "u1", "5", *FAILED, driver_status=DRIVER_EXITED_3)
     for record in resource["status"]["stateTransitionHistory"].values():
-        record["message"] = with_lines("The driver failed.", ["Traceback:", "ValueError: 7"])
+        record["message"] = append_lines("The driver failed.", ["Traceback:", "ValueError: 7"])
     seen = progress(resource)
     async with await client_of(api) as client:
         evidence = await gather_evidence(client, REFERENCE, seen)

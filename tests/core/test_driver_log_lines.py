@@ -1,4 +1,4 @@
-from airflow_provider_spark_operator.core.last_lines import LOG_BYTES, LastLines
+from airflow_provider_spark_operator.core.driver_log import LOG_BYTES, LastLines
 
 ROUTINE = "26/01/01 00:00:00 INFO SparkContext: stopped"
 
@@ -7,7 +7,7 @@ def last_of(*lines: str) -> tuple[str, ...]:
     last = LastLines()
     for line in lines:
         last.add(line)
-    return last.kept
+    return last.lines
 
 
 def test_an_error_outlives_the_routine_after_it() -> None:
