@@ -90,7 +90,7 @@ def progress(resource: Mapping[str, object]) -> Progress:
     means = _meaning(state, message)
     driver = _driver_status(message) if means is ApplicationState.FAILED else None
     abandoned = state == _State.FAILED and _DRIVER_EXISTS.search(message or "") is not None
-    present = StateEntry(state, _since(status, state), message, driver_status=driver, means=means)
+    present = StateEntry(state, _since(status, state, means), message, driver_status=driver, means=means)
     return Progress(
         state=state,
         phase=Phase.RUNNING if abandoned else _PHASES.get(state, Phase.WAITING),
@@ -168,8 +168,9 @@ def _driver_status(message: str | None) -> Mapping[str, object] | None:
     }
 
 
-def _since(status: Mapping[str, object], state: str) -> datetime | None:
-    if state in _SUBMITTING:
+def _since(status: Mapping[str, object], state: str, means: ApplicationState | None) -> datetime | None:
+    # terminationTime is the end of a driver, and a failed submission has none, or only that of an earlier attempt.
+    if state in _SUBMITTING or means is ApplicationState.SCHEDULING_FAILURE:
         return read_time(status.get("lastSubmissionAttemptTime"))
     return read_time(status.get("terminationTime")) if state in _MEANINGS else None
 

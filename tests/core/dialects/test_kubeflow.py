@@ -109,6 +109,13 @@ def test_times_are_those_of_submission_and_end() -> None:
     assert progress(document("RUNNING")).since is None
 
 
+@pytest.mark.parametrize("end", [None, "2025-12-31T23:00:00Z"], ids=["no driver", "driver of an earlier attempt"])
+def test_time_of_failed_submission_is_that_of_its_last_attempt(end: str | None) -> None:
+    failed = document("FAILED", "failed to run spark-submit: exit status 1")
+    failed["status"]["terminationTime"] = end
+    assert progress(failed).since == datetime(2026, 1, 1, tzinfo=UTC)
+
+
 def test_an_attempt_is_one_execution() -> None:
     assert progress(document("SUBMITTED", executionAttempts=0)).attempt == 0
     assert progress(document("SUBMITTED", executionAttempts=3)).attempt == 2
