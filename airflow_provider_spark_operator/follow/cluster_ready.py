@@ -77,7 +77,7 @@ async def wait_until_ready(hub: WatchHub, reference: ApplicationReference, log: 
         await asyncio.gather(watching, counting, return_exceptions=True)
 
 
-async def readiness(hub: WatchHub, reference: ApplicationReference, cluster: Mapping[str, Any]) -> Readiness:
+async def read_readiness(hub: WatchHub, reference: ApplicationReference, cluster: Mapping[str, Any]) -> Readiness:
     """How many pods of the cluster are ready now.
 
     Raises:
@@ -91,10 +91,10 @@ async def readiness(hub: WatchHub, reference: ApplicationReference, cluster: Map
     pods = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
     ready = [(pod["metadata"].get("labels") or {}).get(LABEL_ROLE) for pod in pods if is_ready(pod)]
     blocked = [f"{pod['metadata']['name']}: {why_blocked(one)}" for pod in pods if (one := blocked_container(pod))]
-    return Readiness(ready.count(ROLE_MASTER), ready.count(ROLE_WORKER), wanted_workers(cluster), tuple(blocked))
+    return Readiness(ready.count(ROLE_MASTER), ready.count(ROLE_WORKER), count_wanted_workers(cluster), tuple(blocked))
 
 
-def wanted_workers(cluster: Mapping[str, Any]) -> int:
+def count_wanted_workers(cluster: Mapping[str, Any]) -> int:
     """How many workers the cluster always has: those it begins with, or as few as its autoscaler may leave."""
     tolerations = mapping(mapping(cluster.get("spec")).get("clusterTolerations"))
     instances = mapping(tolerations.get("instanceConfig"))
@@ -105,16 +105,16 @@ def wanted_workers(cluster: Mapping[str, Any]) -> int:
 async def _watch(
     hub: WatchHub, reference: ApplicationReference, accepted: asyncio.Future[JsonObject], log: logging.Logger
 ) -> None:
-    told = ""
+    logged = ""
     async with aclosing(hub.follow(reference)) as contents:
         async for cluster in contents:
             current = mapping(mapping(cluster.get("status")).get("currentState"))
             state, message = text(current.get("currentStateSummary")), text(current.get("message"))
             if cluster["metadata"].get("deletionTimestamp"):
                 raise ApplicationDeleted(reference, cluster)
-            if state and state != told:
+            if state and state != logged:
                 log.info("%s: %s%s", reference, state, f": {message}" if message else "")
-                told = state
+                logged = state
             if state in _REFUSED:
                 raise ClusterFailed(f"{reference} failed: {message or 'its operator does not say why'}")
             if state == _ACCEPTED and not accepted.done():
@@ -125,16 +125,16 @@ async def _count_until_complete(
     hub: WatchHub, reference: ApplicationReference, accepted: asyncio.Future[JsonObject], log: logging.Logger
 ) -> None:
     cluster = await accepted
-    backoff, told = Backoff(first=0.5, longest=5.0), ""
+    backoff, logged = Backoff(first=0.5, longest=5.0), ""
     while True:
         try:
-            found = await readiness(hub, reference, cluster)
+            found = await read_readiness(hub, reference, cluster)
         except PASSING as error:  # the watch bears an outage for long, and then says so
             log.debug("pods cannot be counted: %s", error)
         else:
-            if str(found) != told:
-                told = str(found)
-                log.info("%s: %s", reference, told)
+            if str(found) != logged:
+                logged = str(found)
+                log.info("%s: %s", reference, logged)
             if found.complete:
                 return
         await asyncio.sleep(backoff.next())

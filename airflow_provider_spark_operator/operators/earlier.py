@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.adoption import find_unreported_failure
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.narrator import Narration
+from airflow_provider_spark_operator.follow.shared_watch import shared_hub
 from airflow_provider_spark_operator.follow.wait import wait_for_end
-from airflow_provider_spark_operator.follow.watch import shared_hub
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.operators import requests, results
 from airflow_provider_spark_operator.operators.kill import Engagement

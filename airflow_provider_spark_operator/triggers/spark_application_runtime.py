@@ -20,10 +20,11 @@ from airflow_provider_spark_operator.follow.narrator import Narration
 from airflow_provider_spark_operator.follow.obstacles import Situation
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.shared_watch import shared_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
 from airflow_provider_spark_operator.follow.versions import log_substitution, served_version
 from airflow_provider_spark_operator.follow.wait import ReachedState, read_end, wait_for_end, wait_for_state
-from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError

@@ -12,12 +12,13 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowException
 
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
-from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, readiness, wait_until_ready
+from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, read_readiness, wait_until_ready
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
+from airflow_provider_spark_operator.follow.shared_watch import shared_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import served_version
-from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
@@ -112,7 +113,7 @@ class ClusterWatch:
                 resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
                 found = await hub.client.get(resource, self.name, namespace)
                 reference = await self._wait_for_appearance(hub)
-                sentence += f" ({await readiness(hub, reference, found)})"
+                sentence += f" ({await read_readiness(hub, reference, found)})"
         except (KubeError, ConfigurationError, TimeoutError) as error:
             sentence += f" ({error or 'the API does not answer'})"
         return self._event(EventKind.TIMED_OUT, sentence)

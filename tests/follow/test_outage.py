@@ -13,10 +13,11 @@ import pytest
 import yaml
 from aiohttp.test_utils import unused_port
 
-from airflow_provider_spark_operator.follow import patience, watch
+from airflow_provider_spark_operator.follow import patience, shared_watch, watch
 from airflow_provider_spark_operator.follow.patience import Patience
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.follow.shared_watch import shared_hub
+from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -69,12 +70,14 @@ def said() -> Iterator[list[tuple[str, str]]]:
         def emit(self, record: logging.LogRecord) -> None:
             lines.append((WHO.get(), record.getMessage()))
 
-    listener, previous = Listener(), watch.logger.level
-    watch.logger.addHandler(listener)
-    watch.logger.setLevel(logging.INFO)
+    listener, loggers = Listener(), (watch.logger, shared_watch.logger)
+    for logger in loggers:
+        logger.addHandler(listener)
+        logger.setLevel(logging.INFO)
     yield lines
-    watch.logger.removeHandler(listener)
-    watch.logger.setLevel(previous)
+    for logger in loggers:
+        logger.removeHandler(listener)
+        logger.setLevel(logging.NOTSET)
 
 
 def write(file: Path, url: str, token: str = "one") -> ClusterAccess:
@@ -152,7 +155,7 @@ async def test_a_new_follower_of_a_failing_hub_connects_anew(
 ) -> None:
     forever = Backoff(first=1e6, longest=1e6)
     monkeypatch.setattr(watch, "Backoff", lambda: forever)
-    monkeypatch.setattr(watch, "_SHORTEST_RECONNECT_SECONDS", 0.0)
+    monkeypatch.setattr(shared_watch, "_SHORTEST_RECONNECT_SECONDS", 0.0)
     api.script(refuse(401), verb="list")
     api.script(refuse(401), verb="get")
     access = write(file, api.url)
@@ -216,7 +219,7 @@ async def test_another_cluster_gets_a_hub_of_its_own_while_the_old_one_works(api
         async with shared_hub(access) as one, shared_hub(write(file, other.url)) as two:
             assert one is not two
             assert (one.client.server, two.client.server) == (api.url, other.url)
-        assert not watch._shared[asyncio.get_running_loop()]
+        assert not shared_watch._shared[asyncio.get_running_loop()]
 
 
 async def test_two_files_with_the_same_content_share_a_hub(api: ScriptedApi, tmp_path: Path) -> None:
@@ -298,7 +301,7 @@ async def test_follower_waits_until_an_unusable_kubeconfig_is_restored(
     await asyncio.gather(*waiting)
     warnings = [line for who, line in said if who == "a" and "no current-context" in line]
     assert len(warnings) == 1
-    assert not watch._shared[asyncio.get_running_loop()]
+    assert not shared_watch._shared[asyncio.get_running_loop()]
 
 
 async def test_follower_uses_a_working_hub_while_the_kubeconfig_is_unusable(api: ScriptedApi, file: Path) -> None:
@@ -311,7 +314,7 @@ async def test_follower_uses_a_working_hub_while_the_kubeconfig_is_unusable(api:
 
 
 async def test_unusable_kubeconfig_is_an_error_after_the_patience(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "retry", partial(patience.retry, seconds=0.0))
+    monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
     access = spoil(file)
     with pytest.raises(ConfigurationError, match="no current-context"):
         await wait_patiently("a", access)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow import patience, watch
+from airflow_provider_spark_operator.follow import patience, shared_watch
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
+from airflow_provider_spark_operator.follow.shared_watch import shared_hub
 from airflow_provider_spark_operator.follow.submit import submit
-from airflow_provider_spark_operator.follow.watch import WatchHub, shared_hub
+from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube import listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -180,7 +181,7 @@ async def test_a_shared_hub_lives_as_long_as_someone_uses_it(access: ClusterAcce
             assert again is one
     async with shared_hub(access) as anew:
         assert anew is not one
-    assert not watch._shared[asyncio.get_running_loop()]
+    assert not shared_watch._shared[asyncio.get_running_loop()]
 
 
 async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client: KubeClient, namespace: str) -> None:

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.follow import patience, watch
+from airflow_provider_spark_operator.follow import patience, shared_watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
 from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
 from airflow_provider_spark_operator.triggers import spark_cluster_runtime
@@ -101,7 +101,7 @@ def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
 
 
 def test_a_kubeconfig_that_stays_unusable_is_named(cluster, sensor, monkeypatch, tmp_path):
-    monkeypatch.setattr(watch, "retry", partial(patience.retry, seconds=0.0))
+    monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     with pytest.raises(SparkApplicationError, match=r"shared cannot be followed any more: .* does not exist"):

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.follow import patience, watch
+from airflow_provider_spark_operator.follow import patience, shared_watch, watch
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -123,7 +123,7 @@ async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_
     file.write_text("")
     trigger = _trigger_of_kind(kind, cluster)
     seen = asyncio.Event()
-    with when_told("it has no current-context", seen.set, watch.logger):
+    with when_told("it has no current-context", seen.set, shared_watch.logger):
         task = asyncio.create_task(anext(trigger.run()))
         await asyncio.wait([task, asyncio.ensure_future(seen.wait())], timeout=60, return_when="FIRST_COMPLETED")
     assert not task.done()
