@@ -9,12 +9,13 @@ from typing import Any
 from airflow.sdk import Context, ObjectStoragePath
 from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.core.compose.files import LocalFile
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.operators.shipment import LocalFile, as_spark_reads
+from airflow_provider_spark_operator.operators.shipment import as_spark_reads
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 
 # A terminated driver uses no memory and no processor.

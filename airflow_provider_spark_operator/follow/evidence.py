@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import DIALECTS
+from airflow_provider_spark_operator.core.dialects.dialect import known_states
 from airflow_provider_spark_operator.core.dialects.progress import Progress, had_driver, kept_lines
 from airflow_provider_spark_operator.core.driver_log import LastLines, clean_line
 from airflow_provider_spark_operator.core.pods import (
@@ -31,7 +31,6 @@ from airflow_provider_spark_operator.kube.transport import JsonObject
 
 logger = logging.getLogger(__name__)
 
-_STATES = frozenset(state for dialect in DIALECTS for state in dialect.states)
 _EVENTS = 5
 # How a container ends that is stopped from outside: by SIGTERM, or by SIGKILL when its grace period is over.
 _STOPPED = frozenset({143, 137})
@@ -122,7 +121,7 @@ async def gather_evidence(
 def failure_sentence(verdict: Verdict, evidence: Evidence) -> str:
     """The message for a person: which application, its state, and why; then the last log lines, one below the other."""
     said = verdict.sentence.rstrip(".")
-    begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in _STATES
+    begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in known_states()
     sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {said}"
     if evidence.exit_code and "exit code" not in said:
         reason = f" ({evidence.container_reason})" if evidence.container_reason else ""

@@ -1,70 +1,81 @@
-"""Bring files that lie beside the DAG to the driver: in a config map as long as they fit, else by upload.
-
-A config map travels within the application: nothing has to be cleaned up, and no store is needed. It holds text,
-and at most about a mebibyte of it. What is more, or no text, goes to a URL that the driver can read.
-"""
+"""Read the local files of an application, and upload those that it cannot contain."""
 
 import hashlib
-import json
 import logging
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from airflow.sdk import ObjectStoragePath
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from airflow_provider_spark_operator.core.names import FILES_DIRECTORY
-from airflow_provider_spark_operator.operators.source import is_local
+from airflow_provider_spark_operator.core.compose.files import (
+    LocalFile,
+    MountedFiles,
+    is_local,
+    list_paths,
+    locate_files,
+    mount,
+    mounted_uri,
+    pack_files,
+)
+from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem, split_list
+from airflow_provider_spark_operator.core.problems import InvalidResource
 
 logger = logging.getLogger(__name__)
 
-# Kubernetes takes 1 MiB in a config map; the application that carries it needs room for the rest of itself.
-CONFIG_MAP_BYTES = 900 * 1024
-# etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
-STORED_BYTES = 1400 * 1024
-_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
-
 
 @dataclass(frozen=True)
-class LocalFile:
-    """A file to ship.
+class Sender:
+    """The try that sends files, and their destination.
 
     Attributes:
-        given: How the DAG names it.
-        name: Without its folder.
-        content: What is in it.
-        beside: It is no script but goes beside one, to the executors too.
+        application: Name of the application.
+        try_id: The id of the task instance in this try.
+        folders: Folders to search for local files.
+        upload_to: URL of a folder for files that no config map can hold; None for none.
+        download_from: The same folder as the driver reads it.
+        generated: Files that the task makes. Parameters need not name those next to a script.
     """
 
-    given: str
-    name: str
-    content: bytes
-    beside: bool = False
-
-    @property
-    def text(self) -> str | None:
-        """Its content as text; None if a config map could not hold it, or its name."""
-        if not _KEY.match(self.name):
-            return None
-        try:
-            return self.content.decode()
-        except UnicodeDecodeError:
-            return None
+    application: str
+    try_id: str
+    folders: Sequence[str]
+    upload_to: str | None = None
+    download_from: str | None = None
+    generated: Sequence[LocalFile] = ()
 
 
-@dataclass(frozen=True)
-class Shipment:
-    """Files on their way.
+def ship(parameters: Parameters, sender: Sender, *, can_mount: bool) -> tuple[Parameters, MountedFiles | None]:
+    """Read and upload local files. Return the parameters with their URIs, and the files to mount.
 
-    Attributes:
-        mounted: The ones that travel in the config map.
-        uploaded: The others.
+    Args:
+        parameters: The parameters, with the paths of local files.
+        sender: The try that sends files.
+        can_mount: Whether the application can contain files.
+
+    Raises:
+        InvalidResource: `upload_to` is not valid, or is required.
+        AirflowFailException: A file does not exist or cannot be read.
+        AirflowException: A file could not be uploaded.
     """
-
-    mounted: tuple[LocalFile, ...] = ()
-    uploaded: tuple[LocalFile, ...] = ()
+    problem = folder_problem(sender.upload_to)
+    if problem:
+        raise InvalidResource([problem])
+    made = [file.given for file in sender.generated]
+    named = [path for path in list_paths(parameters) if is_local(path) and path not in made]
+    if not named and not made:
+        return parameters, None
+    files = [*sender.generated, *read_files(named, sender.folders)]
+    packing = pack_files(files, can_mount=can_mount, can_upload=bool(sender.upload_to))
+    uris = {file.given: mounted_uri(file) for file in packing.mounted}
+    for file in packing.uploaded:
+        uris[file.given] = upload(file, sender.upload_to or "", sender.download_from)
+    mounted = mount(packing.mounted, parameters, sender.application, sender.try_id)
+    generated = [file.given for file in sender.generated if file.beside]
+    if generated:
+        parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
+    return locate_files(parameters, uris), mounted
 
 
 def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
@@ -79,8 +90,6 @@ def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
     """
     found: dict[str, LocalFile] = {}
     for given in dict.fromkeys(paths):
-        if not is_local(given):
-            continue
         path = _located(given, folders)
         if path.name in found:
             raise AirflowFailException(
@@ -92,39 +101,6 @@ def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
         except OSError as error:
             raise AirflowFailException(f"{given} cannot be read: {error.strerror}") from error
     return list(found.values())
-
-
-def packed(files: Sequence[LocalFile], upload_to: str | None, *, by_config_map: bool = True) -> Shipment:
-    """Decide how each file travels.
-
-    Args:
-        files: To ship.
-        upload_to: The URL of a folder; None for none.
-        by_config_map: Whether the application can carry one.
-
-    Raises:
-        AirflowFailException: One has to be uploaded, and it is not said where to.
-    """
-    texts = [file for file in files if file.text is not None]
-    size, stored = sum(len(file.content) for file in texts), sum(_stored_bytes(file.text or "") for file in texts)
-    fit = by_config_map and size <= CONFIG_MAP_BYTES and stored <= STORED_BYTES
-    mounted = tuple(texts) if fit else ()
-    uploaded = tuple(file for file in files if file not in mounted)
-    if uploaded and not upload_to:
-        if not by_config_map:
-            why = "this SparkApplication cannot contain files"
-        elif not mounted and size > CONFIG_MAP_BYTES:
-            why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
-        elif not mounted and texts:
-            why = f"together they have {stored} bytes as JSON, more than {STORED_BYTES}"
-        else:
-            why = "it takes texts whose names have letters, digits, -, _ and . alone"
-        names = ", ".join(file.given for file in uploaded)
-        raise AirflowFailException(
-            f"{names} cannot travel in a config map ({why}): set upload_to to a URL that the driver can read, "
-            "such as s3://bucket/jobs"
-        )
-    return Shipment(mounted, uploaded)
 
 
 def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
@@ -152,29 +128,11 @@ def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
     return f"{(download_from or as_spark_reads(upload_to)).rstrip('/')}/{place}"
 
 
-def mounted_uri(file: LocalFile) -> str:
-    """The URI of a file that travels in the config map."""
-    return f"local://{FILES_DIRECTORY}/{file.name}"
-
-
-def config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
-    """A name of its own for every try and content: one that is being deleted must not be met again."""
-    digest = hashlib.sha256(try_id.encode())
-    for file in files:
-        digest.update(hashlib.sha256(file.name.encode() + b"\0" + file.content).digest())
-    return f"{application[:46].rstrip('-')}-files-{digest.hexdigest()[:10]}"
-
-
 def as_spark_reads(url: str) -> str:
     """The URL of a folder of Airflow's object storage as Spark reads it: without the connection, `s3a` for `s3`."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{'s3a' if scheme == 's3' else scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
-def _stored_bytes(text: str) -> int:
-    """How long the text is as JSON; Kubernetes writes `<`, `>` and `&` in six characters, as for a page of HTML."""
-    return len(json.dumps(text, ensure_ascii=False).encode()) + 5 * sum(text.count(sign) for sign in "<>&")
 
 
 def _located(given: str, folders: Sequence[str]) -> Path:

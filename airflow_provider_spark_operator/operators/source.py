@@ -1,6 +1,5 @@
 """The sources of a document or a program: objects, models, text and local files. DAG files import this module."""
 
-import re
 from pathlib import Path
 from typing import Protocol, TypeGuard
 
@@ -11,7 +10,6 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow_provider_spark_operator.core.json_object import JsonObject
 
 FILE_EXTENSIONS = (".yaml", ".yml", ".json")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
 class Model(Protocol):
@@ -65,9 +63,3 @@ def read_source(path: str, environment: jinja2.Environment, noun: str = "applica
 def folders(environment: jinja2.Environment) -> list[str]:
     """Return the folders in which files of the DAG are searched: its own, then its `template_searchpath`."""
     return [str(folder) for folder in getattr(environment.loader, "searchpath", ())]
-
-
-def is_local(uri: str) -> bool:
-    """Whether `uri` is the path of a local file, not of a file in the image (`local:`) or a URL."""
-    scheme = _SCHEME.match(uri)
-    return scheme is None or scheme[1].lower() == "file"

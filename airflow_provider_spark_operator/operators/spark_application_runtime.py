@@ -12,9 +12,11 @@ from typing import Any, Protocol
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
+from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.document import override_metadata
-from airflow_provider_spark_operator.core.compose.restarts import backoff
-from airflow_provider_spark_operator.core.compose.retention import keep_failed_driver, set_ttl
+from airflow_provider_spark_operator.core.compose.files import LocalFile
+from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, backoff, product_warning
+from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -27,8 +29,7 @@ from airflow_provider_spark_operator.operators.application_task import Applicati
 from airflow_provider_spark_operator.operators.checks import fail_if_invalid
 from airflow_provider_spark_operator.operators.document import parse_application
 from airflow_provider_spark_operator.operators.kill import Engagement, engage, timed_out
-from airflow_provider_spark_operator.operators.preparation import Sender, prepared
-from airflow_provider_spark_operator.operators.shipment import LocalFile
+from airflow_provider_spark_operator.operators.shipment import Sender, ship
 from airflow_provider_spark_operator.operators.source import folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
@@ -201,10 +202,16 @@ class ApplicationRun:
             generated=program.files(stamp) if program else (),
         )
         parameters = replace(self._parameters, arguments=program.arguments(stamp)) if program else self._parameters
-        document = set_ttl(prepared(document, parameters, sender), task.ttl)
-        document = tries.choose_restarts(document, task.restarts, task.retries or 0)
+        can_mount = dialect_of(document.get("apiVersion")).mount_files is not None
+        parameters, files = ship(parameters, sender, can_mount=can_mount)
+        keep_failed_driver = None if program else task.keep_failed_driver
+        settings = Settings(task.ttl, keep_failed_driver, restarts=task.restarts == CLUSTER)
+        document = compose_application(document, parameters, settings, files)
+        warning = product_warning(document, task.retries or 0)
+        if warning:
+            logger.warning("%s", warning)
         document = tries.increase_memory(document, task.retry_policy, self._context)
-        document = program.keep_driver(document) if program else keep_failed_driver(document, task.keep_failed_driver)
+        document = program.keep_driver(document) if program else document
         return tries.add_lineage(
             document,
             self._context,

@@ -3,14 +3,13 @@
 from airflow.sdk import XComArg
 from airflow.triggers.base import StartTriggerArgs
 
-from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.compose.restarts import AIRFLOW, disable_restarts
-from airflow_provider_spark_operator.core.compose.retention import keep_failed_driver, set_ttl
+from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
+from airflow_provider_spark_operator.core.compose.files import is_local
+from airflow_provider_spark_operator.core.compose.restarts import CLUSTER
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, is_template, split_list
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid
 from airflow_provider_spark_operator.operators.document import parse_application
-from airflow_provider_spark_operator.operators.source import is_local
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 # Parameters whose parts are read at DAG parse time.
@@ -35,10 +34,8 @@ def trigger_arguments(task: ApplicationTask, parameters: Parameters) -> StartTri
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
         document = parse_application(task.application, task.api_version)
-        document = set_ttl(apply_parameters(document, parameters), task.ttl)
-    if task.restarts == AIRFLOW:
-        document = disable_restarts(document)
-    document = keep_failed_driver(document, task.keep_failed_driver)
+        settings = Settings(task.ttl, task.keep_failed_driver, restarts=task.restarts == CLUSTER)
+        document = compose_application(document, parameters, settings)
     return StartTriggerArgs(
         trigger_cls=_TRIGGER,
         next_method="execute_complete",

@@ -5,28 +5,11 @@ import logging
 from airflow.sdk import Context
 from airflow.sdk.definitions.retry_policy import RetryPolicy
 
-from airflow_provider_spark_operator.core.compose import restarts
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 logger = logging.getLogger(__name__)
-
-
-def choose_restarts(document: JsonObject, restarts_by: str, retries: int) -> JsonObject:
-    """Return `document` without restarts if Airflow's retries replace them. Log a warning if both are on.
-
-    Args:
-        document: The application.
-        restarts_by: `restarts.CLUSTER` or `restarts.AIRFLOW`.
-        retries: The retries of the task.
-    """
-    if restarts_by == restarts.AIRFLOW:
-        return restarts.disable_restarts(document)
-    warning = restarts.product_warning(document, retries)
-    if warning:
-        logger.warning("%s", warning)
-    return document
 
 
 def increase_memory(document: JsonObject, policy: RetryPolicy | None, context: Context) -> JsonObject:

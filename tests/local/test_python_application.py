@@ -16,13 +16,15 @@ EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
 def submitted() -> dict[str, Any]:
     """The document of the example's task, with the values that Airflow would render."""
+    from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
     from airflow_provider_spark_operator.operators.document import parse_application
-    from airflow_provider_spark_operator.operators.preparation import Sender, prepared
+    from airflow_provider_spark_operator.operators.shipment import Sender, ship
 
     task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")
     task.image, task.service_account, task.arguments = "spark:4.3.0", "spark", ["today"]
     document = parse_application(task.application, task.api_version)
-    document = prepared(document, task._parameters(), Sender("words", "try", [str(EXAMPLES)]))
+    parameters, files = ship(task._parameters(), Sender("words", "try", [str(EXAMPLES)]), can_mount=True)
+    document = compose_application(document, parameters, Settings(), files)
     document["metadata"] = {"name": "words"}
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}
     return document

@@ -1,14 +1,16 @@
 """Files beside the DAG on their way to the driver."""
 
 import pytest
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException
 
+from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.document import new_application, override_metadata
+from airflow_provider_spark_operator.core.compose.files import CONFIG_MAP_BYTES
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource, errors_of
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.operators import shipment
-from airflow_provider_spark_operator.operators.preparation import Sender, prepared
+from airflow_provider_spark_operator.operators.shipment import Sender
 from tests.cluster import succeed
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, run
@@ -35,7 +37,8 @@ def bucket(tmp_path):
 def ship(folder, document=None, upload_to=None, try_id="id-1", **parameters):
     document = override_metadata(document or new_application(), name="pi", namespace="jobs")
     sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
-    result = prepared(document, Parameters(spark_version="4.3.0", **parameters), sender)
+    given, files = shipment.ship(Parameters(spark_version="4.3.0", **parameters), sender, can_mount=True)
+    result = compose_application(document, given, Settings(), files)
     assert errors_of(validate_application(result)) == []
     return result["spec"]
 
@@ -117,7 +120,7 @@ def test_a_file_that_is_no_text_is_uploaded(folder, bucket, tmp_path):
 
 
 def test_what_is_too_large_for_a_config_map_is_uploaded(folder, bucket, tmp_path):
-    (folder / "lib.py").write_text("#" * shipment.CONFIG_MAP_BYTES)
+    (folder / "lib.py").write_text("#" * CONFIG_MAP_BYTES)
     spec = ship(folder, py_file="job.py", py_files=["lib.py"], upload_to=bucket)
     assert "configMapSpecs" not in spec
     assert [uri.rpartition("/")[2] for uri in spec["pyFiles"].split(",")] == ["job.py", "lib.py"]
@@ -172,14 +175,14 @@ def test_a_file_that_cannot_be_shipped_is_named(folder, parameters, message):
 
 
 def test_too_much_for_a_config_map_is_said_with_its_size(folder):
-    (folder / "lib.py").write_text("#" * shipment.CONFIG_MAP_BYTES)
-    with pytest.raises(AirflowFailException, match=r"job\.py, lib\.py cannot travel .*together they have 9\d+ bytes"):
+    (folder / "lib.py").write_text("#" * CONFIG_MAP_BYTES)
+    with pytest.raises(InvalidResource, match=r"job\.py, lib\.py cannot travel .*together they have 9\d+ bytes"):
         ship(folder, py_file="job.py", py_files=["lib.py"])
 
 
 def test_what_grows_too_large_where_it_is_stored_is_uploaded(folder, bucket):
     (folder / "page.xml").write_text("<a></a>" * 80_000)
-    with pytest.raises(AirflowFailException, match=r"page\.xml cannot travel .*together they have 2\d+ bytes as JSON"):
+    with pytest.raises(InvalidResource, match=r"page\.xml cannot travel .*together they have 2\d+ bytes as JSON"):
         ship(folder, py_file="job.py", files=["page.xml"])
     assert "configMapSpecs" not in ship(folder, upload_to=bucket, py_file="job.py", files=["page.xml"])
 

@@ -1,9 +1,31 @@
-"""Compose an application from its document and the parameters of a task."""
+"""Compose an application from its document, the parameters of a task, and its files."""
 
+from dataclasses import dataclass
+from datetime import timedelta
+
+from airflow_provider_spark_operator.core.compose.files import MountedFiles
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a task that change its application, in addition to the parameters.
+
+    Attributes:
+        ttl: Time that the application stays after its end, in seconds if it is a number; `KEEP` for no deletion. None
+            leaves the time of the document. A document without one gets 7 days; a task that sees the success shortens
+            them to 1 day.
+        keep_failed_driver: Time that the cluster keeps a failed driver pod, in seconds if it is a number. None leaves
+            the document unchanged.
+        restarts: Whether the operator in the cluster may restart the application.
+    """
+
+    ttl: timedelta | float | None = None
+    keep_failed_driver: timedelta | float | None = None
+    restarts: bool = True
 
 
 def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject:
@@ -20,3 +42,32 @@ def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
     if problems:
         raise InvalidResource(problems)
     return dialect_of(document.get("apiVersion")).write_parameters(document, parameters)
+
+
+def compose_application(
+    document: JsonObject, parameters: Parameters, settings: Settings, files: MountedFiles | None = None
+) -> JsonObject:
+    """Return the application that a task submits.
+
+    Args:
+        document: The document of the application. It stays unchanged.
+        parameters: Rendered parameters, with the URIs of files.
+        settings: Further settings of the task.
+        files: Files to mount into the pods. The dialect must support them.
+
+    Raises:
+        InvalidResource: A parameter is not valid, or a part of the document has the wrong type.
+    """
+    dialect = dialect_of(document.get("apiVersion"))
+    document = apply_parameters(document, parameters)
+    if files and dialect.mount_files:
+        document = dialect.mount_files(document, files.name, files.contents, executors=files.executors)
+    document = dialect.write_ttl(document, _seconds(settings.ttl))
+    if not settings.restarts:
+        document = dialect.disable_restarts(document)
+    kept = _seconds(settings.keep_failed_driver)
+    return dialect.keep_failed_driver(document, kept) if kept else document
+
+
+def _seconds(duration: timedelta | float | None) -> float | None:
+    return duration.total_seconds() if isinstance(duration, timedelta) else duration

@@ -67,11 +67,6 @@ def retries_of(document: object) -> Retries | None:
     )
 
 
-def disable_restarts(document: JsonObject) -> JsonObject:
-    """Return `document` with its own restarts disabled."""
-    return dialect_of(document.get("apiVersion")).disable_restarts(document)
-
-
 def product_warning(document: JsonObject, retries: int) -> str | None:
     """Return the warning that both the cluster and Airflow start the application again; None if only one does."""
     dialect = dialect_of(document.get("apiVersion"))

@@ -90,6 +90,11 @@ def find_alternatives(group: str) -> list[Dialect]:
     return [dialect for dialect in DIALECTS if dialect is not APACHE] if group == APACHE.group else []
 
 
+def known_states() -> frozenset[str]:
+    """Return the state words of all dialects."""
+    return frozenset(state for dialect in DIALECTS for state in dialect.states)
+
+
 def dialect_of(api_version: object) -> Dialect:
     """Return the dialect of an apiVersion, that of `spark.apache.org` for a group that is not supported."""
     return find_dialect(str(api_version).partition("/")[0]) or APACHE

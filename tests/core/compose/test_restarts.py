@@ -8,11 +8,11 @@ import pytest
 from airflow_provider_spark_operator.core.compose.restarts import (
     Retries,
     backoff,
-    disable_restarts,
     product_warning,
     restart_problem,
     retries_of,
 )
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.models.application import RestartConfig
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
@@ -72,13 +72,13 @@ def test_restarts_after_a_success_cannot_be_replaced() -> None:
 
 
 def test_restarts_are_disabled() -> None:
-    tolerations = disable_restarts(restarting(**ON_FAILURE))["spec"]["applicationTolerations"]
+    tolerations = APACHE.disable_restarts(restarting(**ON_FAILURE))["spec"]["applicationTolerations"]
     assert tolerations == {"restartConfig": {**ON_FAILURE, "restartPolicy": "Never"}, "ttlAfterStopMillis": 5}
 
 
 def test_document_without_restarts_stays() -> None:
     document: dict[str, Any] = {"spec": {}}
-    assert disable_restarts(document) is document
+    assert APACHE.disable_restarts(document) is document
 
 
 def test_restarts_on_both_sides_are_a_warning() -> None:

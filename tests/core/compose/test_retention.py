@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.compose.retention import (
-    keep_failed_driver,
     retention_problem,
-    set_ttl,
     ttl_problem,
 )
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, dialect_of
+from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import ANNOTATION_TTL_AFTER_SUCCESS
 
 DOCUMENT: dict[str, Any] = {
@@ -29,6 +28,14 @@ KUBEFLOW_DOCUMENT = {
 
 def apache(**tolerations: Any) -> dict[str, Any]:
     return DOCUMENT | {"spec": DOCUMENT["spec"] | {"applicationTolerations": tolerations}}
+
+
+def set_ttl(document: JsonObject, ttl: float | None) -> JsonObject:
+    return dialect_of(document["apiVersion"]).write_ttl(document, ttl)
+
+
+def keep_failed_driver(document: JsonObject, seconds: float) -> JsonObject:
+    return dialect_of(document["apiVersion"]).keep_failed_driver(document, seconds)
 
 
 def millis(document: dict[str, Any]) -> int | None:
@@ -51,7 +58,7 @@ def test_the_documents_own_time_stays(stated: int) -> None:
 
 @pytest.mark.parametrize(
     ("ttl", "expected"),
-    [(90, 90_000), (0.5, 500), (timedelta(hours=1), 3_600_000), (0, 0), (-1, -1)],
+    [(90, 90_000), (0.5, 500), (0, 0), (-1, -1)],
 )
 def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl: timedelta | float, expected: int) -> None:
     document = apache(ttlAfterStopMillis=5, resourceRetainPolicy="Always")
@@ -79,7 +86,7 @@ def test_tolerations_that_are_no_object_are_left_to_validation() -> None:
     [
         ({}, None, {"timeToLiveSeconds": 604_800}),
         ({"timeToLiveSeconds": 30}, None, {"timeToLiveSeconds": 30}),
-        ({"timeToLiveSeconds": 30}, timedelta(seconds=1.5), {"timeToLiveSeconds": 2}),
+        ({"timeToLiveSeconds": 30}, 1.5, {"timeToLiveSeconds": 2}),
         # Here -1 would mean at once.
         ({"timeToLiveSeconds": 30}, -1, {}),
     ],
@@ -112,9 +119,8 @@ def test_time_to_live_is_read_in_seconds(millis: int | str | None, seconds: floa
     assert APACHE.read_ttl(apache(ttlAfterStopMillis=millis)) == seconds
 
 
-@pytest.mark.parametrize("keep", [timedelta(minutes=5), 300])
-def test_failed_driver_is_kept(keep: timedelta | int) -> None:
-    made = keep_failed_driver(apache(ttlAfterStopMillis=5), keep)
+def test_failed_driver_is_kept() -> None:
+    made = keep_failed_driver(apache(ttlAfterStopMillis=5), 300)
     assert made["spec"]["applicationTolerations"] == {
         "ttlAfterStopMillis": 5,
         "resourceRetainPolicy": "OnFailure",
@@ -134,11 +140,6 @@ def test_failed_driver_is_kept(keep: timedelta | int) -> None:
 )
 def test_document_without_the_fields_or_with_its_own_is_left_alone(document: dict[str, Any]) -> None:
     assert keep_failed_driver(document, 5) == document
-
-
-@pytest.mark.parametrize("keep", [None, 0, timedelta(0)])
-def test_retention_can_be_left_to_the_cluster(keep: timedelta | int | None) -> None:
-    assert keep_failed_driver(DOCUMENT, keep) is DOCUMENT
 
 
 @pytest.mark.parametrize(("keep", "valid"), [(None, True), (5, True), (-1, False), (True, False), ("5m", False)])

@@ -78,3 +78,12 @@ def test_container_that_runs_spark_gets_the_files(conf, containers, mounted):
 def test_part_of_another_type_is_reported():
     with pytest.raises(InvalidResource, match=r"spec\.driverSpec\.podTemplateSpec: must be an object"):
         mount({"driverSpec": {"podTemplateSpec": []}})
+
+
+@pytest.mark.parametrize(("suspend", "expected"), [(True, True), (False, False), (None, False)])
+def test_suspension_is_read(suspend: bool | None, expected: bool) -> None:
+    assert APACHE.is_suspended({"spec": {"suspend": suspend}}) is expected
+
+
+def test_ingress_without_a_host_has_no_url() -> None:
+    assert APACHE.read_ui_url({"spec": {"driverServiceIngressList": [{"ingressSpec": {"rules": [{}]}}]}}) == ""

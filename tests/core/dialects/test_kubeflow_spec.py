@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.compose.restarts import backoff, disable_restarts, retries_of
+from airflow_provider_spark_operator.core.compose.restarts import backoff, retries_of
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -129,8 +129,8 @@ def test_backoff_is_that_of_the_failure(policy: dict[str, Any] | str, kind: str,
 
 
 def test_restarts_are_disabled_where_there_are_any() -> None:
-    assert disable_restarts(with_spec(restartPolicy=POLICY))["spec"]["restartPolicy"] == {"type": "Never"}
-    assert disable_restarts(DOCUMENT) is DOCUMENT
+    assert KUBEFLOW.disable_restarts(with_spec(restartPolicy=POLICY))["spec"]["restartPolicy"] == {"type": "Never"}
+    assert KUBEFLOW.disable_restarts(DOCUMENT) is DOCUMENT
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(5, 5.0), (-1, 0.0), (True, None), (None, None)])

@@ -1,0 +1,183 @@
+"""Local files of an application: which ones a config map holds, and their URIs for Spark.
+
+A config map is part of the application: no store is needed, and nothing has to be deleted. It holds text, and at most
+about a mebibyte. Larger files, and files that are not text, are uploaded to a URL that the driver can read.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from airflow_provider_spark_operator.core.names import FILES_DIRECTORY
+from airflow_provider_spark_operator.core.parameters import Parameters, split_list
+from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+
+# Kubernetes takes 1 MiB in a config map; the application that carries it needs room for the rest of itself.
+CONFIG_MAP_BYTES: Final = 900 * 1024
+# etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
+STORED_BYTES: Final = 1400 * 1024
+_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file to send with the application.
+
+    Attributes:
+        given: The path in the parameters.
+        name: The name without the folder.
+        content: The content.
+        beside: Whether executors need the file, too: it is not the script.
+    """
+
+    given: str
+    name: str
+    content: bytes
+    beside: bool = False
+
+    @property
+    def text(self) -> str | None:
+        """The content as text; None if a config map cannot hold the content or the name."""
+        if not _KEY.match(self.name):
+            return None
+        try:
+            return self.content.decode()
+        except UnicodeDecodeError:
+            return None
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How each file reaches the driver.
+
+    Attributes:
+        mounted: The files in the config map.
+        uploaded: The other files.
+    """
+
+    mounted: tuple[LocalFile, ...] = ()
+    uploaded: tuple[LocalFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class MountedFiles:
+    """A config map of files.
+
+    Attributes:
+        name: Name of the config map.
+        contents: Contents by file name.
+        executors: Whether executors need the files, too.
+    """
+
+    name: str
+    contents: Mapping[str, str]
+    executors: bool
+
+
+def is_local(uri: str) -> bool:
+    """Return whether `uri` is a local path, not a file of the image (`local:`) or a URL."""
+    scheme = _SCHEME.match(uri)
+    return scheme is None or scheme[1].lower() == "file"
+
+
+def list_paths(parameters: Parameters) -> list[str]:
+    """Return all paths and URIs of files in the parameters, the script first."""
+    script = [parameters.py_file] if parameters.py_file else []
+    lists = (parameters.py_files, parameters.files, parameters.jars)
+    return [*script, *(path for one in lists for path in split_list(one))]
+
+
+def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool) -> Packing:
+    """Return how each file reaches the driver.
+
+    Args:
+        files: The files.
+        can_mount: Whether the application can contain a config map.
+        can_upload: Whether there is a folder for uploads.
+
+    Raises:
+        InvalidResource: A file must be uploaded, but there is no folder for it.
+    """
+    texts = [file for file in files if file.text is not None]
+    size, stored = sum(len(file.content) for file in texts), sum(_stored_bytes(file.text or "") for file in texts)
+    fit = can_mount and size <= CONFIG_MAP_BYTES and stored <= STORED_BYTES
+    mounted = tuple(texts) if fit else ()
+    uploaded = tuple(file for file in files if file not in mounted)
+    if uploaded and not can_upload:
+        if not can_mount:
+            why = "this SparkApplication cannot contain files"
+        elif not mounted and size > CONFIG_MAP_BYTES:
+            why = f"together they have {size} bytes, more than {CONFIG_MAP_BYTES}"
+        elif not mounted and texts:
+            why = f"together they have {stored} bytes as JSON, more than {STORED_BYTES}"
+        else:
+            why = "it takes texts whose names have letters, digits, -, _ and . alone"
+        names = ", ".join(file.given for file in uploaded)
+        message = (
+            f"{names} cannot travel in a config map ({why}): set upload_to to a URL that the driver can read, "
+            "such as s3://bucket/jobs"
+        )
+        raise InvalidResource([Problem("", message)])
+    return Packing(mounted, uploaded)
+
+
+def mounted_uri(file: LocalFile) -> str:
+    """Return the URI of a file in the config map."""
+    return f"local://{FILES_DIRECTORY}/{file.name}"
+
+
+def locate_files(parameters: Parameters, uris: Mapping[str, str]) -> Parameters:
+    """Return the parameters with the URIs of files in place of their paths.
+
+    Args:
+        parameters: The parameters. They stay unchanged.
+        uris: URIs by paths; a path without a URI stays.
+    """
+
+    def locate(entries: Sequence[str] | str | None) -> list[str] | None:
+        return None if entries is None else [uris.get(entry, entry) for entry in split_list(entries)]
+
+    return replace(
+        parameters,
+        py_file=uris.get(parameters.py_file, parameters.py_file) if parameters.py_file else parameters.py_file,
+        py_files=locate(parameters.py_files),
+        files=locate(parameters.files),
+        jars=locate(parameters.jars),
+    )
+
+
+def mount(files: Sequence[LocalFile], parameters: Parameters, application: str, try_id: str) -> MountedFiles | None:
+    """Return the config map of files; None if there are no files.
+
+    Args:
+        files: The files in the config map.
+        parameters: The parameters, with the paths of the files.
+        application: Name of the application.
+        try_id: The id of the task instance in this try.
+    """
+    if not files:
+        return None
+    # Spark gives a script to the driver alone; executors read the other files, at the same place.
+    others = list_paths(replace(parameters, py_file=None))
+    return MountedFiles(
+        name=config_map_name(application, files, try_id),
+        contents={file.name: file.text or "" for file in files},
+        executors=any(file.beside or file.given in others for file in files),
+    )
+
+
+def config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
+    """Return a name that is different for each try and content: a config map may still be being deleted."""
+    digest = hashlib.sha256(try_id.encode())
+    for file in files:
+        digest.update(hashlib.sha256(file.name.encode() + b"\0" + file.content).digest())
+    return f"{application[:46].rstrip('-')}-files-{digest.hexdigest()[:10]}"
+
+
+def _stored_bytes(text: str) -> int:
+    """Return the length of the text as JSON. Kubernetes writes `<`, `>` and `&` in six characters."""
+    return len(json.dumps(text, ensure_ascii=False).encode()) + 5 * sum(text.count(sign) for sign in "<>&")

@@ -1,0 +1,50 @@
+"""The application that a task submits."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
+from airflow_provider_spark_operator.core.compose.document import new_application
+from airflow_provider_spark_operator.core.compose.files import MountedFiles
+from airflow_provider_spark_operator.core.parameters import Parameters
+
+KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
+PARAMETERS = Parameters(py_file="local:///a.py")
+FILES = MountedFiles("files", {"a.py": ""}, executors=False)
+
+
+def tolerations(settings: Settings, **spec: Any) -> dict[str, Any]:
+    document = new_application() | {"spec": spec}
+    found: dict[str, Any] = compose_application(document, PARAMETERS, settings)["spec"]["applicationTolerations"]
+    return found
+
+
+def test_application_has_its_parameters_files_and_settings() -> None:
+    made = compose_application(new_application(), PARAMETERS, Settings(), FILES)
+    assert made["spec"]["pyFiles"] == "local:///a.py"
+    assert made["spec"]["configMapSpecs"][0]["name"] == "files"
+    assert made["spec"]["applicationTolerations"] == {"ttlAfterStopMillis": 604_800_000}
+
+
+@pytest.mark.parametrize("duration", [timedelta(minutes=5), 300])
+def test_durations_are_times_or_seconds(duration: timedelta | int) -> None:
+    assert tolerations(Settings(ttl=duration, keep_failed_driver=duration)) == {
+        "ttlAfterStopMillis": 300_000,
+        "resourceRetainPolicy": "OnFailure",
+        "resourceRetainDurationMillis": 300_000,
+    }
+
+
+@pytest.mark.parametrize(("restarts", "policy"), [(True, "Always"), (False, "Never")])
+def test_restarts_can_be_disabled(restarts: bool, policy: str) -> None:
+    given = {"restartConfig": {"restartPolicy": "Always"}}
+    found = tolerations(Settings(restarts=restarts), applicationTolerations=given)
+    assert found["restartConfig"]["restartPolicy"] == policy
+
+
+def test_dialect_without_files_gets_none() -> None:
+    made = compose_application(new_application(KUBEFLOW), PARAMETERS, Settings(), FILES)
+    assert set(made["spec"]) >= {"type", "mainApplicationFile", "timeToLiveSeconds"}
+    assert "configMapSpecs" not in made["spec"]

@@ -1,0 +1,96 @@
+"""Which files a config map holds, and where Spark finds them."""
+
+import pytest
+
+from airflow_provider_spark_operator.core.compose.files import (
+    CONFIG_MAP_BYTES,
+    LocalFile,
+    is_local,
+    list_paths,
+    locate_files,
+    mount,
+    mounted_uri,
+    pack_files,
+)
+from airflow_provider_spark_operator.core.parameters import Parameters
+from airflow_provider_spark_operator.core.problems import InvalidResource
+
+JOB = LocalFile("jobs/job.py", "job.py", b"x = 1\n")
+ARCHIVE = LocalFile("lib.zip", "lib.zip", b"PK\x03\xff")
+ODD = LocalFile("my job.py", "my job.py", b"")
+LARGE = LocalFile("large.txt", "large.txt", b"#" * CONFIG_MAP_BYTES)
+SIGNS = LocalFile("page.xml", "page.xml", b"<a></a>" * 80_000)
+
+
+@pytest.mark.parametrize(
+    ("uri", "local"),
+    [
+        ("job.py", True),
+        ("/opt/job.py", True),
+        ("file:///job.py", True),
+        ("local:///job.py", False),
+        ("s3a://b/a", False),
+    ],
+)
+def test_path_without_a_scheme_is_local(uri: str, local: bool) -> None:
+    assert is_local(uri) is local
+
+
+def test_texts_are_mounted_and_other_files_uploaded() -> None:
+    packing = pack_files([JOB, ARCHIVE, ODD], can_mount=True, can_upload=True)
+    assert (packing.mounted, packing.uploaded) == ((JOB,), (ARCHIVE, ODD))
+
+
+@pytest.mark.parametrize("large", [LARGE, SIGNS])
+def test_files_that_are_too_large_together_are_uploaded(large: LocalFile) -> None:
+    assert pack_files([JOB, large], can_mount=True, can_upload=True).uploaded == (JOB, large)
+
+
+@pytest.mark.parametrize(
+    ("files", "can_mount", "message"),
+    [
+        ([JOB], False, "this SparkApplication cannot contain files"),
+        ([JOB, LARGE], True, "together they have 921606 bytes, more than"),
+        ([SIGNS], True, "bytes as JSON, more than"),
+        ([JOB, ODD], True, "names have letters, digits"),
+    ],
+)
+def test_file_that_must_be_uploaded_needs_a_folder(files: list[LocalFile], can_mount: bool, message: str) -> None:
+    with pytest.raises(InvalidResource, match=f"cannot travel in a config map .*{message}"):
+        pack_files(files, can_mount=can_mount, can_upload=False)
+
+
+def test_parameters_get_the_uris_of_files() -> None:
+    given = Parameters(py_file="jobs/job.py", py_files="lib.zip, s3a://b/other.zip", main_class=None)
+    found = locate_files(given, {"jobs/job.py": mounted_uri(JOB), "lib.zip": "s3a://b/lib.zip"})
+    assert found.py_file == "local:///opt/airflow-task/job.py"
+    assert found.py_files == ["s3a://b/lib.zip", "s3a://b/other.zip"]
+    assert found.jars is None
+    assert locate_files(Parameters(), {}).py_file is None
+
+
+def test_paths_begin_with_the_script() -> None:
+    assert list_paths(Parameters(py_file="a.py", jars="b.jar,c.jar", files=["d"])) == ["a.py", "d", "b.jar", "c.jar"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "executors"),
+    [(Parameters(py_file="jobs/job.py"), False), (Parameters(py_file="x.py", py_files=["jobs/job.py"]), True)],
+)
+def test_executors_need_all_files_but_the_script(parameters: Parameters, executors: bool) -> None:
+    mounted = mount([JOB], parameters, "pi", "id-1")
+    assert mounted
+    assert (mounted.contents, mounted.executors) == ({"job.py": "x = 1\n"}, executors)
+    assert mounted.name.startswith("pi-files-")
+
+
+def test_each_try_has_its_own_config_map() -> None:
+    first, again, second = (mount([JOB], Parameters(), "pi", try_id) for try_id in ("id-1", "id-1", "id-2"))
+    assert first
+    assert first == again
+    assert second
+    assert second.name != first.name
+
+
+def test_no_files_need_no_config_map() -> None:
+    assert mount([], Parameters(), "pi", "id-1") is None
