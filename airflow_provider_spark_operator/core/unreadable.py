@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.cluster_transitions import (
     move_cluster,
 )
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStatus
-from airflow_provider_spark_operator.core.models.reading import read
+from airflow_provider_spark_operator.core.models.parse import parse_model
 from airflow_provider_spark_operator.core.models.resource import Resource
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -37,7 +37,7 @@ def refuse_application(document: Mapping[str, object], sentence: str, now: datet
         now: The time, with an offset.
     """
     try:
-        frame = read(_Frame, document)
+        frame = parse_model(_Frame, document)
     except InvalidResource:
         return None
     status = frame.status or create_status(frame.creation_timestamp or now)
@@ -65,7 +65,7 @@ def refuse_cluster(document: Mapping[str, object], sentence: str, now: datetime)
         now: The time, with an offset.
     """
     try:
-        frame = read(_ClusterFrame, document)
+        frame = parse_model(_ClusterFrame, document)
     except InvalidResource:
         return None
     status = frame.status or create_cluster_status(frame.creation_timestamp or now)

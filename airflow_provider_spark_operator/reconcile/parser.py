@@ -1,6 +1,6 @@
 """Parsing resources as the API shows them."""
 
-from airflow_provider_spark_operator.core.models import cluster_parse
+from airflow_provider_spark_operator.core.models import parse
 from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.parse import parse_application
@@ -46,7 +46,7 @@ def parse_cluster(resource: JsonObject) -> SparkCluster:
         InvalidResource: A field is missing, of the wrong type, has an unknown value, or is nested too deeply.
     """
     _check_nesting(resource)
-    return cluster_parse.parse_cluster(resource)
+    return parse.parse_cluster(resource)
 
 
 def _parse_application(resource: JsonObject) -> SparkApplication:

@@ -15,13 +15,13 @@ from airflow_provider_spark_operator.core.cluster_transitions import (
 )
 from airflow_provider_spark_operator.core.decision import AddFinalizer, RemoveFinalizer
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
-from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
 from airflow_provider_spark_operator.core.models.cluster_status import (
     ClusterAttemptSummary,
     ClusterState,
     ClusterStateRecord,
     ClusterStatus,
 )
+from airflow_provider_spark_operator.core.models.parse import parse_cluster
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
 from tests.core.cluster_resources.clusters import cluster_document

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
-from airflow_provider_spark_operator.core.models.reading import named
+from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.problems import Problem
 
 # A mapping: an object with these members, where it has them. A list: of items of its only member's form.
@@ -112,4 +112,4 @@ def _item_problems(item: object, shape: _Shape, path: str) -> list[Problem]:
 def _wrong(path: str, wanted: str, value: object) -> Problem:
     quotes = wanted == _TEXT and isinstance(value, int | float)
     advice = ": put it in quotes" if quotes else ""
-    return Problem(path, f"must be {wanted}, not {named(value)}{advice}")
+    return Problem(path, f"must be {wanted}, not {name_type(value)}{advice}")

@@ -16,8 +16,7 @@ from airflow_provider_spark_operator.core.models.application import (
     SparkApplication,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.parse import parse_application
-from airflow_provider_spark_operator.core.models.reading import named, path_of
+from airflow_provider_spark_operator.core.models.parse import format_path, name_type, parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.validation.configuration import conf_path, configuration_problems
 from airflow_provider_spark_operator.core.validation.fields import unknown_fields
@@ -49,7 +48,7 @@ def validate_application(document: object) -> list[Problem]:
     the driver is built as well, and what fails there is returned.
     """
     if not isinstance(document, Mapping):
-        return [Problem("", f"a SparkApplication must be an object, not {named(document)}")]
+        return [Problem("", f"a SparkApplication must be an object, not {name_type(document)}")]
     if problems := json_problems(document):
         return problems
     problems = [
@@ -135,7 +134,7 @@ def _application_id_problems(application: SparkApplication) -> Iterator[Problem]
     try:
         attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
     except DriverBuildError as error:
-        yield Problem(path_of(("spec", "sparkConf", error.field)), error.sentence)
+        yield Problem(format_path(("spec", "sparkConf", error.field)), error.sentence)
 
 
 def _main_resource_problems(spec: SparkApplicationSpec) -> list[Problem]:

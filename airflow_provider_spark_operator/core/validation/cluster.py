@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from airflow_provider_spark_operator.core.cluster_resources.shape import building_problems
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
-from airflow_provider_spark_operator.core.models.cluster_parse import parse_cluster
-from airflow_provider_spark_operator.core.models.reading import named
+from airflow_provider_spark_operator.core.models.parse import name_type, parse_cluster
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
 from airflow_provider_spark_operator.core.validation.fields import unknown_fields
 from airflow_provider_spark_operator.core.validation.identity import identity_problems
@@ -20,7 +19,7 @@ def validate_cluster(document: object) -> list[Problem]:
     If the document holds what JSON cannot represent, only that is returned.
     """
     if not isinstance(document, Mapping):
-        return [Problem("", f"a SparkCluster must be an object, not {named(document)}")]
+        return [Problem("", f"a SparkCluster must be an object, not {name_type(document)}")]
     if problems := json_problems(document):
         return problems
     problems = [

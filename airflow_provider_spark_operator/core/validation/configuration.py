@@ -6,7 +6,7 @@ from typing import Final
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import is_positive_size, memory_mib
-from airflow_provider_spark_operator.core.models.reading import path_of
+from airflow_provider_spark_operator.core.models.parse import format_path
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
 
@@ -62,7 +62,7 @@ def is_dynamic_allocation(conf: Mapping[str, str]) -> bool:
 
 def conf_path(key: str) -> str:
     """The path of a property of Spark in a document."""
-    return path_of(("spec", "sparkConf", key))
+    return format_path(("spec", "sparkConf", key))
 
 
 def _size_problems(conf: Mapping[str, str]) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, get_args, get_origin
 
 from airflow_provider_spark_operator.core.models.base import KubernetesType, Model
-from airflow_provider_spark_operator.core.models.reading import path_of
+from airflow_provider_spark_operator.core.models.parse import format_path
 from airflow_provider_spark_operator.core.models.status import ForeignRecord
 from airflow_provider_spark_operator.core.problems import Problem, Severity
 from airflow_provider_spark_operator.core.validation.kubernetes_fields import KUBERNETES_FIELDS, KUBERNETES_VERSION
@@ -42,7 +42,7 @@ def _in_model(model: type[Model], value: object, path: tuple[str | int, ...], ki
     for key, inner in value.items():
         field = fields.get(str(key))
         if field is None:
-            yield _unknown((*path, str(key)), path_of(path), kind, fields)
+            yield _unknown((*path, str(key)), format_path(path), kind, fields)
         else:
             yield from _in_annotation(field.annotation, field.metadata, inner, (*path, str(key)), kind)
 
@@ -83,7 +83,7 @@ def _in_marked(mark: KubernetesType, value: object, path: tuple[str | int, ...],
     parts = dict(mark.parts)
     for key, inner in value.items() if isinstance(value, Mapping) else ():
         if str(key) not in parts:
-            yield _unknown((*path, str(key)), path_of(path), kind, parts)
+            yield _unknown((*path, str(key)), format_path(path), kind, parts)
         else:
             yield from _in_kubernetes_type(inner, parts[str(key)], (*path, str(key)))
 
@@ -99,13 +99,13 @@ def _in_kubernetes_type(value: object, type_name: str, path: tuple[str | int, ..
     for key, inner in value.items():
         if str(key) not in known:
             message = f"is not a field of {type_name} in Kubernetes {KUBERNETES_VERSION}{_suggestion(str(key), known)}"
-            yield Problem(path_of((*path, str(key))), message, Severity.WARNING)
+            yield Problem(format_path((*path, str(key))), message, Severity.WARNING)
         else:
             yield from _in_kubernetes_type(inner, known[str(key)], (*path, str(key)))
 
 
 def _unknown(path: tuple[str | int, ...], owner: str, kind: str, known: Iterable[str]) -> Problem:
-    name = path_of(path)
+    name = format_path(path)
     if (kind, name) in _APACHE_ONLY:
         message = "is a field of the Apache operator 1.1.0 only: spark-operator ignores it"
         return Problem(name, message, Severity.WARNING)

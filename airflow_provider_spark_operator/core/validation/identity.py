@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from airflow_provider_spark_operator.core.identity import Identity, name_problem, namespace_problem
-from airflow_provider_spark_operator.core.models.reading import named
+from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.metadata import metadata_problems
@@ -32,7 +32,7 @@ def namespace_problems(metadata: Mapping[str, object]) -> list[Problem]:
     if namespace in (None, ""):
         return []
     if not isinstance(namespace, str):
-        return [Problem("metadata.namespace", f"must be a string, not {named(namespace)}: put it in quotes")]
+        return [Problem("metadata.namespace", f"must be a string, not {name_type(namespace)}: put it in quotes")]
     problem = namespace_problem(namespace)
     return [problem] if problem else []
 
@@ -52,6 +52,6 @@ def _name_problems(metadata: Mapping[str, object], identity: Identity) -> list[P
     if not name:
         return [Problem("metadata.name", f"is required: give the {identity.noun} a name")]
     if not isinstance(name, str):
-        return [Problem("metadata.name", f"must be a string, not {named(name)}: put it in quotes")]
+        return [Problem("metadata.name", f"must be a string, not {name_type(name)}: put it in quotes")]
     problem = name_problem(name, identity)
     return [problem] if problem else []

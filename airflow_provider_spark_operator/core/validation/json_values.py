@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Final, TypeAlias
 
-from airflow_provider_spark_operator.core.models.reading import path_of
+from airflow_provider_spark_operator.core.models.parse import format_path
 from airflow_provider_spark_operator.core.problems import Problem
 
 _Location: TypeAlias = tuple[int | str, ...]
@@ -26,18 +26,18 @@ def _problems(value: object, location: _Location, above: list[int], seen: set[in
     """What is wrong with `value`, which stands inside the objects and lists whose ids are `above`."""
     if not isinstance(value, dict | list | tuple):
         if message := _scalar_problem(value):
-            yield Problem(path_of(location), message)
+            yield Problem(format_path(location), message)
     elif id(value) in above:
-        yield Problem(path_of(location), "contains itself: write out what is meant in place of the alias")
+        yield Problem(format_path(location), "contains itself: write out what is meant in place of the alias")
     elif len(location) >= _DEEPEST:
-        yield Problem(path_of(location), f"is nested more than {_DEEPEST} levels deep: make it flatter")
+        yield Problem(format_path(location), f"is nested more than {_DEEPEST} levels deep: make it flatter")
     elif id(value) not in seen:
         seen.add(id(value))
         inside = [*above, id(value)]
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             # Other plain keys become strings, as kubectl makes them.
             if not isinstance(key, str | int | float | None):
-                yield Problem(path_of(location), f"has a key that is {_named(key)}, no string: put it in quotes")
+                yield Problem(format_path(location), f"has a key that is {_named(key)}, no string: put it in quotes")
             else:
                 part = key if isinstance(key, int) and not isinstance(value, dict) else str(key)
                 yield from _problems(inner, (*location, part), inside, seen)

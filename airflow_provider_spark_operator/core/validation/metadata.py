@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from airflow_provider_spark_operator.core.models.reading import named, path_of
+from airflow_provider_spark_operator.core.models.parse import format_path, name_type
 from airflow_provider_spark_operator.core.problems import Problem
 
 _NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -30,16 +30,16 @@ def _map_problems(field: str, given: object) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, Mapping):
-        yield Problem(f"metadata.{field}", f"must be an object (key: value pairs), not {named(given)}")
+        yield Problem(f"metadata.{field}", f"must be an object (key: value pairs), not {name_type(given)}")
         return
     is_label = field == "labels"
     for key, value in given.items():
-        path = path_of(("metadata", field, str(key)))
+        path = format_path(("metadata", field, str(key)))
         # Kubernetes accepts capital letters in the domain of an annotation only.
         if not _is_qualified(str(key) if is_label else str(key).lower()):
             yield Problem(path, f"is not a valid {field[:-1]} key: use {_KEY_RULE}")
         elif value is not None and not isinstance(value, str):
-            yield Problem(path, f"must be a string, not {named(value)}: put it in quotes")
+            yield Problem(path, f"must be a string, not {name_type(value)}: put it in quotes")
         elif is_label and value and not _NAME.fullmatch(value):
             yield Problem(path, f"{value!r} is not a valid label value: use {_NAME_RULE}")
 
@@ -48,12 +48,12 @@ def _finalizer_problems(given: object) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, list):
-        yield Problem("metadata.finalizers", f"must be a list, not {named(given)}")
+        yield Problem("metadata.finalizers", f"must be a list, not {name_type(given)}")
         return
     for index, name in enumerate(given):
         path = f"metadata.finalizers[{index}]"
         if not isinstance(name, str):
-            yield Problem(path, f"must be a string, not {named(name)}: put it in quotes")
+            yield Problem(path, f"must be a string, not {name_type(name)}: put it in quotes")
         elif not _is_qualified(name):
             yield Problem(path, f"{name!r} is not a valid finalizer: use {_KEY_RULE}")
 

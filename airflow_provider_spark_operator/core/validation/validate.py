@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.models.reading import named
+from airflow_provider_spark_operator.core.models.parse import name_type
 from airflow_provider_spark_operator.core.pods import mapping
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
@@ -26,7 +26,7 @@ def validate(document: object) -> list[Problem]:
         The problems. `Problem.severity` tells errors, which stop a submission, from warnings.
     """
     if not isinstance(document, Mapping):
-        return [Problem("", f"a resource must be an object, not {named(document)}")]
+        return [Problem("", f"a resource must be an object, not {name_type(document)}")]
     problems_of = dialect_of(document.get("apiVersion")).problems
     if problems_of:
         return _validate_without_model(document, problems_of)
