@@ -1,4 +1,4 @@
-"""Cancel what a task has submitted when its worker is told to stop: only if a person killed the task."""
+"""Cancel what a task has submitted when its worker must stop, but only if a person has killed the task."""
 
 import logging
 import threading
@@ -26,26 +26,26 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, s
 
 logger = logging.getLogger(__name__)
 
-# Airflow kills a task for good 5 s after the signal; a drained worker has longer.
+# Airflow kills the process of a task 5 s after the signal. A drained worker has more time.
 _FATE_SECONDS = 3.0
 _CANCEL_SECONDS = 20.0
-# Where no signal is pending, an outage need not leave an application behind that nobody waits for.
+# Without a pending signal there is time to tolerate an outage, so that no application is left behind.
 LONG_CANCEL_SECONDS = 300.0
-# For the last attempt to end by itself, and say why.
+# The time for the last attempt to end by itself and report its error.
 _GRACE_SECONDS = 2.0
 
 
 @dataclass
 class Engagement:
-    """What a worker has on its hands: whatever bears the stamp, whether its name is known yet or not.
+    """The resources that one try of a task submits. They carry its stamp, so their names need not be known.
 
     Attributes:
-        access: To the cluster; read beforehand, as Airflow may not answer in a signal handler.
+        access: Access to the cluster. It is read in advance, because Airflow may not answer in a signal handler.
         stamp: The try that submits.
-        namespace: None for the connection's.
-        resource: The kind.
-        connection_exists: `access` is a connection's, and not that of the surroundings for want of one.
-        stop_requested: A signal has come; what is submitted after it must be cancelled as well.
+        namespace: Namespace of the resources; None for that of the connection.
+        resource: Kind of the resources.
+        connection_exists: Whether `access` is that of a connection, and not that of the default cluster.
+        stop_requested: Whether a signal has arrived: resources that are submitted later must be cancelled as well.
     """
 
     access: ClusterAccess
@@ -56,9 +56,9 @@ class Engagement:
     stop_requested: bool = False
 
     def stop(self) -> None:
-        """Cancel, unless the task only moves to another worker. Never raises; returns within 25 s.
+        """Cancel the resources, unless the task only moves to another worker. Never raises; returns within 25 s.
 
-        Runs in a signal handler: the main thread may be anywhere, so all is done on other threads.
+        It runs in a signal handler, which may have interrupted any code, so all work is done on other threads.
         """
         self.stop_requested = True
         try:
@@ -72,22 +72,22 @@ class Engagement:
                 return
             self.cancel()
         except Exception as error:
-            # Airflow would lose it, and with it the reason why something still runs.
+            # Airflow discards exceptions of a signal handler, and with them the reason why the application still runs.
             cause = str(error) or f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
             logger.warning("what this task has submitted could not be deleted and may still run: %s", cause)
 
     def unended(self, goal: str = "have ended", noun: str = "the application") -> str:
-        """The sentence for a task that did not hear of its resource in time: which one, and its state.
+        """Return the sentence for a task whose resource did not reach its goal in time, with the resource's state.
 
         Args:
-            goal: What was not known of it.
-            noun: What the resource is called if it cannot be read.
+            goal: The goal of the resource.
+            noun: The name of the resource if it cannot be read.
         """
         try:
             with LoopThread() as loop:
                 found = loop.run(self._states(), timeout=_CANCEL_SECONDS)
         except Exception as error:
-            # The cancellation that follows has the same problem, and raises it.
+            # The cancellation that follows has the same problem and raises it.
             logger.warning("could not read the state of %s: %s", noun, str(error) or "no answer")
             found = {}
         named = [f"{reference} ({state})" for reference, state in found.items()]
@@ -97,7 +97,7 @@ class Engagement:
         async with await open_client(self.access) as client:
             resource = await served_version(client, self.resource)
             own = await list_applications(client, resource, self.namespace or client.default_namespace, self.stamp)
-        # Of earlier tries, only what still runs belongs to the sentence.
+        # Only running applications of earlier tries belong to the sentence.
         return {
             ApplicationReference.of(one, resource): state
             for one, state, ended in ((one, *_state(one)) for one in own)
@@ -105,15 +105,15 @@ class Engagement:
         }
 
     def cancel(self, seconds: float | None = None) -> Mapping[ApplicationReference, CancelOutcome]:
-        """Delete what this try has submitted and what has not ended; what became of each application.
+        """Delete the resources of this try that have not ended, and return what happened to each.
 
         Args:
-            seconds: How long to try while the API server is not available; by default as in a signal handler.
+            seconds: How long to retry while the API server is not available; by default as in a signal handler.
 
         Raises:
-            KubeError: The API refused, or could not be reached.
-            ConfigurationError: No client can be made.
-            TimeoutError: It took too long.
+            KubeError: The API server rejected the request or is not available.
+            ConfigurationError: The access to the cluster is not valid.
+            TimeoutError: The deletion took too long.
         """
         limit = _CANCEL_SECONDS if seconds is None else seconds
         with LoopThread() as loop:
@@ -123,7 +123,7 @@ class Engagement:
         return outcomes
 
     async def _cancel(self, seconds: float) -> Mapping[ApplicationReference, CancelOutcome]:
-        # Files are read again, but not the connection: Airflow may not answer in a signal handler.
+        # Credential files are read again, but not the connection: Airflow may not answer in a signal handler.
         access = replace(self.access, reread=None)
 
         async def attempt() -> Mapping[ApplicationReference, CancelOutcome]:
@@ -140,18 +140,18 @@ def engage(
     api_version: object,
     kind: ResourceType | None = None,
 ) -> Engagement:
-    """What this try of a task has on its hands.
+    """Return the engagement of one try of a task.
 
     Args:
-        conn_id: The connection; read here, as it cannot be in a signal handler.
-        task_instance: Of the try.
-        namespace: None for the connection's.
-        api_version: Of the resource; None for the default.
-        kind: Of the resource; None for SparkApplication.
+        conn_id: Id of the connection. It is read now, because it cannot be read in a signal handler.
+        task_instance: The task instance of the try.
+        namespace: Namespace of the resources; None for that of the connection.
+        api_version: apiVersion of the resources; None for the default.
+        kind: Kind of the resources; None for SparkApplication.
 
     Raises:
-        AirflowNotFoundException: There is no such connection.
-        AirflowFailException: The connection contradicts itself.
+        AirflowNotFoundException: The connection does not exist.
+        AirflowFailException: The connection is contradictory.
     """
     try:
         access, exists = access_from_connection(conn_id, required=True), True
@@ -167,7 +167,7 @@ def engage(
 
 
 def cancellation_sentence(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
-    """What has become of the application, for a person; of several, of the one that a reader must know about."""
+    """Return what happened to the application; of several applications, the most important outcome."""
     words = {
         CancelOutcome.DELETED: "it is cancelled",
         CancelOutcome.NOT_OURS: "another try has taken it over, and goes on",
@@ -180,13 +180,13 @@ def cancellation_sentence(outcomes: Mapping[ApplicationReference, CancelOutcome]
 
 
 def timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
-    """Cancel, since nobody waits any more, and say so.
+    """Cancel the application of a task that timed out, and return the exception for it.
 
     Args:
-        engagement: What runs.
-        sentence: What had not happened in time.
-        limit: The time, as it is shown.
-        delete: Whether to cancel at all.
+        engagement: The try that timed out.
+        sentence: What did not happen in time.
+        limit: The timeout, for the message.
+        delete: Whether to cancel the application.
     """
     message = f"{sentence} within the task's execution_timeout of {limit}"
     if not delete:
@@ -194,7 +194,7 @@ def timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: b
     try:
         outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
     except Exception as error:
-        # Whatever it is, the task fails for the time that is over; what still runs must be said with it.
+        # The task fails because of the timeout. The message adds that the application may still run.
         return SparkApplicationTimedOut(
             f"{message}; cancelling it failed, it may still run: {str(error) or type(error).__name__}"
         )
@@ -202,13 +202,13 @@ def timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: b
 
 
 def _state(resource: JsonObject) -> tuple[str, bool]:
-    """The state of a resource, and whether it has ended."""
+    """Return the state of a resource, and whether it has ended."""
     seen = progress(resource)
     return seen.state, seen.phase is Phase.ENDED
 
 
 def _is_killed(stamp: TaskStamp) -> bool:
-    """Ask Airflow on a thread of its own: the interrupted main thread may hold the lock of that connection."""
+    """Ask Airflow on another thread: the interrupted main thread may hold the lock of the connection to Airflow."""
     answer: list[Fate | BaseException] = []
 
     def ask() -> None:

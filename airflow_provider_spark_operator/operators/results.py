@@ -33,12 +33,12 @@ def error_of(
     *,
     has_retry_left: bool = False,
 ) -> AirflowException | None:
-    """What the task raises for this event; None where the application has succeeded.
+    """Return the exception that the task raises for this event; None if the application has succeeded.
 
     Args:
-        event: Of any kind but TIMED_OUT, which needs something done first.
-        retry_delay: What the application asks to wait before it is tried again.
-        policy: The task's retry policy, which decides about a deletion.
+        event: An event of any kind except TIMED_OUT, for which the application must be cancelled first.
+        retry_delay: The delay before a retry by the restartConfig of the application.
+        policy: The retry policy of the task, which decides about a deletion.
         has_retry_left: Whether another try of the task follows a failure.
     """
     if event.kind is EventKind.DELETED:
@@ -63,7 +63,7 @@ def error_of(
 
 
 def successor(has_retry_left: bool) -> str:
-    """Who takes over what may still run after the task has failed.
+    """Return what happens to an application that may still run after the task has failed.
 
     Args:
         has_retry_left: Whether another try of the task follows.
@@ -74,22 +74,22 @@ def successor(has_retry_left: bool) -> str:
 
 
 def has_ended(submission: Submission) -> bool:
-    """Whether the application that was taken over has ended: its task then need not defer.
+    """Whether the adopted application has ended, so that its task must not defer.
 
-    Nor should it: Airflow fails a task whose trigger fires before the scheduler has taken note of the deferral.
+    Airflow fails a task whose trigger fires before the scheduler has recorded the deferral.
     """
     return submission.adopted and judge(submission.resource) is not None
 
 
 def reference_of(event: ApplicationEvent, kind: ResourceType = SPARK_APPLICATIONS) -> ApplicationReference:
-    """The application, or another `kind` of resource, that the event is about."""
+    """Return the reference to the application, or another `kind` of resource, of the event."""
     return ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version, kind))
 
 
 def xcoms_of(event: ApplicationEvent) -> dict[str, Any]:
-    """The XComs that only the end makes known."""
+    """Return the XComs that are known only at the end."""
     return {
-        "namespace": event.namespace,  # a task that started in the triggerer could not say it before
+        "namespace": event.namespace,  # unknown before if the task started in the triggerer
         "uid": event.uid,
         "application_id": event.application_id,
         "state": event.state,
@@ -112,14 +112,14 @@ def record_on_assets(context: Context, outlets: Iterable[object], event: Applica
 def link_target(
     document: Mapping[str, Any], namespace: str, name: str, uid: str, spark_id: str | None = None
 ) -> LinkTarget:
-    """Where the task's links lead.
+    """Return the target of the task's links.
 
     Args:
         document: The application.
-        namespace: Of the application, which the document need not tell; so for `name` and `uid`.
-        name: See `namespace`.
-        uid: See `namespace`.
-        spark_id: Spark's id of the latest attempt; None for that of the first, as far as its name tells it.
+        namespace: Namespace of the application, which the document need not contain.
+        name: Name of the application, which the document need not contain.
+        uid: UID of the application.
+        spark_id: Spark's id of the latest attempt; None for that of the first, if the name determines it.
     """
     dialect = dialect_of(document.get("apiVersion"))
     metadata = document.get("metadata")
@@ -131,12 +131,12 @@ def link_target(
 
 
 def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], parameters: Parameters) -> LinkTarget | None:
-    """Where the task's links lead after the event; None if the event names no application.
+    """Return the target of the task's links after the event; None if the event has no application.
 
     Args:
         event: The event of the trigger.
         document: The application as the task knows it when it resumes.
-        parameters: The parameters of the operator: they may name the driver pod, too.
+        parameters: The parameters of the operator, which may also name the driver pod.
     """
     if not event.uid:
         return None
