@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= 2
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo test coverage check format spark-submit test-spark-submit e2e airflow faults charts contract traces reliability docs site bench clean
+.PHONY: help demo dist installation test coverage check format spark-submit test-spark-submit e2e airflow faults charts contract traces reliability docs site bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 	@exec $(bin)/python -m demo
 
 test: $(stamp) ## Run the hermetic test suite
-	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces --ignore tests/reliability tests packages/local-kubernetes/tests
+	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces --ignore tests/reliability --ignore tests/installation tests packages/local-kubernetes/tests
 
 coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
@@ -53,6 +53,14 @@ airflow: $(stamp) ## Run tasks in a real Airflow, whose processes are killed (SI
 
 faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
+
+dist: $(stamp) ## Build the wheels and source distributions of both packages, in dist/
+	@rm -rf dist
+	@$(bin)/python -m hatchling build --directory dist
+	@cd packages/local-kubernetes && ../../$(bin)/python -m hatchling build --directory ../../dist
+
+installation: dist ## Install the wheels of dist/ into empty environments, and run them (needs a package index; about 4 minutes)
+	@exec $(bin)/python -m pytest tests/installation
 
 charts: $(stamp) ## Try the chart with Helm (HELM): on a real API server (KUBEBUILDER_ASSETS), and on a real node (as e2e, E2E_CONTROLLER_IMAGE)
 	@if [ -x "$${HELM:-}" ]; then exec $(bin)/python -m pytest tests/charts packages/local-kubernetes/tests/contract/test_clients.py tests/e2e/test_chart.py; \

@@ -81,7 +81,12 @@ def dags_folder(pytestconfig: pytest.Config, airflow_database: None) -> Iterator
 @pytest.fixture
 def spark_cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[ScriptedCluster]":
     """A cluster whose applications do what a test tells them; `kubernetes_default` leads to it."""
-    from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+    try:
+        from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+    except ModuleNotFoundError as error:
+        if error.name != "local_kubernetes":
+            raise
+        pytest.fail("spark_cluster needs local-kubernetes: pip install 'airflow-provider-spark-operator[testing]'")
 
     with ScriptedCluster().running() as cluster:
         connect(monkeypatch, "kubernetes_default", cluster)

@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import OPTION, RunSparkDag
+from local_kubernetes.cli import parser as local_kubernetes_parser
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -105,6 +106,8 @@ def test_a_command_is_one_that_there_is(text: str) -> None:
         tried += 1
         if program == "spark-operator":
             assert parser("0").parse_args(arguments).module
+        elif program == "local-kubernetes":
+            local_kubernetes_parser().parse_args(arguments)
         elif program == "make":
             assert {argument for argument in arguments if "=" not in argument} <= TARGETS
         elif program == "helm":

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         An `ExitCode`. Usage errors end the process with exit code 2.
     """
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s", stream=sys.stderr)
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
     try:
@@ -56,14 +56,15 @@ def _report(message: str, exit_code: ExitCode) -> ExitCode:
     return exit_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The command line; usage errors end the process with exit code 2."""
+    root = argparse.ArgumentParser(
         prog="local-kubernetes",
         description="A Kubernetes cluster in one process: the containers of its pods are processes of this machine.",
         epilog=_EXIT_CODES,
     )
-    parser.add_argument("--version", action="version", version=f"local-kubernetes {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    root.add_argument("--version", action="version", version=f"local-kubernetes {__version__}")
+    verbs = root.add_subparsers(title="verbs", metavar="VERB", required=True)
     up = verbs.add_parser("up", help="start a cluster and keep it in the foreground", epilog=_EXIT_CODES)
     up.add_argument(
         "--home",
@@ -89,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PATTERN=RUNTIME",
         help="run images whose name matches PATTERN with RUNTIME (only: process, the programs of this machine)",
     )
-    return parser
+    return root
 
 
 def _rule(text: str) -> ImageRule:

@@ -1,0 +1,1 @@
+"""The built wheels, installed as users install them. `make installation` builds the wheels and runs these tests."""

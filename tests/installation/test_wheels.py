@@ -1,0 +1,103 @@
+"""A wheel of each distribution installs into an empty environment and works."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WHEELS = ROOT / "dist"
+KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
+APPLICATION = {
+    "apiVersion": "spark.apache.org/v1",
+    "kind": "SparkApplication",
+    "metadata": {"name": "pi"},
+    "spec": {
+        "pyFiles": "local:///opt/spark/examples/src/main/python/pi.py",
+        "driverArgs": ["2"],
+        "runtimeVersions": {"sparkVersion": "4.3.0"},
+        "sparkConf": {
+            "spark.kubernetes.container.image": "apache/spark:4.3.0",
+            "spark.driver.memory": "512m",
+            "spark.executor.memory": "512m",
+            "spark.executor.instances": "1",
+        },
+    },
+}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "it"},
+    "spec": {
+        "restartPolicy": "Never",
+        "containers": [{"name": "main", "image": "busybox", "command": ["echo", "hello"]}],
+    },
+}
+
+pytestmark = [
+    pytest.mark.skipif(not WHEELS.is_dir(), reason="there are no wheels in dist/: see `make installation`"),
+    pytest.mark.timeout(1200),
+]
+
+
+def installed(folder: Path, requirement: str) -> Path:
+    """The folder of programs of an empty environment with one requirement, at the versions that are pinned."""
+    pins = re.findall(
+        r"^[\w.-]+==[^ \n]+(?: ;[^\\\n]*)?", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE
+    )
+    constraints = folder / "constraints.txt"
+    constraints.write_text("\n".join(pins), encoding="utf-8")
+    venv.create(folder / "venv", with_pip=True)
+    programs = folder / "venv" / "bin"
+    command = [programs / "pip", "install", "--quiet", "--no-cache-dir", "--find-links", WHEELS, "-c", constraints]
+    subprocess.run([*command, requirement], check=True, cwd=folder)
+    return programs
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl: set KUBECTL")
+def test_local_kubernetes_alone_serves_kubectl(tmp_path: Path) -> None:
+    programs = installed(tmp_path, "local-kubernetes")
+    kubeconfig = tmp_path / "kubeconfig"
+
+    def kubectl(*words: str, given: object = None) -> str:
+        command = [str(KUBECTL), f"--kubeconfig={kubeconfig}", f"--cache-dir={tmp_path / 'cache'}", *words]
+        found = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=60)
+        assert found.returncode == 0, found.stderr
+        return found.stdout
+
+    command = [programs / "local-kubernetes", "up", "--home", tmp_path / "home", "--kubeconfig", kubeconfig]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == f"ready kubeconfig={kubeconfig}\n"
+            assert kubectl("apply", "-f", "-", given=POD) == "pod/it created\n"
+            kubectl("wait", "pod/it", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
+            assert kubectl("get", "pod", "it", "--no-headers").split()[:3] == ["it", "0/1", "Completed"]
+            assert kubectl("logs", "it") == "hello\n"
+            assert kubectl("delete", "pod", "it").startswith('pod "it" deleted')
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def test_the_provider_with_its_extras_runs_an_application(tmp_path: Path) -> None:
+    programs = installed(tmp_path, "airflow-provider-spark-operator[airflow,local]")
+    document = tmp_path / "pi.json"
+    document.write_text(json.dumps(APPLICATION), encoding="utf-8")
+
+    found = subprocess.run(
+        [programs / "spark-operator", "local", "run", document],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+    assert found.returncode == 0, found.stderr
+    assert "Pi is roughly 3." in found.stdout
+    subprocess.run([programs / "python", "-c", "import airflow.sdk"], check=True, cwd=tmp_path, timeout=120)
