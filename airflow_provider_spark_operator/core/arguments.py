@@ -5,10 +5,11 @@ DAG files run these checks each time they are parsed, so the checks are cheap.
 
 import re
 
+from airflow_provider_spark_operator.core.identity import NAMESPACE
+
 DEFAULT_CONNECTION_ID = "kubernetes_default"
 # Wider than the names that our own operators give: the resource of a sensor may have been named by other software.
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?\Z")
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 
 
 def check_booleans(**arguments: object) -> None:
@@ -35,7 +36,7 @@ def check_existing_name(name: object, namespace: object) -> None:
     Raises:
         ValueError: The name or the namespace is invalid.
     """
-    for noun, given, form in (("name", name, _NAME), ("namespace", namespace, _NAMESPACE)):
+    for noun, given, form in (("name", name, _NAME), ("namespace", namespace, NAMESPACE)):
         if isinstance(given, str) and "{{" not in given and "{%" not in given and not form.match(given):
             raise ValueError(
                 f"invalid {noun} {given!r}: use lower case letters, digits and -, and begin and end with a letter or "
