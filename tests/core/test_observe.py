@@ -198,3 +198,8 @@ def test_a_pod_whose_label_is_none_is_of_no_earlier_attempt() -> None:
 )
 def test_names_of_children_are_fixed_if_the_spec_sets_one(modifiers: dict[str, Any], fixed: bool) -> None:
     assert has_fixed_child_names(builders.application(**modifiers)) is fixed
+
+
+def test_a_fixed_driver_name_that_refers_to_itself_finds_no_driver() -> None:
+    conf = {"spark.kubernetes.driver.pod.name": "${spark.kubernetes.driver.pod.name}"}
+    assert find_driver(in_attempt_1(conf), 1, [pod("pi-0-driver")]) is None
