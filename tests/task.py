@@ -3,11 +3,20 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_spark_operator.testing.tasks import TaskInstance, defer, fire, run, stored
 from airflow_provider_spark_operator.triggers import spark_application_runtime
 
-__all__ = ["TaskInstance", "cleared", "defer", "fire", "run", "stored", "when_told"]
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+__all__ = ["TaskInstance", "cleared", "context_of", "defer", "fire", "run", "stored", "when_told"]
+
+
+def context_of(task_instance: TaskInstance, **values: Any) -> "Context":
+    """Return the context in which Airflow runs the task."""
+    return cast("Context", {"ti": task_instance, **values})
 
 
 def cleared(task_instance: TaskInstance, retries: int = 3) -> TaskInstance:

@@ -3,10 +3,12 @@
 import shutil
 from pathlib import Path
 from runpy import run_path
+from typing import Any
 
 import pytest
 
-from tests.cluster import fail, succeed
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, fail, succeed
 
 pytestmark = [
     pytest.mark.airflow,
@@ -19,10 +21,10 @@ EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
 
 @pytest.fixture
-def run_dag(dags_folder):
+def run_dag(dags_folder: Path):
     """Run a DAG file and give back its run."""
 
-    def run(source, dag_id, **files):
+    def run(source: str, dag_id: str, **files: Any):
         path = dags_folder / f"{dag_id}.py"
         if isinstance(source, Path):
             shutil.copy(source, path)
@@ -39,7 +41,7 @@ def states(dag_run):
     return {task.task_id: task.state for task in dag_run.get_task_instances()}
 
 
-def xcom(dag_run, task_id, key):
+def xcom(dag_run, task_id: str, key: str):
     return dag_run.get_task_instance(task_id).xcom_pull(task_ids=task_id, key=key)
 
 
@@ -63,7 +65,7 @@ spec:
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(cluster, run_dag, deferrable):
+def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(cluster: Cluster, run_dag, deferrable: bool) -> None:
     body = (
         f"SparkApplicationOperator(task_id='pi', application='pi.yaml', name='pi', kubernetes_conn_id='spark',"
         f" deferrable={deferrable})"
@@ -79,7 +81,7 @@ def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(cluster, run_dag
     assert xcom(dag_run, "pi", "state") == "Succeeded"
 
 
-def test_a_mapped_task_has_an_application_for_each_element(cluster, run_dag):
+def test_a_mapped_task_has_an_application_for_each_element(cluster: Cluster, run_dag) -> None:
     body = (
         "SparkApplicationOperator.partial(task_id='pi', application='pi.yaml', kubernetes_conn_id='spark',"
         " deferrable=True).expand(namespace=['jobs', 'default'])"
@@ -106,7 +108,7 @@ CLUSTER_BODY = """create = SparkClusterOperator(
 """
 
 
-def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster, run_dag):
+def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster: Cluster, run_dag) -> None:
     imports = "from airflow_provider_spark_operator.operators.spark_cluster import *"
     source = DAG_FILE.format(dag_id="clusters", body=CLUSTER_BODY).replace("with DAG", f"{imports}\n\nwith DAG")
     dag_run = run_dag(source, "clusters")
@@ -116,7 +118,7 @@ def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster,
 
 
 @pytest.fixture
-def stored_connection(cluster):
+def stored_connection(cluster: Cluster):
     """A connection that only Airflow's database has, and no variable of the environment."""
     from airflow.models import Connection
     from airflow.utils.session import create_session
@@ -128,7 +130,7 @@ def stored_connection(cluster):
         session.query(Connection).filter_by(conn_id="stored").delete()
 
 
-def test_a_deferred_task_finds_a_connection_of_the_database(cluster, run_dag, stored_connection):
+def test_a_deferred_task_finds_a_connection_of_the_database(cluster: Cluster, run_dag, stored_connection: None) -> None:
     body = (
         f"SparkApplicationOperator(task_id='pi', application='pi.yaml', kubernetes_conn_id='{stored_connection}',"
         " deferrable=True)"
@@ -137,7 +139,7 @@ def test_a_deferred_task_finds_a_connection_of_the_database(cluster, run_dag, st
     assert states(dag_run) == {"pi": "success"}
 
 
-def test_a_missing_file_fails_the_task(cluster, run_dag):
+def test_a_missing_file_fails_the_task(cluster: Cluster, run_dag) -> None:
     body = "SparkApplicationOperator(task_id='pi', application='gone.yaml', kubernetes_conn_id='spark')"
     dag_run = run_dag(DAG_FILE.format(dag_id="gone", body=body), "gone")
     assert states(dag_run) == {"pi": "failed"}
@@ -145,15 +147,15 @@ def test_a_missing_file_fails_the_task(cluster, run_dag):
 
 
 @pytest.fixture
-def example(cluster, monkeypatch):
+def example(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the example needs around it: a connection of the default name."""
     import os
 
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
 
 
-def test_the_example_ends_as_it_says(cluster, run_dag, example):
-    async def by_its_script(application):
+def test_the_example_ends_as_it_says(cluster: Cluster, run_dag, example: str) -> None:
+    async def by_its_script(application: Application) -> None:
         document = cluster.store.get(cluster.kind, application.namespace, application.name)
         await (fail if document["spec"]["pyFiles"].endswith("fail.py") else succeed)(application)
 

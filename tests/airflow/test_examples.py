@@ -3,14 +3,17 @@
 import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
 
 import pytest
+from airflow.models.dagrun import DagRun
 
 from airflow_provider_spark_operator.core.problems import errors_of
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from tests.cluster import fail, succeed
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, fail, succeed
 
 pytestmark = [
     pytest.mark.airflow,
@@ -24,14 +27,14 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 
 @pytest.fixture
-def run_example(cluster, dags_folder, monkeypatch):
+def run_example(cluster: Cluster, dags_folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Run an example where a user would put it, with the connection that it asks for."""
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
     shutil.copytree(EXAMPLES, dags_folder, dirs_exist_ok=True)
     return lambda name: run_path(str(dags_folder / f"{name}.py"))["dag"].test()
 
 
-async def return_a_number(application):
+async def return_a_number(application: Application) -> None:
     application.enter("Submitted", "DriverRequested")
     application.start_driver()
     application.enter("DriverStarted", "RunningHealthy")
@@ -39,20 +42,20 @@ async def return_a_number(application):
     application.enter("ResourceReleased")
 
 
-async def by_its_script(application):
+async def by_its_script(application: Application) -> None:
     scripts = {"spark-pi-fail-on-purpose": fail, "spark-function": return_a_number}
     found = (script for name, script in scripts.items() if application.name.startswith(name))
     await next(found, succeed)(application)
 
 
-def test_every_example_is_on_the_page():
+def test_every_example_is_on_the_page() -> None:
     page = (EXAMPLES.parent / "docs" / "airflow.md").read_text()
     listed = re.findall(r"^\| `(spark_\w+)` \|", page.split("### Examples")[1], re.MULTILINE)
     assert set(NAMES) <= set(listed)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_example_ends_as_it_says(cluster, run_example, name):
+def test_an_example_ends_as_it_says(cluster: Cluster, run_example: Callable[[str], DagRun], name: str) -> None:
     cluster.script = by_its_script
     dag_run = run_example(name)
     states = {task.task_id: task.state for task in dag_run.get_task_instances()}
@@ -62,7 +65,7 @@ def test_an_example_ends_as_it_says(cluster, run_example, name):
         assert errors_of(validate_application(application)) == []
 
 
-def test_the_example_of_a_script_ships_its_files(cluster, run_example):
+def test_the_example_of_a_script_ships_its_files(cluster: Cluster, run_example: Callable[[str], DagRun]) -> None:
     run_example("spark_script")
     spec = cluster.application()["spec"]
     (config_map,) = spec["configMapSpecs"]
@@ -74,12 +77,16 @@ def test_the_example_of_a_script_ships_its_files(cluster, run_example):
     assert spec["pyFiles"] == "local:///opt/airflow-task/word_count.py,local:///opt/airflow-task/words.py"
 
 
-def test_the_example_of_a_mapped_task_has_an_application_for_each_table(cluster, run_example):
+def test_the_example_of_a_mapped_task_has_an_application_for_each_table(
+    cluster: Cluster, run_example: Callable[[str], DagRun]
+) -> None:
     run_example("spark_mapped")
     assert sorted(one["spec"]["driverArgs"] for one in cluster.applications()) == [["customers"], ["orders"]]
 
 
-def test_the_example_of_an_asset_tells_which_application_made_it(cluster, run_example):
+def test_the_example_of_an_asset_tells_which_application_made_it(
+    cluster: Cluster, run_example: Callable[[str], DagRun]
+) -> None:
     from airflow.models.asset import AssetEvent
     from airflow.utils.session import create_session
 

@@ -35,7 +35,13 @@ with DAG("DAG_ID", schedule=None) as dag:
     ],
     ids=["where it is served", "where v1 alone is", "where v1 and v1beta1 are"],
 )
-def test_it_runs_as_it_is_written(monkeypatch, dags_folder, caplog, served, told):
+def test_it_runs_as_it_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+    dags_folder: Path,
+    caplog: pytest.LogCaptureFixture,
+    served: tuple[str, ...],
+    told: bool,
+) -> None:
     dag_id = f"first_documents_{'_'.join(served)}"
     path = dags_folder / f"{dag_id}.py"
     path.write_text(DAG_FILE.replace("DAG_ID", dag_id))

@@ -25,6 +25,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.crds import custom_resource_definitions
+from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import (
@@ -97,7 +98,7 @@ async def client():
 
 
 @pytest.fixture
-async def namespace(client):
+async def namespace(client: KubeClient):
     """A namespace of its own, with the definitions in the cluster; deleted after the test."""
     name = f"fleet-{uuid4().hex[:8]}"
     for definition in custom_resource_definitions():
@@ -146,7 +147,9 @@ class Fleet:
         return psutil.Process(self._present[name].process.pid).children(recursive=True)
 
 
-async def test_every_task_ends_as_its_application_did_whatever_is_killed(client, namespace, tmp_path):
+async def test_every_task_ends_as_its_application_did_whatever_is_killed(
+    client: KubeClient, namespace: str, tmp_path: Path
+) -> None:
     dags, kubeconfig = tmp_path / "dags", tmp_path / "kubeconfig"
     dags.mkdir()
     template = tmp_path / "template.yaml"

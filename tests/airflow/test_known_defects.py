@@ -6,12 +6,16 @@ Each test is named for what went wrong, and its docstring says where it was repo
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -21,21 +25,22 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import kill, spark_application_runtime
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from tests.cluster import fail, run_on, stay_submitted, succeed
+from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, defer, fire, run, stored, when_told
+from tests.task import TaskInstance, context_of, defer, fire, run, stored, when_told
 
 
 @pytest.fixture
-def created(cluster, monkeypatch):
+def created(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
     """Everything that was ever created, kind by kind."""
     kinds = []
     create = cluster.store.create
 
-    def note(kind, *arguments, **options):
+    def note(kind, *arguments: Any, **options: Any):
         kinds.append(kind.plural)
         return create(kind, *arguments, **options)
 
@@ -44,10 +49,10 @@ def created(cluster, monkeypatch):
 
 
 @pytest.fixture
-def fate(monkeypatch):
+def fate(monkeypatch: pytest.MonkeyPatch):
     """Decide what Airflow says of the task."""
 
-    def decide(answer):
+    def decide(answer) -> None:
         monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: answer)
         monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: answer)
         monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: answer)
@@ -55,7 +60,7 @@ def fate(monkeypatch):
     return decide
 
 
-async def following(trigger):
+async def following(trigger: BaseTrigger):
     """Run the trigger as the triggerer does, until it follows its application."""
     ready = asyncio.Event()
     with when_told("RunningHealthy", ready.set):
@@ -64,14 +69,14 @@ async def following(trigger):
     return task
 
 
-async def stopped(trigger, task):
+async def stopped(trigger: BaseTrigger, task) -> None:
     """End the trigger as the triggerer does after what it takes for a person's action."""
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     await trigger.on_kill()
 
 
-def test_a_task_that_resumes_creates_nothing_a_second_time(cluster, created):
+def test_a_task_that_resumes_creates_nothing_a_second_time(cluster: Cluster, created) -> None:
     """apache/airflow#66437: deferrable mode created a second, empty pod."""
     assert run(operator(), TaskInstance()) == "pi"
     assert created.count("sparkapplications") == 1
@@ -79,7 +84,7 @@ def test_a_task_that_resumes_creates_nothing_a_second_time(cluster, created):
 
 
 @pytest.mark.parametrize("adopted", [False, True], ids=["after a deferral", "after a reattachment"])
-def test_an_operator_in_a_new_process_can_be_killed(cluster, fate, adopted):
+def test_an_operator_in_a_new_process_can_be_killed(cluster: Cluster, fate, adopted: bool) -> None:
     """apache/airflow#56291 and #58228: no `launcher` in a process that has not submitted."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -96,13 +101,15 @@ def test_an_operator_in_a_new_process_can_be_killed(cluster, fate, adopted):
             EventKind.LOST, trigger.namespace, trigger.name, trigger.uid, sentence="the API is gone"
         )
         with pytest.raises(SparkApplicationError):
-            another.resume_execution("execute_complete", {"event": lost.to_payload()}, {"ti": first})
+            another.resume_execution("execute_complete", {"event": lost.to_payload()}, context_of(first))
         another.on_kill()
     assert cluster.applications() == []
 
 
 @pytest.mark.parametrize(("script", "again"), [(succeed, False), (fail, True)], ids=["succeeded", "failed"])
-def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_asks_for(cluster, script, again):
+def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_asks_for(
+    cluster: Cluster, script: Callable[..., object], again: bool
+) -> None:
     """apache/airflow#57416: such a retry failed for good."""
     cluster.script = script
     first = TaskInstance()
@@ -113,7 +120,7 @@ def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_ask
     assert (cluster.application()["metadata"]["uid"] != uid) is again
 
 
-def test_what_a_retry_looks_for_is_on_every_application(cluster, created):
+def test_what_a_retry_looks_for_is_on_every_application(cluster: Cluster, created) -> None:
     """apache/airflow#41211: the labels to reattach by were never set."""
     cluster.script = run_on
     first = TaskInstance()
@@ -123,7 +130,7 @@ def test_what_a_retry_looks_for_is_on_every_application(cluster, created):
     assert created.count("sparkapplications") == 1
 
 
-async def run_unseen(application):
+async def run_unseen(application: Application) -> None:
     """Run and end well without a pod that anybody could see."""
     application.enter(
         "Submitted", "DriverRequested", "DriverStarted", "RunningHealthy", "Succeeded", "ResourceReleased"
@@ -131,13 +138,13 @@ async def run_unseen(application):
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_driver_pod_that_is_not_there_is_no_failure(cluster, deferrable):
+def test_a_driver_pod_that_is_not_there_is_no_failure(cluster: Cluster, deferrable: bool) -> None:
     """apache/airflow#42132: 404 for the driver's pod failed the task."""
     cluster.script = run_unseen
     assert run(operator(deferrable), TaskInstance()) == "pi"
 
 
-async def lose_its_driver(application):
+async def lose_its_driver(application: Application) -> None:
     application.enter("Submitted", "DriverRequested")
     application.start_driver()
     application.enter("DriverStarted", "RunningHealthy")
@@ -146,7 +153,7 @@ async def lose_its_driver(application):
     application.enter("ResourceReleased")
 
 
-async def be_released(application):
+async def be_released(application: Application) -> None:
     application.enter("Submitted", "DriverRequested")
     application.start_driver()
     application.enter("DriverStarted", "RunningHealthy")
@@ -155,14 +162,14 @@ async def be_released(application):
 
 
 @pytest.mark.parametrize("script", [lose_its_driver, be_released])
-def test_a_deleted_driver_is_no_success(cluster, script):
+def test_a_deleted_driver_is_no_success(cluster: Cluster, script: Callable[..., object]) -> None:
     """apache/airflow#41212: a deleted driver was reported as success."""
     cluster.script = script
     with pytest.raises(SparkApplicationError):
         run(operator(), TaskInstance())
 
 
-async def test_an_application_that_waits_is_waited_for(cluster):
+async def test_an_application_that_waits_is_waited_for(cluster: Cluster) -> None:
     """apache/airflow#40495: the task failed while its application was still pending."""
     cluster.script = stay_submitted
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
@@ -174,7 +181,7 @@ async def test_an_application_that_waits_is_waited_for(cluster):
     assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"
 
 
-async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application_along(cluster, fate):
+async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application_along(cluster: Cluster, fate) -> None:
     """apache/airflow#44014: it ran on."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -183,17 +190,19 @@ async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application
     assert cluster.applications() == []
 
 
-def time_over(task, task_instance):
+def time_over(task, task_instance: TaskInstance):
     """Resume as Airflow does a deferral that has lasted for too long."""
-    return task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+    return task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
 
-def sensor(**parameters):
+def sensor(**parameters: Any) -> SparkApplicationSensor:
     return SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", **parameters)
 
 
 @pytest.mark.parametrize(("given", "left"), [({"delete_on_kill": True}, 0), ({}, 1)], ids=["asked for", "by default"])
-async def test_a_sensor_that_is_marked_from_outside_takes_its_runs_application_along(cluster, fate, given, left):
+async def test_a_sensor_that_is_marked_from_outside_takes_its_runs_application_along(
+    cluster: Cluster, fate, given: dict[str, Any], left: int
+) -> None:
     """apache/airflow#48643: a sensor failed, and Spark ran on."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -205,7 +214,9 @@ async def test_a_sensor_that_is_marked_from_outside_takes_its_runs_application_a
 
 @pytest.mark.parametrize("soft_fail", [False, True])
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_sensor_whose_time_is_over_takes_its_runs_application_along(cluster, deferrable, soft_fail):
+def test_a_sensor_whose_time_is_over_takes_its_runs_application_along(
+    cluster: Cluster, deferrable: bool, soft_fail: bool
+) -> None:
     """apache/airflow#48643: a sensor failed, and Spark ran on."""
     cluster.script = run_on
     run(operator(wait_for_completion=False), TaskInstance())
@@ -216,11 +227,11 @@ def test_a_sensor_whose_time_is_over_takes_its_runs_application_along(cluster, d
     if deferrable:
         defer(task, waiting)
     with pytest.raises(AirflowSkipException if soft_fail else AirflowSensorTimeout):
-        time_over(task, waiting) if deferrable else task.execute({"ti": waiting})
+        time_over(task, waiting) if deferrable else task.execute(context_of(waiting))
     assert cluster.applications() == []
 
 
-async def test_a_sensor_leaves_the_application_of_another_run(cluster, fate):
+async def test_a_sensor_leaves_the_application_of_another_run(cluster: Cluster, fate) -> None:
     """Nobody deletes what somebody else still needs."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -231,7 +242,7 @@ async def test_a_sensor_leaves_the_application_of_another_run(cluster, fate):
     assert len(cluster.applications()) == 1
 
 
-def test_a_drained_worker_leaves_the_application_to_the_next_try(cluster, fate):
+def test_a_drained_worker_leaves_the_application_to_the_next_try(cluster: Cluster, fate) -> None:
     """apache/airflow#39791 and #21900: the SIGTERM of a worker that is drained killed the job."""
     cluster.script = run_on
     fate(Fate.MOVED)
@@ -240,21 +251,21 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(cluster, fate):
     class Drained(BaseException):
         pass
 
-    def drain(number, frame):
+    def drain(number: int, frame: object) -> None:
         task.on_kill()
         raise Drained
 
     previous = signal.signal(signal.SIGTERM, drain)
     try:
         with when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)), pytest.raises(Drained):
-            task.execute({"ti": first})
+            task.execute(context_of(first))
     finally:
         signal.signal(signal.SIGTERM, previous)
     uid = cluster.application()["metadata"]["uid"]
     assert defer(operator(), first.next_try()).trigger.uid == uid
 
 
-async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(cluster, fate):
+async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(cluster: Cluster, fate) -> None:
     """apache/airflow#37180: one trigger ran in two triggerers at once. Airflow tells the first of them to kill."""
     cluster.script = run_on
     fate(Fate.MOVED)
@@ -263,7 +274,7 @@ async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(cluster, fate
     first, second = await following(one), await following(other)
     await stopped(one, first)
 
-    async def end(application):
+    async def end(application: Application) -> None:
         application.enter("Succeeded", driver=application.end_driver(0))
         application.enter("ResourceReleased")
 
@@ -271,7 +282,7 @@ async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(cluster, fate
     assert (await asyncio.wait_for(second, 60)).payload["outcome"] == "Succeeded"
 
 
-def test_a_file_of_an_application_is_found_and_rendered(cluster, tmp_path):
+def test_a_file_of_an_application_is_found_and_rendered(cluster: Cluster, tmp_path: Path) -> None:
     """apache/airflow#38537 and #37261: the path was not found, and a template was submitted unrendered."""
     (tmp_path / "app.yaml").write_text(
         "apiVersion: spark.apache.org/v1\nkind: SparkApplication\n"
@@ -280,16 +291,16 @@ def test_a_file_of_an_application_is_found_and_rendered(cluster, tmp_path):
     with DAG("files", schedule=None, template_searchpath=str(tmp_path)) as dag:
         task = operator(False, application="app.yaml")
     task.render_template_fields({"ds": "2026-01-02"}, dag.get_template_env())
-    task.execute({"ti": TaskInstance()})
+    task.execute(context_of(TaskInstance()))
     assert cluster.application()["spec"]["pyFiles"] == "local:///2026-01-02.py"
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_the_drivers_log_is_in_the_tasks_log_while_it_runs(cluster, deferrable):
+def test_the_drivers_log_is_in_the_tasks_log_while_it_runs(cluster: Cluster, deferrable: bool) -> None:
     """apache/airflow#37681: it was not."""
     told = asyncio.Event()
 
-    async def end_once_it_is_told(application):
+    async def end_once_it_is_told(application: Application) -> None:
         application.start()
         application.log.write("Pi is roughly 3.14")
         with suppress(TimeoutError):  # the task ends in any case
@@ -304,7 +315,7 @@ def test_the_drivers_log_is_in_the_tasks_log_while_it_runs(cluster, deferrable):
     assert in_time == [True]
 
 
-async def succeed_and_vanish(application):
+async def succeed_and_vanish(application: Application) -> None:
     application.enter("Submitted", "DriverRequested")
     application.start_driver()
     application.enter("DriverStarted", "RunningHealthy")
@@ -314,19 +325,19 @@ async def succeed_and_vanish(application):
     application.enter("ResourceReleased")
 
 
-def test_a_driver_that_is_gone_before_its_end_is_read_has_succeeded_all_the_same(cluster):
+def test_a_driver_that_is_gone_before_its_end_is_read_has_succeeded_all_the_same(cluster: Cluster) -> None:
     """kubeflow/spark-operator#2755: failed although it had succeeded."""
     cluster.script = succeed_and_vanish
     assert run(operator(), TaskInstance()) == "pi"
 
 
-async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_ever(cluster):
+async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_ever(cluster: Cluster) -> None:
     """kubeflow/spark-operator#1566: delete and create again, and the watcher waits for ever."""
     cluster.script = run_on
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
     task = await following(stored(deferred.trigger))
 
-    def replace():
+    def replace() -> None:
         cluster.store.delete(cluster.kind, "jobs", "pi")
         cluster.store.create(cluster.kind, "jobs", DOCUMENT | {"metadata": {"name": "pi", "namespace": "jobs"}})
 
@@ -334,7 +345,7 @@ async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_eve
     assert (await asyncio.wait_for(task, 60)).payload["kind"] == "deleted"
 
 
-async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing(cluster, fate):
+async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing(cluster: Cluster, fate) -> None:
     """Airflow starts the try after a clear before it tells the one before to stop."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -346,7 +357,9 @@ async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing
     assert len(cluster.applications()) == 1
 
 
-async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(cluster, fate, monkeypatch):
+async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(
+    cluster: Cluster, fate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Airflow tells a trigger to kill that does not return within two seconds of its event, whatever runs on."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -359,11 +372,13 @@ async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(cluster, 
     await events.aclose()
 
 
-async def unpermitted(*arguments, **options):
+async def unpermitted(*arguments: Any, **options: Any) -> None:
     raise Forbidden(403, "Forbidden", "no right")
 
 
-async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_same(cluster, fate, monkeypatch):
+async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_same(
+    cluster: Cluster, fate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Airflow cancels a trigger's `on_kill` once a second, as long as it runs."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -374,7 +389,7 @@ async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_sam
     asked, answer = asyncio.Event(), asyncio.Event()
     delete = KubeClient.delete
 
-    async def delete_late(*arguments, **options):
+    async def delete_late(*arguments: Any, **options: Any):
         asked.set()
         await answer.wait()
         return await delete(*arguments, **options)
@@ -388,23 +403,23 @@ async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_sam
     await asyncio.to_thread(cluster.wait_until, lambda: not cluster.store.list(cluster.kind, None)[0])
 
 
-def test_a_deferral_that_airflow_times_out_takes_its_application_along(cluster):
+def test_a_deferral_that_airflow_times_out_takes_its_application_along(cluster: Cluster) -> None:
     """Airflow ends such a deferral without telling the trigger, and the application ran on."""
     cluster.script = run_on
     task_instance = TaskInstance()
     defer(operator(execution_timeout=timedelta(hours=1)), task_instance)
     with pytest.raises(SparkApplicationTimedOut):
         operator(execution_timeout=timedelta(hours=1)).resume_execution(
-            "__fail__", {"error": "Trigger timeout"}, {"ti": task_instance}
+            "__fail__", {"error": "Trigger timeout"}, context_of(task_instance)
         )
     assert cluster.applications() == []
 
 
-def test_an_application_deleted_by_hand_ends_its_task(cluster):
+def test_an_application_deleted_by_hand_ends_its_task(cluster: Cluster) -> None:
     """A watcher of pods alone waits on; the task of a deleted application must not."""
     cluster.script = run_on
     deferred = defer(operator(), TaskInstance())
     with when_told("RunningHealthy", lambda: cluster.delete("pi")):
         event = fire(stored(deferred.trigger))
     with pytest.raises(SparkApplicationDeleted):
-        operator().resume_execution("execute_complete", {"event": event}, {"ti": TaskInstance()})
+        operator().resume_execution("execute_complete", {"event": event}, context_of(TaskInstance()))

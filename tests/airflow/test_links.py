@@ -3,12 +3,15 @@
 import asyncio
 import time
 from datetime import timedelta
+from pathlib import Path
 from runpy import run_path
 
 import pytest
 from airflow.serialization.definitions.operatorlink import XComOperatorLink
 
 from airflow_provider_spark_operator.links.spark_application import DriverLogLink, SparkUILink
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster
 
 pytestmark = [
     pytest.mark.airflow,
@@ -44,14 +47,14 @@ with DAG("{dag_id}", schedule=None) as dag:
 
 
 @pytest.fixture
-def configured(monkeypatch):
+def configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__UI_URL", "https://ui.example.com/{namespace}/{name}")
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_URL", "https://logs.example.com/?pod={driver_pod}")
 
 
 @pytest.fixture
-def run_dag(dags_folder):
-    def run(dag_id, operator):
+def run_dag(dags_folder: Path):
+    def run(dag_id: str, operator):
         path = dags_folder / f"{dag_id}.py"
         path.write_text(DAG_FILE.format(dag_id=dag_id, operator=operator))
         return run_path(str(path))["dag"].test()
@@ -59,7 +62,7 @@ def run_dag(dags_folder):
     return run
 
 
-def links(dag_id):
+def links(dag_id: str):
     """The links that the task's page shows for the newest run."""
     from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
@@ -75,11 +78,11 @@ SHOWN = ("https://ui.example.com/jobs/pi", "https://logs.example.com/?pod=my-dri
 
 
 def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_application_runs(
-    cluster, run_dag, configured
-):
+    cluster: Cluster, run_dag, configured: None
+) -> None:
     seen = []
 
-    async def run_until_linked(application):
+    async def run_until_linked(application: Application) -> None:
         application.start()
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline and seen[-1:] != [SHOWN]:
@@ -92,6 +95,8 @@ def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_applic
     assert seen[-1] == SHOWN
 
 
-def test_a_worker_that_does_not_know_the_application_leaves_the_links_as_they_are(cluster, run_dag, configured):
+def test_a_worker_that_does_not_know_the_application_leaves_the_links_as_they_are(
+    cluster: Cluster, run_dag, configured: None
+) -> None:
     assert run_dag("links_kept", "Forgetful").state == "success"
     assert links("links_kept") == SHOWN

@@ -5,10 +5,12 @@ attempts of the operator's own.
 """
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tests.airflow.behind import reconciled, recorded
+from tests.cluster import Cluster
 from tests.core.scenario import read_scenario
 
 pytestmark = [
@@ -61,10 +63,10 @@ with DAG("{dag_id}", schedule=None) as dag:
 
 
 @pytest.fixture
-def ends(cluster, dags_folder):
+def ends(cluster: Cluster, dags_folder: Path):
     """Run the DAG, and tell how each of its tasks has ended."""
 
-    def run(dag_id):
+    def run(dag_id: str):
         from runpy import run_path
 
         (dags_folder / f"{dag_id}.py").write_text(DAG_FILE.format(dag_id=dag_id))
@@ -81,13 +83,13 @@ def _end(task):
     return task.state, task.try_number, state, attempts
 
 
-def test_tasks_end_as_their_applications_did_with_the_apache_operator(cluster, ends):
+def test_tasks_end_as_their_applications_did_with_the_apache_operator(cluster: Cluster, ends) -> None:
     with recorded(cluster) as problems:
         assert ends("recorded") == ENDS
     assert problems == []
 
 
-def test_tasks_end_alike_where_the_controller_drives_their_applications(cluster, ends):
+def test_tasks_end_alike_where_the_controller_drives_their_applications(cluster: Cluster, ends) -> None:
     with reconciled(cluster) as problems:
         assert ends("reconciled") == ENDS
     assert problems == []

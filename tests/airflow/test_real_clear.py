@@ -2,11 +2,14 @@
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID, ANNOTATION_TRY_NUMBER
+from airflow_provider_spark_operator.testing.applications import Application
 from tests.airflow.real_run import DEADLINE_SECONDS, real_run
+from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -29,19 +32,19 @@ WAITING = {"named": "deferred", "unnamed": "deferred", "started": "deferred", "w
 class Applications:
     """They run on until they are told to end."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.started = {}
         self.at_once = Counter()
         cluster.script = self.start
 
-    async def start(self, application):
+    async def start(self, application: Application) -> None:
         for task, number in Counter(map(task_of, self.cluster._applications())).items():
             self.at_once[task] = max(self.at_once[task], number)
         application.start(executors=1)
         self.started[application.name, application.uid] = application
 
-    def end(self):
+    def end(self) -> None:
         for present in self.cluster.applications():
             application = self.started[present["metadata"]["name"], present["metadata"]["uid"]]
             self.cluster.do(application.succeed)
@@ -55,15 +58,15 @@ class Applications:
         )
 
 
-def task_of(application):
+def task_of(application: Application):
     return application["metadata"]["annotations"][ANNOTATION_TASK_ID]
 
 
-def state_of(application):
+def state_of(application: Application):
     return application.get("status", {}).get("currentState", {}).get("currentStateSummary")
 
 
-async def test_a_cleared_task_runs_the_fixed_script_in_one_application(cluster, tmp_path):
+async def test_a_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cluster, tmp_path: Path) -> None:
     applications = Applications(cluster)
     async with real_run(cluster, tmp_path, DAG_FILE.replace("SCRIPT", "broken")) as run:
         await run.until(lambda: run.states == WAITING and applications.run("broken"))
@@ -94,13 +97,15 @@ with DAG("deferred", schedule=None):
 """
 
 
-def tries(cluster):
+def tries(cluster: Cluster):
     """The try of each application that runs."""
     present = [one for one in cluster.applications() if state_of(one)]
     return sorted((task_of(one), one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER]) for one in present)
 
 
-async def test_a_cleared_task_leaves_no_application_where_the_next_try_does_not_look(cluster, tmp_path):
+async def test_a_cleared_task_leaves_no_application_where_the_next_try_does_not_look(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     applications = Applications(cluster)
     deferred = dict.fromkeys(("moved", "started", "broken"), "deferred")
     before = MOVED_FILE.replace("NAMESPACE", "jobs").replace("FILE", "local:///opt/job.py")

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID
+from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import failure_of
 from tests.airflow.real_run import DEADLINE_SECONDS, real_run
-from tests.cluster import NAMESPACE
+from tests.cluster import NAMESPACE, Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -39,13 +42,13 @@ with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(secon
 class Applications:
     """Each task's first one runs until it is deleted; later ones succeed."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.submitted = Counter()
         self.running = []
         cluster.script = self.start
 
-    async def start(self, application):
+    async def start(self, application: Application) -> None:
         task = application.document["metadata"]["annotations"][ANNOTATION_TASK_ID]
         self.submitted[task] += 1
         application.start(executors=1)
@@ -54,7 +57,7 @@ class Applications:
         else:
             self.running.append(application)
 
-    def delete(self):
+    def delete(self) -> None:
         """Do what `kubectl delete` and an operator do: the driver ends because of the deletion, then all is gone."""
         for application in self.running:
             self.cluster.store.delete(self.cluster.kind, NAMESPACE, application.name)
@@ -62,12 +65,14 @@ class Applications:
             self.cluster.store.update(self.cluster.kind, NAMESPACE, application.name, without_finalizers)
 
 
-def without_finalizers(document):
+def without_finalizers(document: dict[str, Any]):
     document["metadata"].pop("finalizers", None)
     return document
 
 
-async def test_a_deleted_application_is_submitted_again_only_if_the_policy_says_so(cluster, tmp_path):
+async def test_a_deleted_application_is_submitted_again_only_if_the_policy_says_so(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     applications = Applications(cluster)
     async with real_run(cluster, tmp_path, DAG_FILE) as run:
         await run.until(lambda: list(run.states.values()) == ["deferred"] * 4 and len(applications.running) == 4)

@@ -2,14 +2,17 @@
 
 import asyncio
 import signal
+from pathlib import Path
 
 import psutil
 import pytest
 import yaml
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_TRY_NUMBER
+from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import log_of
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
+from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -31,20 +34,20 @@ with DAG("deferred", schedule=None):
 """
 
 
-async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster, tmp_path):
+async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster: Cluster, tmp_path: Path) -> None:
     goes_on = asyncio.Event()
 
-    async def told_first(words):
+    async def told_first(words: str) -> None:
         log = log_of(tmp_path / "airflow", "deferred", "run").with_name("attempt=1.log")
         while not log.exists() or words not in log.read_text():  # noqa: ASYNC110 - a file of another process
             await asyncio.sleep(0.2)
 
-    async def run_until_told(application):
+    async def run_until_told(application: Application) -> None:
         application.start(executors=2)
         await goes_on.wait()
         application.succeed()
 
-    async def drain():
+    async def drain() -> None:
         await told_first("RunningHealthy")
         titles = {one: " ".join(one.cmdline()) for one in psutil.Process().children(recursive=True)}
         (worker,) = [one for one, title in titles.items() if "LocalExecutor: " in title and "<idle>" not in title]
@@ -57,7 +60,7 @@ async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster, t
 
     seen, draining = [], []
 
-    def act(states):
+    def act(states) -> None:
         seen.append(states.get("run"))
         if seen.count("running") == 1 and not draining:
             draining.append(asyncio.create_task(drain()))

@@ -1,15 +1,17 @@
 """Tasks whose applications have a fixed name that an earlier run has used, in Airflow's own processes."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_RUN_ID
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.testing.applications import Application
 from demo.dag_run import RUN_ID
 from demo.task_log import failure_of
 from tests.airflow.real_run import DAG_ID, DEADLINE_SECONDS, real_run
-from tests.cluster import run_on
+from tests.cluster import Cluster, run_on
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -29,7 +31,7 @@ with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(secon
 ENDED = ("replaced", "refused", "started")
 
 
-def create_for_earlier_run(cluster, task):
+def create_for_earlier_run(cluster: Cluster, task):
     """Create the application that the task has created in the run of the day before, and return its uid."""
     stamp = TaskStamp(DAG_ID, task, "yesterday", -1, 1, f"{task}-of-yesterday")
     annotations = stamp.annotations()
@@ -39,7 +41,9 @@ def create_for_earlier_run(cluster, task):
     return created["metadata"]["uid"]
 
 
-async def test_fixed_name_is_used_again_once_the_application_of_the_earlier_run_has_ended(cluster, tmp_path):
+async def test_fixed_name_is_used_again_once_the_application_of_the_earlier_run_has_ended(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     earlier = {task: await asyncio.to_thread(create_for_earlier_run, cluster, task) for task in ENDED}
     await asyncio.to_thread(cluster.wait_for_end)
     cluster.script = run_on
@@ -73,5 +77,5 @@ async def test_fixed_name_is_used_again_once_the_application_of_the_earlier_run_
     assert "yesterday" in busy
 
 
-async def succeed(application):
+async def succeed(application: Application) -> None:
     application.succeed()

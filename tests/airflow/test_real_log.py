@@ -4,16 +4,19 @@ import asyncio
 import json
 import re
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.testing.applications import Application
 from demo.airflow_environment import airflow_environment
 from demo.processes import Components
 from demo.run import AIRFLOW_COMMANDS, task_states
 from demo.task_log import log_of
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS
+from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -36,31 +39,31 @@ with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": t
 """
 
 
-def messages(home, task):
+def messages(home: Path, task):
     """What triggerers have logged for the task, one after another."""
     logs = sorted(log_of(home, "deferred", task).parent.glob("attempt=1.log.trigger.*.log"))
     return [json.loads(line).get("event", "") for log in logs for line in log.read_text().splitlines()]
 
 
-async def told(home, task, message):
+async def told(home: Path, task, message: str) -> None:
     while message not in messages(home, task):  # noqa: ASYNC110 - a file of another process
         await asyncio.sleep(0.2)
 
 
-async def kill(component):
+async def kill(component) -> None:
     """Kill a process as a lost machine does, with all that it has started."""
     for process in psutil.Process(component.process.pid).children(recursive=True):
         process.kill()
     await component.process.wait()
 
 
-async def log_first_lines(application):
+async def log_first_lines(application: Application) -> None:
     application.start()
     for line in LINES[:BEFORE]:
         application.log.write(line)
 
 
-async def end(application):
+async def end(application: Application) -> None:
     for line in LINES[BEFORE:]:
         application.log.write(line)
     application.enter("Succeeded", driver=application.end_driver(0))
@@ -69,7 +72,7 @@ async def end(application):
     application.enter("ResourceReleased")
 
 
-async def test_killed_triggerer_loses_no_log_line_silently(cluster, tmp_path):
+async def test_killed_triggerer_loses_no_log_line_silently(cluster: Cluster, tmp_path: Path) -> None:
     home = tmp_path / "airflow"
     cluster.script = log_first_lines
     (tmp_path / "dags").mkdir()

@@ -14,6 +14,7 @@ import yaml
 from demo.task_log import log_of
 from local_kubernetes.api.tls import issue_identity
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
+from tests.cluster import Cluster
 from tests.relocation import relocated, shut_down
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
@@ -126,7 +127,9 @@ async def _until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0.2)
 
 
-async def test_tasks_are_finished_and_cancelled_after_address_authority_and_token_have_changed(cluster, tmp_path):
+async def test_tasks_are_finished_and_cancelled_after_address_authority_and_token_have_changed(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     scene = Scene(tmp_path, cluster)
     cluster.script = _run_on
     early = ["early", "killed-then", "killed-later"]
@@ -165,7 +168,9 @@ async def test_tasks_are_finished_and_cancelled_after_address_authority_and_toke
     assert _names(cluster) == {"early", "late"}
 
 
-async def test_a_rotated_token_does_not_end_the_wait_in_the_triggerer_or_on_a_worker(cluster, tmp_path):
+async def test_a_rotated_token_does_not_end_the_wait_in_the_triggerer_or_on_a_worker(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     scene = Scene(tmp_path, cluster)
     cluster.script = _run_on
     tasks = ["one", "other", "on-worker"]

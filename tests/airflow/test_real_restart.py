@@ -2,15 +2,18 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.testing.applications import Application
 from demo.airflow_environment import airflow_environment
 from demo.processes import Components
 from demo.run import AIRFLOW_COMMANDS, task_states
 from tests.airflow.test_real_log import IMPATIENCE, kill, messages
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS
+from tests.cluster import Cluster
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -28,22 +31,24 @@ with DAG("deferred", schedule=None):
 """
 
 
-async def run_on(application):
+async def run_on(application: Application) -> None:
     application.start()
 
 
-async def succeed(application):
+async def succeed(application: Application) -> None:
     application.enter("Succeeded", driver=application.end_driver(0))
     application.enter("ResourceReleased")
 
 
-async def all_told(home, words):
+async def all_told(home: Path, words: str) -> None:
     """Wait until triggerers have logged the words for every task."""
     while not all(any(words in message for message in messages(home, task)) for task in TASKS):  # noqa: ASYNC110 - files of another process
         await asyncio.sleep(0.2)
 
 
-async def test_waiting_tasks_survive_a_triggerer_that_starts_with_an_unusable_kubeconfig(cluster, tmp_path):
+async def test_waiting_tasks_survive_a_triggerer_that_starts_with_an_unusable_kubeconfig(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     home, kubeconfig = tmp_path / "airflow", tmp_path / "kubeconfig"
     cluster.script = run_on
     (tmp_path / "dags").mkdir()

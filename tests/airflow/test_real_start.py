@@ -1,11 +1,14 @@
 """Tasks that a real scheduler starts in a real triggerer, without a worker; the applications act by a script."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.testing.applications import Application
 from demo.task_log import failure_of, log_of
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
-from tests.cluster import fail, succeed
+from tests.cluster import Cluster, fail, succeed
 
 pytestmark = [pytest.mark.airflow, pytest.mark.scheduler, pytest.mark.timeout(DEADLINE_SECONDS + 40)]
 
@@ -28,8 +31,8 @@ with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(secon
 """
 
 
-async def test_a_task_starts_in_the_triggerer_and_its_policy_judges_its_end(cluster, tmp_path):
-    async def by_name(application):
+async def test_a_task_starts_in_the_triggerer_and_its_policy_judges_its_end(cluster: Cluster, tmp_path: Path) -> None:
+    async def by_name(application: Application) -> None:
         await (fail if application.name == "bad" else succeed)(application)
 
     cluster.script = by_name

@@ -4,15 +4,17 @@ import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from airflow_provider_spark_operator.testing.applications import Application
 from demo.airflow_environment import airflow_environment
 from demo.processes import Components
 from demo.run import AIRFLOW_COMMANDS, task_states
 from demo.task_log import failure_of, log_of
-from tests.cluster import fail, succeed
+from tests.cluster import Cluster, fail, succeed
 
 DEADLINE_SECONDS = 400
 
@@ -38,10 +40,10 @@ with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": t
 """
 
 
-async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster, tmp_path):
+async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster: Cluster, tmp_path: Path) -> None:
     deferred = asyncio.Event()
 
-    async def by_name(application):
+    async def by_name(application: Application) -> None:
         await deferred.wait()
         await (fail if application.name == "bad" else succeed)(application)
 
@@ -51,7 +53,7 @@ async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster, t
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
 
-    def release(states):
+    def release(states) -> None:
         if set(states.values()) == {"deferred"}:
             cluster.do(deferred.set)
 
@@ -68,7 +70,7 @@ async def _final_states(
     dags: Path,
     kubeconfig: Path,
     on_report: Callable[[dict[str, str | None]], None],
-    **settings: str,
+    **settings: Any,
 ) -> dict[str, str | None]:
     environment = airflow_environment(folder / "airflow", dags, kubeconfig) | settings
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, folder / "logs") as components:

@@ -47,7 +47,7 @@ def worker(title: str, task: str):
                     child.kill()
 
 
-def test_kill_if_running_task_kills_worker_and_its_task():
+def test_kill_if_running_task_kills_worker_and_its_task() -> None:
     with worker("airflow worker -- LocalExecutor: 01a2", TASK) as (process, tasks):
         assert kill_if_running_task(process)
         gone, alive = psutil.wait_procs(tasks, timeout=10)
@@ -64,13 +64,13 @@ def test_kill_if_running_task_kills_worker_and_its_task():
         pytest.param("airflow scheduler", TASK, id="no worker"),
     ],
 )
-def test_kill_if_running_task_spares_what_airflow_could_not_recover_from(title, task):
+def test_kill_if_running_task_spares_what_airflow_could_not_recover_from(title: str, task) -> None:
     with worker(title, task) as (process, _):
         assert not kill_if_running_task(process)
         assert process.status() != psutil.STATUS_STOPPED
 
 
-def test_kill_if_running_task_ignores_process_that_has_ended():
+def test_kill_if_running_task_ignores_process_that_has_ended() -> None:
     with worker("airflow worker -- LocalExecutor: 01a2", "") as (process, _):
         process.kill()
         process.wait()

@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from airflow.sdk import DAG, ObjectStoragePath, task
+from airflow.sdk.definitions.xcom_arg import PlainXComArg
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.decorators import driver_script
+from airflow_provider_spark_operator.decorators.spark_application import SparkDecoratedOperator
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import connect
-from tests.cluster import succeed
-from tests.task import TaskInstance, fire, run, stored
+from tests.cluster import Cluster, succeed
+from tests.task import TaskInstance, context_of, fire, run, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from airflow_provider_spark_operator.testing.applications import Application
 
 # As much of PySpark as the script around the function uses; what it stores, it stores beside itself.
 PYSPARK = """
@@ -64,10 +69,10 @@ SparkSession.builder = type("Builder", (), {"getOrCreate": lambda self: SparkSes
 
 
 @pytest.fixture
-def driver(cluster, tmp_path):
+def driver(cluster: Cluster, tmp_path: Path) -> ScriptedCluster:
     """Let the cluster's applications run what was shipped to them, with the message of their end."""
 
-    def run_driver(document):
+    def run_driver(document: dict[str, Any]) -> tuple[int, str, str]:
         folder = tmp_path / "driver"
         folder.mkdir(exist_ok=True)
         (folder / "pyspark").mkdir(exist_ok=True)
@@ -82,7 +87,7 @@ def driver(cluster, tmp_path):
         ended = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True)
         return ended.returncode, message.read_text(), ended.stderr
 
-    async def act(application):
+    async def act(application: Application) -> None:
         document = cluster.store.get(cluster.kind, application.namespace, application.name)
         code, message, error = run_driver(document)
         application.enter("Submitted", "DriverRequested")
@@ -98,23 +103,29 @@ def driver(cluster, tmp_path):
     return cluster
 
 
-def made(function, deferrable=True, **parameters):
+def made(
+    function: Callable[..., Any], deferrable: bool = True, **parameters: Any
+) -> Callable[..., SparkDecoratedOperator]:
     """The decorated function; call it as in a DAG file, for the operator."""
     given = {"image": "spark:4.3.0", "name": "pi", "kubernetes_conn_id": "spark", **parameters}
 
-    def call(*positional, **keywords):
+    def call(*positional: Any, **keywords: Any) -> SparkDecoratedOperator:
         with DAG("functions", schedule=None):
-            return task.spark_application(deferrable=deferrable, **given)(function)(*positional, **keywords).operator
+            decorated = task.spark_application(deferrable=deferrable, **given)(function)
+            result = decorated(*positional, **keywords)
+        assert isinstance(result, PlainXComArg)
+        assert isinstance(result.operator, SparkDecoratedOperator)
+        return result.operator
 
     return call
 
 
-def count(numbers, *, times=1):
+def count(numbers: list[int], *, times: int = 1) -> dict[str, int]:
     # Not shipped: comments are left out.
     return {"sum": sum(numbers) * times}
 
 
-def squares(spark, number):
+def squares(spark: SparkSession, number: int) -> list[int]:
     return [each * each for each in spark.range(number)]
 
 
@@ -124,30 +135,30 @@ def typed(
     *rest: Sequence[int],
     **more: Sequence[int],
 ) -> Mapping[str, object]:
-    def plus(one: int, other: int):
+    def plus(one: int, other: int) -> int:
         return one + other
 
     return {"total": plus(*numbers), "hint": plus.__annotations__["one"].__name__}
 
 
-def dated(ds, *, run_id, spark=None, other=None):
+def dated(ds: str, *, run_id: str, spark: None = None, other: None = None) -> list[str | None]:
     return [ds, run_id, other]
 
 
-def ask(ti):
+def ask(ti: TaskInstance) -> str:
     return ti.task_id
 
 
-def refuse():
+def refuse() -> None:
     raise ValueError("not today")
 
 
-def no_json():
+def no_json() -> set[int]:
     return {1, 2}
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_function_runs_as_the_driver_and_its_value_comes_back(driver, deferrable):
+def test_a_function_runs_as_the_driver_and_its_value_comes_back(driver: ScriptedCluster, deferrable: bool) -> None:
     task_instance = TaskInstance()
     assert run(made(count, deferrable)([1, 2], times=3), task_instance) == {"sum": 9}
     assert task_instance.xcoms["state"] == "Succeeded"
@@ -156,27 +167,27 @@ def test_a_function_runs_as_the_driver_and_its_value_comes_back(driver, deferrab
     assert spec["driverArgs"] == ["/dev/termination-log", ""]
 
 
-def test_a_parameter_named_spark_gets_the_session(driver):
+def test_a_parameter_named_spark_gets_the_session(driver: ScriptedCluster) -> None:
     assert run(made(squares)(number=4), TaskInstance()) == [0, 1, 4, 9]
 
 
-def test_what_the_function_raises_is_told_with_the_drivers_log(driver):
+def test_what_the_function_raises_is_told_with_the_drivers_log(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="ValueError: not today"):
         run(made(refuse)(), TaskInstance())
 
 
-def test_a_value_that_is_no_json_fails_the_driver(driver):
+def test_a_value_that_is_no_json_fails_the_driver(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="set is not JSON serializable"):
         run(made(no_json)(), TaskInstance())
 
 
-def test_a_large_value_needs_a_store(driver):
+def test_a_large_value_needs_a_store(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="give the task an upload_to"):
         run(made(squares)(number=2000), TaskInstance())
 
 
-def test_a_large_value_is_returned_as_its_path_and_given_on_by_it(driver, tmp_path):
-    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
+def test_a_large_value_is_returned_as_its_path_and_given_on_by_it(driver: ScriptedCluster, tmp_path: Path) -> None:
+    stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
     path = run(made(squares, **stores)(number=2000), TaskInstance())
     assert isinstance(path, ObjectStoragePath)
     assert json.loads(path.read_text())[-1] == 1999**2
@@ -187,47 +198,55 @@ HANGING = "s3a:///hangs"
 NOT_WRITABLE = "s3a:///proc/nobody-can-write-here"
 
 
-def test_a_small_value_comes_back_where_the_driver_cannot_write_the_store(driver, tmp_path):
-    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
+def test_a_small_value_comes_back_where_the_driver_cannot_write_the_store(
+    driver: ScriptedCluster, tmp_path: Path
+) -> None:
+    stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
     assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
 
 
-def test_a_large_value_fails_the_driver_that_cannot_write_the_store(driver, tmp_path):
-    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
+def test_a_large_value_fails_the_driver_that_cannot_write_the_store(driver: ScriptedCluster, tmp_path: Path) -> None:
+    stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
     with pytest.raises(SparkApplicationFailed, match="nobody-can-write-here"):
         run(made(squares, **stores)(number=2000), TaskInstance())
 
 
-def test_a_small_value_comes_back_where_the_store_does_not_answer(driver, tmp_path, monkeypatch):
+def test_a_small_value_comes_back_where_the_store_does_not_answer(
+    driver: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         driver_script, "_HARNESS", driver_script._HARNESS.replace(f"join({driver_script.COPY_SECONDS})", "join(0.1)")
     )
-    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": f"{HANGING}{tmp_path}"}
+    stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"{HANGING}{tmp_path}"}
     assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
 
 
-def test_a_driver_that_reports_nothing_is_no_success(cluster):
+def test_a_driver_that_reports_nothing_is_no_success(cluster: Cluster) -> None:
     cluster.script = succeed
     with pytest.raises(SparkApplicationError, match="what the function returned is lost: its driver's pod was deleted"):
         run(made(count)([1]), TaskInstance())
 
 
-def test_a_value_whose_message_is_lost_is_found_in_the_store(driver, tmp_path, monkeypatch):
+def test_a_value_whose_message_is_lost_is_found_in_the_store(
+    driver: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(driver_script, "parse_report", lambda message: None)
-    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
+    stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
     assert json.loads(run(made(count, **stores)([1, 2]), TaskInstance()).read_text()) == {"sum": 3}
 
 
-def test_the_driver_stays_until_its_message_is_read(driver):
+def test_the_driver_stays_until_its_message_is_read(driver: ScriptedCluster) -> None:
     run(made(count)([1]), TaskInstance())
     tolerations = driver.application()["spec"]["applicationTolerations"]
     assert tolerations["resourceRetainPolicy"] == "Always"
     assert tolerations["resourceRetainDurationMillis"] == 600_000
 
 
-def test_a_function_is_an_application_of_kubeflows_operator_as_well(monkeypatch, tmp_path):
+def test_a_function_is_an_application_of_kubeflows_operator_as_well(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     document = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
-    stores = {"upload_to": f"file://{tmp_path}/store", "download_from": "s3a://jobs"}
+    stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": "s3a://jobs"}
     with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
         connect(monkeypatch, "spark", cluster)
         with pytest.raises(SparkApplicationError, match="what the function returned is lost"):
@@ -238,7 +257,7 @@ def test_a_function_is_an_application_of_kubeflows_operator_as_well(monkeypatch,
     assert "applicationTolerations" not in spec
 
 
-def test_an_argument_that_is_no_json_is_named(cluster):
+def test_an_argument_that_is_no_json_is_named(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"argument 1 of count is no JSON value \(.*set"):
         run(made(count)({1}), TaskInstance())
     with pytest.raises(AirflowFailException, match="argument ti of ask is no JSON value"):
@@ -246,41 +265,41 @@ def test_an_argument_that_is_no_json_is_named(cluster):
     assert cluster.applications() == []
 
 
-def test_types_of_the_module_around_a_function_need_not_be_there(driver):
+def test_types_of_the_module_around_a_function_need_not_be_there(driver: ScriptedCluster) -> None:
     assert run(made(typed)(numbers=[1, 2]), TaskInstance()) == {"total": 3, "hint": "int"}
 
 
-def test_what_a_function_wants_of_the_context_it_gets(driver):
+def test_what_a_function_wants_of_the_context_it_gets(driver: ScriptedCluster) -> None:
     operator = made(dated)()
-    context = {"ti": TaskInstance(), "ds": "2026-01-01", "run_id": "manual"}
+    context = context_of(TaskInstance(), ds="2026-01-01", run_id="manual")
     with pytest.raises(TaskDeferred) as deferred:
         operator.execute(context)
     event = fire(stored(deferred.value.trigger))
     assert operator.resume_execution("execute_complete", {"event": event}, context) == ["2026-01-01", "manual", None]
 
 
-def test_what_is_given_goes_before_the_context(driver):
+def test_what_is_given_goes_before_the_context(driver: ScriptedCluster) -> None:
     operator = made(dated, deferrable=False)(ds="1999-12-31", run_id="mine")
-    assert operator.execute({"ti": TaskInstance(), "ds": "2026-01-01"}) == ["1999-12-31", "mine", None]
+    assert operator.execute(context_of(TaskInstance(), ds="2026-01-01")) == ["1999-12-31", "mine", None]
 
 
 @pytest.mark.parametrize("given", [{"py_file": "job.py"}, {"main_class": "A"}, {"arguments": []}])
-def test_what_the_function_stands_for_is_refused(given):
+def test_what_the_function_stands_for_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(given))}: the decorated function is what runs"):
         made(count, **given)([1])
 
 
-def test_a_function_is_waited_for():
+def test_a_function_is_waited_for() -> None:
     with pytest.raises(ValueError, match="what a function returns is known when it has ended"):
         made(count, wait_for_completion=False)([1])
 
 
-def test_a_mapped_function_has_an_application_for_each_element():
+def test_a_mapped_function_has_an_application_for_each_element() -> None:
     with DAG("mapped", schedule=None) as dag:
         task.spark_application(image="spark:4.3.0")(count).partial(times=2).expand(numbers=[[1], [2]])
     assert dag.get_task("count").is_mapped
 
 
 @pytest.mark.parametrize("message", [None, "", "bye", "3", "{}", '{"airflow-result": 3}'])
-def test_a_message_that_is_not_the_scripts_reports_nothing(message):
+def test_a_message_that_is_not_the_scripts_reports_nothing(message: str | None) -> None:
     assert driver_script.parse_report(message) is None

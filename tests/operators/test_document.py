@@ -1,4 +1,6 @@
 import traceback
+from pathlib import Path
+from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
@@ -10,12 +12,12 @@ from airflow_provider_spark_operator.operators.source import read_source
 
 
 @pytest.fixture
-def environment(tmp_path):
+def environment(tmp_path: Path) -> Environment:
     return Environment(loader=FileSystemLoader([tmp_path]), autoescape=False)
 
 
 class Model:
-    def to_document(self):
+    def to_document(self) -> dict[str, str]:
         return {"kind": "SparkApplication"}
 
 
@@ -24,12 +26,12 @@ class Model:
     [{"kind": "SparkApplication"}, "kind: SparkApplication\n", '{"kind": "SparkApplication"}', Model()],
     ids=["object", "YAML", "JSON", "model"],
 )
-def test_every_form_of_an_application_becomes_an_object(source):
+def test_every_form_of_an_application_becomes_an_object(source: dict[str, str] | str | Model) -> None:
     assert parse(source) == {"kind": "SparkApplication"}
 
 
-def test_the_object_is_the_callers_own():
-    source = {"spec": {"sparkConf": {}}}
+def test_the_object_is_the_callers_own() -> None:
+    source: dict[str, Any] = {"spec": {"sparkConf": {}}}
     parse(source)["spec"]["sparkConf"]["a"] = "b"
     assert source == {"spec": {"sparkConf": {}}}
 
@@ -51,32 +53,32 @@ def test_the_object_is_the_callers_own():
         (3, "not a number"),
     ],
 )
-def test_what_is_no_object_is_refused_in_one_sentence(source, message):
+def test_what_is_no_object_is_refused_in_one_sentence(source: dict[str, str] | int | str | None, message: str) -> None:
     with pytest.raises(InvalidResource, match=message):
         parse(source)
 
 
-def test_a_mistake_in_yaml_does_not_show_what_may_be_secret():
+def test_a_mistake_in_yaml_does_not_show_what_may_be_secret() -> None:
     secret = "-".join(("hunter", "2"))  # so that no line of this test has it
     with pytest.raises(InvalidResource) as caught:
         parse(f"sparkConf: {{spark.hadoop.fs.s3a.secret.key: {secret}")
     assert secret not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_file_is_found_beside_the_dag_or_by_its_absolute_path(environment, tmp_path):
+def test_a_file_is_found_beside_the_dag_or_by_its_absolute_path(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_text("kind: {{ x }}")
     assert read_source("app.yaml", environment) == "kind: {{ x }}"
     assert read_source(str(tmp_path / "app.yaml"), environment) == "kind: {{ x }}"
 
 
-def test_a_file_that_is_not_there_is_named_with_the_places(environment, tmp_path):
+def test_a_file_that_is_not_there_is_named_with_the_places(environment: Environment, tmp_path: Path) -> None:
     with pytest.raises(AirflowFailException, match=rf"'app.yaml' is not there; looked in {tmp_path}"):
         read_source("app.yaml", environment)
     with pytest.raises(AirflowFailException, match="cannot be read: No such file"):
         read_source(str(tmp_path / "app.yaml"), environment)
 
 
-def test_a_file_that_is_no_text_is_refused(environment, tmp_path):
+def test_a_file_that_is_no_text_is_refused(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(AirflowFailException, match="cannot be read: it is no UTF-8 text"):
         read_source(str(tmp_path / "app.yaml"), environment)

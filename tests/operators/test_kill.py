@@ -2,7 +2,10 @@
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,7 +16,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.operators import kill
 from airflow_provider_spark_operator.operators.kill import Engagement
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from tests.cluster import run_on
+from tests.cluster import Cluster, run_on
 from tests.relocation import relocated, shut_down
 from tests.task import when_told
 
@@ -21,11 +24,11 @@ STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1", max_tries=3)
 
 
 @pytest.fixture
-def cancelled(monkeypatch):
+def cancelled(monkeypatch: pytest.MonkeyPatch) -> list[TaskStamp]:
     """The stamps whose applications were cancelled."""
-    stamps = []
+    stamps: list[TaskStamp] = []
 
-    async def cancel(self, seconds):
+    async def cancel(self: Engagement, seconds: float) -> dict[str, Any]:
         stamps.append(self.stamp)
         return {}
 
@@ -34,22 +37,29 @@ def cancelled(monkeypatch):
 
 
 @pytest.fixture
-def engagement():
+def engagement() -> Engagement:
     return Engagement(ClusterAccess(), STAMP, "jobs", SPARK_APPLICATIONS)
 
 
-def answer(monkeypatch, fate):
+def answer(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> None:
     monkeypatch.setattr(kill, "fate", fate)
 
 
-def test_a_killed_task_cancels_its_application(monkeypatch, engagement, cancelled):
+def test_a_killed_task_cancels_its_application(
+    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, cancelled: list[TaskStamp]
+) -> None:
     answer(monkeypatch, lambda stamp: Fate.KILLED)
     engagement.stop()
     assert cancelled == [STAMP]
     assert engagement.stop_requested
 
 
-def test_a_drained_worker_leaves_the_application_to_the_next_try(monkeypatch, engagement, cancelled, caplog):
+def test_a_drained_worker_leaves_the_application_to_the_next_try(
+    monkeypatch: pytest.MonkeyPatch,
+    engagement: Engagement,
+    cancelled: list[TaskStamp],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     answer(monkeypatch, lambda stamp: Fate.MOVED)
     with caplog.at_level(logging.INFO):
         engagement.stop()
@@ -57,16 +67,24 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(monkeypatch, en
     assert "its next try takes the application over" in caplog.text
 
 
-def test_a_drained_worker_without_a_retry_says_that_the_application_may_still_run(monkeypatch, engagement, caplog):
+def test_a_drained_worker_without_a_retry_says_that_the_application_may_still_run(
+    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, caplog: pytest.LogCaptureFixture
+) -> None:
     answer(monkeypatch, lambda stamp: Fate.MOVED)
+    assert STAMP.max_tries is not None
     engagement.stamp = replace(STAMP, try_number=STAMP.max_tries + 1)
     with caplog.at_level(logging.INFO):
         engagement.stop()
     assert "the task has no retry left: the application may still run" in caplog.text
 
 
-def test_without_an_answer_of_airflow_nothing_is_cancelled(monkeypatch, engagement, cancelled, caplog):
-    def refuse(stamp):
+def test_without_an_answer_of_airflow_nothing_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+    engagement: Engagement,
+    cancelled: list[TaskStamp],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(stamp: TaskStamp) -> None:
         raise LookupError("no such route")
 
     answer(monkeypatch, refuse)
@@ -75,7 +93,12 @@ def test_without_an_answer_of_airflow_nothing_is_cancelled(monkeypatch, engageme
     assert "could not be deleted and may still run: Airflow did not tell the task's state: no such" in caplog.text
 
 
-def test_an_answer_that_does_not_come_is_not_waited_for(monkeypatch, engagement, cancelled, caplog):
+def test_an_answer_that_does_not_come_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+    engagement: Engagement,
+    cancelled: list[TaskStamp],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     release = threading.Event()
     monkeypatch.setattr(kill, "_FATE_SECONDS", 0.01)
     answer(monkeypatch, lambda stamp: release.wait(60))
@@ -85,7 +108,9 @@ def test_an_answer_that_does_not_come_is_not_waited_for(monkeypatch, engagement,
     assert "may still run" in caplog.text
 
 
-def test_a_cluster_that_does_not_answer_is_reported(monkeypatch, engagement, tmp_path, caplog):
+def test_a_cluster_that_does_not_answer_is_reported(
+    monkeypatch: pytest.MonkeyPatch, engagement: Engagement, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(kill, "_CANCEL_SECONDS", kill._GRACE_SECONDS)
     answer(monkeypatch, lambda stamp: Fate.KILLED)
     engagement.access = ClusterAccess(kubeconfig=tmp_path / "none")
@@ -93,7 +118,13 @@ def test_a_cluster_that_does_not_answer_is_reported(monkeypatch, engagement, tmp
     assert f"kubeconfig {tmp_path / 'none'} does not exist" in caplog.text
 
 
-def test_a_killed_task_cancels_its_application_after_an_outage(monkeypatch, engagement, cluster, tmp_path, caplog):
+def test_a_killed_task_cancels_its_application_after_an_outage(
+    monkeypatch: pytest.MonkeyPatch,
+    engagement: Engagement,
+    cluster: Cluster,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     cluster.script = run_on
     cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
     file = tmp_path / "kubeconfig"

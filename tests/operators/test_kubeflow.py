@@ -2,7 +2,10 @@
 
 import json
 import logging
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
@@ -16,8 +19,10 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import STORE_KEY, SparkRetryPolicy
 from airflow_provider_spark_operator.testing.applications import (
+    Application,
     fail,
     run_on,
     run_out_of_memory,
@@ -26,13 +31,13 @@ from airflow_provider_spark_operator.testing.applications import (
 )
 from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
-from tests.operators.tasks import operator
-from tests.task import TaskInstance, defer, fire, run, stored
+from tests.operators.tasks import arguments_of, operator
+from tests.task import TaskInstance, context_of, defer, fire, run, stored
 
 from kubelet.waiting import eventually
 
 SOON = timedelta(milliseconds=500)
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "apiVersion": "sparkoperator.k8s.io/v1beta2",
     "kind": "SparkApplication",
     "spec": {
@@ -46,7 +51,7 @@ DOCUMENT = {
 
 
 @pytest.fixture
-def cluster(monkeypatch):
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
     with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
@@ -54,19 +59,21 @@ def cluster(monkeypatch):
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
-def deferrable(request):
-    return request.param
+def deferrable(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
-def task(deferrable=True, **parameters):
+def task(deferrable: bool = True, **parameters: Any) -> SparkApplicationOperator:
     return operator(deferrable, **{"application": DOCUMENT, **parameters})
 
 
-def with_spec(**changes):
+def with_spec(**changes: Any) -> dict[str, Any]:
     return {**DOCUMENT, "spec": {**DOCUMENT["spec"], **changes}}
 
 
-def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
+def test_a_success_is_the_tasks_success(
+    cluster: ScriptedCluster, deferrable: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     task_instance = TaskInstance()
     with caplog.at_level(logging.INFO):
         assert run(task(deferrable), task_instance) == "pi"
@@ -76,8 +83,10 @@ def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
     assert "driver | Pi is roughly 3.14" in caplog.text
 
 
-def test_states_and_executors_are_told_while_it_runs(cluster, caplog):
-    async def end_when_it_is_told(application):
+def test_states_and_executors_are_told_while_it_runs(
+    cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def end_when_it_is_told(application: Application) -> None:
         await run_on(application)
         await eventually(lambda: "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text)
         application.succeed()
@@ -87,7 +96,7 @@ def test_states_and_executors_are_told_while_it_runs(cluster, caplog):
         assert run(task(False), TaskInstance()) == "pi"
 
 
-def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
+def test_a_failure_says_why_in_one_sentence(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed) as caught:
         run(task(deferrable), TaskInstance())
@@ -100,51 +109,51 @@ def test_a_failure_says_why_in_one_sentence(cluster, deferrable):
     assert caught.value.state == "FAILED"
 
 
-def test_a_driver_out_of_memory_is_told_with_kubeflows_fields(cluster):
+def test_a_driver_out_of_memory_is_told_with_kubeflows_fields(cluster: ScriptedCluster) -> None:
     cluster.script = run_out_of_memory
     with pytest.raises(SparkApplicationFailed, match=r"raise spec\.driver\.memory or spec\.driver") as caught:
         run(task(), TaskInstance())
     assert (caught.value.retry_worthy, caught.value.out_of_memory) == (False, ("driver",))
 
 
-async def be_evicted(application):
+async def be_evicted(application: Application) -> None:
     application.start()
     status = {"phase": "Failed", "reason": "Evicted", "message": "the node was low on memory"}
     application.set_driver_status(status)
     application.enter("FAILING", "FAILED", message="driver container status missing")
 
 
-def test_the_driver_pod_that_is_kept_tells_of_an_eviction(cluster, deferrable):
+def test_the_driver_pod_that_is_kept_tells_of_an_eviction(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = be_evicted
     with pytest.raises(SparkInfrastructureFailed, match="evicted from its node: the node was low on memory"):
         run(task(deferrable), TaskInstance())
 
 
-async def lose_the_driver(application):
+async def lose_the_driver(application: Application) -> None:
     application.start()
     application.delete_driver()
     application.enter("FAILING", "FAILED", message="driver pod not found")
 
 
-def test_a_driver_that_nobody_saw_end_is_no_failure_of_the_program(cluster):
+def test_a_driver_that_nobody_saw_end_is_no_failure_of_the_program(cluster: ScriptedCluster) -> None:
     cluster.script = lose_the_driver
     with pytest.raises(SparkInfrastructureFailed, match="driver pod not found"):
         run(task(), TaskInstance())
 
 
-async def be_refused(application):
+async def be_refused(application: Application) -> None:
     message = "failed to submit spark application: failed to run spark-submit: no such image"
     application.enter("SUBMISSION_FAILED", message=message)
     application.enter("FAILED")
 
 
-def test_a_submission_that_failed_is_a_failure_of_scheduling(cluster, deferrable):
+def test_a_submission_that_failed_is_a_failure_of_scheduling(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = be_refused
     with pytest.raises(SparkSchedulingFailed, match="failed to run spark-submit: no such image"):
         run(task(deferrable), TaskInstance())
 
 
-async def fail_once(application):
+async def fail_once(application: Application) -> None:
     application.start()
     application.log.write("first attempt")
     application.enter("FAILING", driver=application.end_driver(1))
@@ -156,7 +165,7 @@ async def fail_once(application):
     application.enter("COMPLETED")
 
 
-def test_a_rerun_by_the_operator_is_waited_for(cluster, deferrable):
+def test_a_rerun_by_the_operator_is_waited_for(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = fail_once
     task_instance = TaskInstance()
     policy = {"type": "OnFailure", "onFailureRetries": 1, "onFailureRetryInterval": 5}
@@ -164,8 +173,8 @@ def test_a_rerun_by_the_operator_is_waited_for(cluster, deferrable):
     assert task_instance.xcoms["attempts"] == 2
 
 
-def test_a_deletion_is_a_failure_of_its_own(cluster):
-    async def vanish(application):
+def test_a_deletion_is_a_failure_of_its_own(cluster: ScriptedCluster) -> None:
+    async def vanish(application: Application) -> None:
         await run_on(application)
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
 
@@ -174,7 +183,7 @@ def test_a_deletion_is_a_failure_of_its_own(cluster):
         run(task(), TaskInstance())
 
 
-def test_the_next_try_takes_a_running_application_over(cluster):
+def test_the_next_try_takes_a_running_application_over(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
     first = TaskInstance()
     defer(task(), first)
@@ -183,7 +192,7 @@ def test_the_next_try_takes_a_running_application_over(cluster):
     assert deferred.trigger.api_version == "sparkoperator.k8s.io/v1beta2"
 
 
-def test_the_next_try_after_a_failure_starts_anew(cluster):
+def test_the_next_try_after_a_failure_starts_anew(cluster: ScriptedCluster) -> None:
     cluster.script = fail
     first = TaskInstance()
     with pytest.raises(SparkApplicationFailed):
@@ -194,31 +203,32 @@ def test_the_next_try_after_a_failure_starts_anew(cluster):
     assert cluster.application()["metadata"]["uid"] != failed
 
 
-def test_what_takes_too_long_is_cancelled(cluster):
+def test_what_takes_too_long_is_cancelled(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
     with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
         run(task(False, execution_timeout=SOON), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_a_resumed_task_knows_its_dialect(cluster):
+def test_a_resumed_task_knows_its_dialect(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
     event = fire(stored(defer(task(), task_instance).trigger))
     assert event["api_version"] == "sparkoperator.k8s.io/v1beta2"
     resumed = task()
-    assert resumed.resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
+    assert resumed.resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
     notes = cluster.application()["metadata"]["annotations"]
     assert notes["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
+    assert resumed.link_target is not None
     assert resumed.link_target.driver_pod == "pi-driver"
 
 
-def test_a_document_that_kubeflow_would_refuse_is_not_sent(cluster):
+def test_a_document_that_kubeflow_would_refuse_is_not_sent(cluster: ScriptedCluster) -> None:
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.type: must be one of"):
         run(task(application=with_spec(type="python")), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch):
+def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedCluster().running() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
@@ -227,7 +237,7 @@ def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch)
             run(task(), TaskInstance())
 
 
-def test_files_beside_the_dag_need_a_place_to_upload_to(cluster, tmp_path):
+def test_files_beside_the_dag_need_a_place_to_upload_to(cluster: ScriptedCluster, tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text("print(1)")
     with pytest.raises(AirflowFailException, match=r"this SparkApplication cannot contain files.*set upload_to"):
@@ -238,7 +248,7 @@ def test_files_beside_the_dag_need_a_place_to_upload_to(cluster, tmp_path):
     assert main.endswith("/job.py")
 
 
-def test_airflow_can_stand_for_kubeflows_restarts(cluster):
+def test_airflow_can_stand_for_kubeflows_restarts(cluster: ScriptedCluster) -> None:
     policy = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
     made = task(application=with_spec(restartPolicy=policy), restarts="airflow")
     assert (made.retries, made.retry_delay.total_seconds()) == (3, 7)
@@ -246,19 +256,19 @@ def test_airflow_can_stand_for_kubeflows_restarts(cluster):
     assert cluster.application()["spec"]["restartPolicy"] == {"type": "Never"}
 
 
-def test_restarts_of_both_draw_a_warning(cluster, caplog):
+def test_restarts_of_both_draw_a_warning(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
     policy = {"type": "OnFailure", "onFailureRetries": 2}
     run(task(application=with_spec(restartPolicy=policy), retries=3), TaskInstance())
     assert "together up to 12 attempts" in caplog.text
 
 
-def test_memory_grows_in_kubeflows_field(cluster):
-    class Store(dict):
-        def set(self, key, value):
+def test_memory_grows_in_kubeflows_field(cluster: ScriptedCluster) -> None:
+    class Store(dict[str, Any]):
+        def set(self, key: str, value: dict[str, Any]) -> None:
             self[key] = value
 
     grown = task(application=with_spec(driver={"memory": "2g"}), retry_policy=SparkRetryPolicy(memory_growth=1.5))
-    context = {"ti": TaskInstance(), "task_state_store": Store({STORE_KEY: {"driver": 1.5}})}
+    context = context_of(TaskInstance(), task_state_store=Store({STORE_KEY: {"driver": 1.5}}))
     grown.wait_for_completion = False
     grown.execute(context)
     spec = cluster.application()["spec"]
@@ -266,7 +276,9 @@ def test_memory_grows_in_kubeflows_field(cluster):
     assert "sparkConf" not in spec
 
 
-def test_the_time_to_live_stays_after_a_success_as_a_change_of_the_spec_would_run_it_again(cluster, deferrable):
+def test_the_time_to_live_stays_after_a_success_as_a_change_of_the_spec_would_run_it_again(
+    cluster: ScriptedCluster, deferrable: bool
+) -> None:
     run(task(deferrable), TaskInstance())
     application = cluster.application()
     assert application["spec"]["timeToLiveSeconds"] == 604_800
@@ -282,7 +294,9 @@ KUBEFLOW_VERSION = "sparkoperator.k8s.io/v1beta2"
     ids=["api_version", "document with nothing else"],
 )
 @pytest.mark.parametrize("start_from_trigger", [False, True])
-def test_parameters_alone_make_an_application(cluster, given, start_from_trigger):
+def test_parameters_alone_make_an_application(
+    cluster: ScriptedCluster, given: dict[str, Any], start_from_trigger: bool
+) -> None:
     made = operator(
         **{"application": None, **given},
         py_file="local:///a.py",
@@ -290,8 +304,8 @@ def test_parameters_alone_make_an_application(cluster, given, start_from_trigger
         start_from_trigger=start_from_trigger,
     )
     if start_from_trigger:
-        trigger = SparkApplicationStartTrigger(**made.start_trigger_args.trigger_kwargs)
-        trigger.task_instance = TaskInstance()
+        trigger = SparkApplicationStartTrigger(**arguments_of(made))
+        trigger.task_instance = cast("Any", TaskInstance())
         fire(trigger)
     else:
         run(made, TaskInstance())
@@ -301,13 +315,13 @@ def test_parameters_alone_make_an_application(cluster, given, start_from_trigger
     assert application["spec"]["sparkVersion"] == "4.0.0"
 
 
-def test_a_document_without_an_apiversion_gets_the_parameters(cluster):
+def test_a_document_without_an_apiversion_gets_the_parameters(cluster: ScriptedCluster) -> None:
     document = {key: value for key, value in DOCUMENT.items() if key not in ("apiVersion", "kind")}
     run(operator(application=document, api_version=KUBEFLOW_VERSION), TaskInstance())
     assert cluster.application()["apiVersion"] == KUBEFLOW_VERSION
 
 
-def test_an_api_version_other_than_the_documents_is_refused(cluster):
+def test_an_api_version_other_than_the_documents_is_refused(cluster: ScriptedCluster) -> None:
     with pytest.raises(
         AirflowFailException, match=r"parameter api_version is 'spark.apache.org/v1': leave one of them out"
     ):
@@ -316,7 +330,9 @@ def test_an_api_version_other_than_the_documents_is_refused(cluster):
         operator(application=None, py_file="local:///a.py", image="spark:4.0.0", api_version="v1")
 
 
-def test_a_cluster_without_the_other_operator_is_said_to_lack_the_group_that_was_asked_for(cluster):
+def test_a_cluster_without_the_other_operator_is_said_to_lack_the_group_that_was_asked_for(
+    cluster: ScriptedCluster,
+) -> None:
     made = operator(application=None, py_file="local:///a.py", image="spark:4.0.0")
     with pytest.raises(
         SparkApplicationError,

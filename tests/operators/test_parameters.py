@@ -1,10 +1,12 @@
 """What an operator checks and renders before any cluster is asked."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from airflow.sdk import DAG, task
+from airflow.sdk import DAG, Context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
@@ -12,11 +14,11 @@ from airflow_provider_spark_operator.core.compose.document import new_applicatio
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-from tests.task import TaskInstance
+from tests.task import TaskInstance, context_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "apiVersion": "spark.apache.org/v1",
     "kind": "SparkApplication",
     "spec": {
@@ -25,27 +27,29 @@ DOCUMENT = {
         "runtimeVersions": {"sparkVersion": "4.3.0"},
     },
 }
-CONTEXT = {"ds": "2026-01-02", "params": {"file": "app.yaml", "name": "pi"}}
+CONTEXT = cast("Context", {"ds": "2026-01-02", "params": {"file": "app.yaml", "name": "pi"}})
 
 
-def render(operator):
-    operator.render_template_fields(CONTEXT, operator.dag.get_template_env() if operator.has_dag() else None)
+def render(operator: SparkApplicationOperator) -> SparkApplicationOperator:
+    dag = operator.get_dag()
+    operator.render_template_fields(CONTEXT, dag.get_template_env() if dag else None)
     return operator
 
 
 @pytest.fixture
-def dag(tmp_path):
+def dag(tmp_path: Path) -> Iterator[DAG]:
     with DAG("files", schedule=None, template_searchpath=str(tmp_path)) as dag:
         yield dag
 
 
-def test_templates_inside_the_object_are_rendered_and_names_of_files_in_it_left_alone(dag):
+def test_templates_inside_the_object_are_rendered_and_names_of_files_in_it_left_alone(dag: DAG) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application=DOCUMENT, name="{{ params.name }}"))
+    assert isinstance(operator.application, dict)
     assert operator.application["spec"]["driverArgs"] == ["--config", "/etc/job/2026-01-02.yaml"]
     assert operator.name == "pi"
 
 
-def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag):
+def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag: DAG) -> None:
     image = "apache/spark:{{SPARK_VERSION}}"
     conf = {"image": image, "label": "{{APP_ID}}-{{ EXECUTOR_ID }}-{{ ds }}"}
     operator = render(SparkApplicationOperator(task_id="a", application={"spec": {"sparkConf": conf}}, image=image))
@@ -56,7 +60,7 @@ def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag):
     assert operator.image == image
 
 
-def test_what_kubeflows_operator_fills_in_is_left_to_it_where_the_document_says_so(dag):
+def test_what_kubeflows_operator_fills_in_is_left_to_it_where_the_document_says_so(dag: DAG) -> None:
     written = "{% raw %}{{$appName}}{% endraw %}.{{ ds }}.example.com"
     assert written.partition(".")[0] in (REPOSITORY / "docs" / "kubeflow.md").read_text()
     options = [{"ingressURLFormat": written}]
@@ -66,65 +70,67 @@ def test_what_kubeflows_operator_fills_in_is_left_to_it_where_the_document_says_
     ]
 
 
-def test_a_macro_of_the_dag_may_have_the_name_of_what_spark_fills_in():
+def test_a_macro_of_the_dag_may_have_the_name_of_what_spark_fills_in() -> None:
     with DAG("macros", schedule=None, user_defined_macros={"SPARK_VERSION": "4.1.0"}):
         operator = render(SparkApplicationOperator(task_id="a", application="spec: spark:{{ SPARK_VERSION }}\n"))
     assert operator.application == "spec: spark:4.1.0"
 
 
 @pytest.mark.parametrize("path", ["app.yaml", "{{ params.file }}"], ids=["plain", "templated"])
-def test_a_file_beside_the_dag_is_read_and_rendered(dag, tmp_path, path):
+def test_a_file_beside_the_dag_is_read_and_rendered(dag: DAG, tmp_path: Path, path: str) -> None:
     (tmp_path / "app.yaml").write_text("spec: {driverArgs: ['{{ ds }}', other.yaml]}")
     operator = render(SparkApplicationOperator(task_id="a", application=path))
     assert operator.application == "spec: {driverArgs: ['2026-01-02', other.yaml]}"
 
 
-def test_a_path_object_is_a_path(dag, tmp_path):
+def test_a_path_object_is_a_path(dag: DAG, tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text('{"ds": "{{ ds }}"}')
     operator = render(SparkApplicationOperator(task_id="a", application=tmp_path / "app.json"))
     assert operator.application == '{"ds": "2026-01-02"}'
 
 
-def test_an_absolute_path_needs_no_search_path(tmp_path):
+def test_an_absolute_path_needs_no_search_path(tmp_path: Path) -> None:
     (tmp_path / "app.yml").write_text("ds: {{ ds }}")
     operator = SparkApplicationOperator(task_id="a", application=str(tmp_path / "app.yml"))
     operator.render_template_fields(CONTEXT, None)
     assert operator.application == "ds: 2026-01-02"
 
 
-def test_a_file_can_include_another(dag, tmp_path):
+def test_a_file_can_include_another(dag: DAG, tmp_path: Path) -> None:
     (tmp_path / "conf.yaml").write_text("a: b")
     (tmp_path / "app.yaml").write_text("sparkConf: {% include 'conf.yaml' %}")
     operator = render(SparkApplicationOperator(task_id="a", application="app.yaml"))
     assert operator.application == "sparkConf: a: b"
 
 
-def test_a_missing_file_is_named(dag, tmp_path):
+def test_a_missing_file_is_named(dag: DAG, tmp_path: Path) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application="nowhere.yaml"))
     with pytest.raises(AirflowFailException, match=rf"'nowhere.yaml' is not there; looked in .*{tmp_path}"):
-        operator.execute({"ti": TaskInstance()})
+        operator.execute(context_of(TaskInstance()))
 
 
-def test_text_is_rendered_as_it_stands(dag):
+def test_text_is_rendered_as_it_stands(dag: DAG) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application=json.dumps({"ds": "{{ ds }}"})))
     assert operator.application == '{"ds": "2026-01-02"}'
 
 
-def test_a_model_becomes_its_document(dag):
+def test_a_model_becomes_its_document(dag: DAG) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application=parse_application(DOCUMENT)))
+    assert isinstance(operator.application, dict)
     assert operator.application["spec"]["driverArgs"] == ["--config", "/etc/job/2026-01-02.yaml"]
 
 
-def test_a_mapped_operator_renders_its_files_too(dag, tmp_path):
+def test_a_mapped_operator_renders_its_files_too(dag: DAG, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_text("ds: {{ ds }}")
     mapped = SparkApplicationOperator.partial(task_id="a").expand(application=["app.yaml"])
     operator = mapped.unmap({"application": "app.yaml"})
+    assert isinstance(operator, SparkApplicationOperator)
     assert operator.render_template(operator.application, CONTEXT, dag.get_template_env()) == "ds: 2026-01-02"
 
 
-def test_the_output_of_another_task_may_be_the_application(dag):
+def test_the_output_of_another_task_may_be_the_application(dag: DAG) -> None:
     @task
-    def build():
+    def build() -> dict[str, Any]:
         return DOCUMENT
 
     operator = SparkApplicationOperator(task_id="a", application=build())
@@ -135,11 +141,17 @@ def test_the_output_of_another_task_may_be_the_application(dag):
 @pytest.mark.parametrize(
     ("result", "application"), [("app.yaml", "day: 2026-01-02"), (DOCUMENT, DOCUMENT)], ids=["a path", "an object"]
 )
-def test_another_task_may_choose_the_file(dag, tmp_path, monkeypatch, result, application):
+def test_another_task_may_choose_the_file(
+    dag: DAG,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    result: dict[str, Any] | str,
+    application: dict[str, Any] | str,
+) -> None:
     (tmp_path / "app.yaml").write_text("day: {{ ds }}")
 
     @task
-    def choose():
+    def choose() -> dict[str, Any] | str:
         return result
 
     chosen = choose()
@@ -148,7 +160,9 @@ def test_another_task_may_choose_the_file(dag, tmp_path, monkeypatch, result, ap
 
 
 @pytest.mark.parametrize("application", [3, ["a"], SparkApplicationOperator, dict])
-def test_a_wrong_type_is_refused_while_the_dag_is_parsed(application):
+def test_a_wrong_type_is_refused_while_the_dag_is_parsed(
+    application: Any,
+) -> None:
     with pytest.raises(TypeError, match="application must be an object"):
         SparkApplicationOperator(task_id="a", application=application)
 
@@ -160,17 +174,17 @@ def test_a_wrong_type_is_refused_while_the_dag_is_parsed(application):
         ({"namespace": "a_b"}, "metadata.namespace: 'a_b' is not a valid namespace"),
     ],
 )
-def test_a_wrong_name_is_refused_while_the_dag_is_parsed(parameters, message):
+def test_a_wrong_name_is_refused_while_the_dag_is_parsed(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkApplicationOperator(task_id="a", application=DOCUMENT, **parameters)
 
 
-def test_deferring_follows_the_configured_default():
+def test_deferring_follows_the_configured_default() -> None:
     assert SparkApplicationOperator(task_id="a", application=DOCUMENT).deferrable is False
     assert SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True).deferrable is True
 
 
-def test_the_operator_survives_the_serialization_of_its_dag(dag):
+def test_the_operator_survives_the_serialization_of_its_dag(dag: DAG) -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True)
@@ -178,7 +192,7 @@ def test_the_operator_survives_the_serialization_of_its_dag(dag):
     assert restored.get_task("a").task_type == "SparkApplicationOperator"
 
 
-def test_the_example_parses_without_a_cluster():
+def test_the_example_parses_without_a_cluster() -> None:
     from runpy import run_path
 
     example = run_path(str(Path(__file__).parents[2] / "example_dags" / "spark_pi.py"))
@@ -197,18 +211,18 @@ def test_the_example_parses_without_a_cluster():
         ),
     ],
 )
-def test_invalid_parameters_are_refused_while_the_dag_is_parsed(parameters, message):
+def test_invalid_parameters_are_refused_while_the_dag_is_parsed(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkApplicationOperator(task_id="a", **parameters)
 
 
-def test_templates_are_checked_once_they_are_rendered():
+def test_templates_are_checked_once_they_are_rendered() -> None:
     with DAG("templates", schedule=None) as dag:
         operator = SparkApplicationOperator(
             task_id="a", py_file="local:///{{ ds }}.py", executor_instances="{{ params.n }}", arguments=["{{ ds }}"],
             image="spark:{{ params.version }}", conf={"spark.day": "{{ ds }}"},
         )  # fmt: skip
-    context = {"ds": "2026-01-02", "params": {"n": "none", "version": "4.3.0"}}
+    context = cast("Context", {"ds": "2026-01-02", "params": {"n": "none", "version": "4.3.0"}})
     operator.render_template_fields(context, dag.get_template_env())
     assert (operator.py_file, operator.arguments) == ("local:///2026-01-02.py", ["2026-01-02"])
     assert operator.conf == {"spark.day": "2026-01-02"}
@@ -216,12 +230,13 @@ def test_templates_are_checked_once_they_are_rendered():
         apply_parameters(new_application(), operator._parameters())
 
 
-def test_a_result_of_another_task_may_be_any_parameter():
+def test_a_result_of_another_task_may_be_any_parameter() -> None:
     from airflow.sdk import task
 
     @task
-    def how_many():
+    def how_many() -> int:
         return 3
 
     with DAG("results", schedule=None):
-        SparkApplicationOperator(task_id="a", py_file="local:///a.py", image="a:4.3.0", executor_instances=how_many())
+        instances: Any = how_many()
+        SparkApplicationOperator(task_id="a", py_file="local:///a.py", image="a:4.3.0", executor_instances=instances)

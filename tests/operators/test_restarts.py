@@ -2,18 +2,20 @@
 
 import copy
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed, SparkSchedulingFailed
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
-from tests.cluster import fail, succeed
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, fail, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, run
+from tests.task import TaskInstance, context_of, run
 
 
-def restarting(**config):
+def restarting(**config: Any) -> dict[str, Any]:
     document = copy.deepcopy(DOCUMENT)
     document["spec"]["applicationTolerations"] = {"restartConfig": config, "ttlAfterStopMillis": 5}
     return document
@@ -22,19 +24,21 @@ def restarting(**config):
 ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}
 
 
-def test_airflow_stands_for_the_restarts_of_the_cluster():
+def test_airflow_stands_for_the_restarts_of_the_cluster() -> None:
     task = operator(application=restarting(**ON_FAILURE), restarts="airflow")
     assert (task.retries, task.retry_delay) == (2, timedelta(seconds=5))
+    assert isinstance(task.retry_policy, SparkRetryPolicy)
     assert task.retry_policy.application_failures
 
 
-def test_what_is_left_out_has_the_clusters_default():
+def test_what_is_left_out_has_the_clusters_default() -> None:
     task = operator(application=restarting(restartPolicy="OnInfrastructureFailure"), restarts="airflow")
     assert (task.retries, task.retry_delay) == (3, timedelta(seconds=30))
+    assert isinstance(task.retry_policy, SparkRetryPolicy)
     assert not task.retry_policy.application_failures
 
 
-def test_a_policy_that_is_given_stays():
+def test_a_policy_that_is_given_stays() -> None:
     policy = SparkRetryPolicy(memory_growth=2)
     assert (
         operator(application=restarting(**ON_FAILURE), restarts="airflow", retry_policy=policy).retry_policy is policy
@@ -42,12 +46,12 @@ def test_a_policy_that_is_given_stays():
 
 
 @pytest.mark.parametrize("application", [DOCUMENT, restarting(restartPolicy="Never"), "app.yaml"])
-def test_without_restarts_the_tasks_own_retries_count(application):
+def test_without_restarts_the_tasks_own_retries_count(application: dict[str, Any] | str) -> None:
     task = operator(application=application, restarts="airflow", retries=7)
     assert (task.retries, task.retry_policy) == (7, None)
 
 
-def test_the_mapped_retries_go_over_the_dags_defaults():
+def test_the_mapped_retries_go_over_the_dags_defaults() -> None:
     with DAG("defaults", schedule=None, default_args={"retries": 9}):
         assert operator(application=restarting(**ON_FAILURE), restarts="airflow").retries == 2
 
@@ -59,12 +63,12 @@ def test_the_mapped_retries_go_over_the_dags_defaults():
         ("airflow", "Always", "restartPolicy Always is not supported"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_while_the_dag_is_parsed(restarts, policy, message):
+def test_what_cannot_be_meant_is_refused_while_the_dag_is_parsed(restarts: str, policy: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         operator(application=restarting(restartPolicy=policy), restarts=restarts)
 
 
-def test_the_cluster_is_told_not_to_restart_what_airflow_retries(cluster):
+def test_the_cluster_is_told_not_to_restart_what_airflow_retries(cluster: Cluster) -> None:
     cluster.script = succeed
     run(operator(False, application=restarting(**ON_FAILURE), restarts="airflow"), TaskInstance())
     tolerations = cluster.application()["spec"]["applicationTolerations"]
@@ -72,13 +76,13 @@ def test_the_cluster_is_told_not_to_restart_what_airflow_retries(cluster):
     assert tolerations["ttlAfterStopMillis"] == 5
 
 
-def test_restarts_on_both_sides_are_counted_in_a_warning(cluster, caplog):
+def test_restarts_on_both_sides_are_counted_in_a_warning(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     run(operator(False, application=restarting(**ON_FAILURE), retries=4), TaskInstance())
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in caplog.text
     assert cluster.application()["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "OnFailure"
 
 
-def test_a_failure_carries_its_backoff(cluster):
+def test_a_failure_carries_its_backoff(cluster: Cluster) -> None:
     cluster.script = fail
     document = restarting(restartPolicy="Never", restartBackoffMillis=5000)
     with pytest.raises(SparkApplicationFailed) as caught:
@@ -87,8 +91,8 @@ def test_a_failure_carries_its_backoff(cluster):
     assert caught.value.retry_worthy
 
 
-def test_a_failure_that_would_come_again_says_so(cluster):
-    async def refuse(application):
+def test_a_failure_that_would_come_again_says_so(cluster: Cluster) -> None:
+    async def refuse(application: Application) -> None:
         application.enter("Submitted")
         application.enter("SchedulingFailure", message="no image", reason="SpecUnbuildable")
         application.enter("ResourceReleased")
@@ -99,12 +103,12 @@ def test_a_failure_that_would_come_again_says_so(cluster):
     assert not caught.value.retry_worthy
 
 
-class Store(dict):
-    def set(self, key, value):
+class Store(dict[str, Any]):
+    def set(self, key: str, value: dict[str, Any]) -> None:
         self[key] = value
 
 
-async def starve(application):
+async def starve(application: Application) -> None:
     application.enter("Submitted", "DriverRequested")
     application.start_driver(executors=1)
     application.enter("DriverStarted", "DriverReady", "RunningHealthy")
@@ -113,15 +117,17 @@ async def starve(application):
     application.enter("TerminatedWithoutReleaseResources")
 
 
-def test_the_next_try_has_the_memory_that_the_first_one_lacked(cluster, caplog):
+def test_the_next_try_has_the_memory_that_the_first_one_lacked(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     cluster.script = starve
-    policy, context, first = SparkRetryPolicy(memory_growth=2), {"task_state_store": Store()}, TaskInstance()
+    policy, store, first = SparkRetryPolicy(memory_growth=2), Store(), TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
         run(operator(retry_policy=policy), first)
     assert caught.value.out_of_memory == ("executor",)
     assert "ended with exit code 137 (OOMKilled)" in caplog.text
-    policy.evaluate(caught.value, 1, 3, context)
+    policy.evaluate(caught.value, 1, 3, context_of(first, task_state_store=store))
 
     cluster.script = succeed
-    operator(False, retry_policy=policy).execute(context | {"ti": first.next_try()})
+    operator(False, retry_policy=policy).execute(context_of(first.next_try(), task_state_store=store))
     assert cluster.application()["spec"]["sparkConf"]["spark.executor.memory"] == "2048m"

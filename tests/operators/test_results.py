@@ -1,28 +1,32 @@
 """What a task leaves behind beside its state: asset events, lineage, XComs."""
 
+from typing import Any
+
 import pytest
 from airflow.sdk import Asset
 
 from airflow_provider_spark_operator.operators import tries
+from tests.cluster import Cluster
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, defer, fire, stored
+from tests.task import TaskInstance, context_of, defer, fire, stored
 
 REPORT = Asset("s3://reports/daily")
 
 
-class OutletEvents(dict):
+class OutletEvents(dict[Asset, Any]):
     """The accessor that Airflow puts into a task's context."""
 
-    def __missing__(self, asset):
+    def __missing__(self, asset: Asset) -> Any:
         return self.setdefault(asset, type("Accessor", (), {"extra": {}})())
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_an_assets_event_names_the_application_that_made_it(cluster, deferrable):
-    context = {"ti": TaskInstance(), "outlet_events": OutletEvents()}
+def test_an_assets_event_names_the_application_that_made_it(cluster: Cluster, deferrable: bool) -> None:
+    task_instance = TaskInstance()
+    context = context_of(task_instance, outlet_events=OutletEvents())
     task = operator(deferrable, outlets=[REPORT])
     if deferrable:
-        event = fire(stored(defer(task, context["ti"]).trigger))
+        event = fire(stored(defer(task, task_instance).trigger))
         operator(outlets=[REPORT]).resume_execution("execute_complete", {"event": event}, context)
     else:
         task.execute(context)
@@ -34,36 +38,37 @@ def test_an_assets_event_names_the_application_that_made_it(cluster, deferrable)
 
 
 @pytest.fixture
-def lineage(monkeypatch):
+def lineage(monkeypatch: pytest.MonkeyPatch) -> None:
     """Airflow's OpenLineage provider, which need not be installed."""
     from airflow.providers.common.compat.openlineage.utils import spark
 
-    def parent(properties, context):
+    def parent(properties: dict[str, str], context: dict[str, TaskInstance]) -> dict[str, str]:
         return {**properties, "spark.openlineage.parentJobName": context["ti"].task_id}
 
-    def transport(properties, context):
+    def transport(properties: dict[str, Any], context: dict[str, TaskInstance]) -> dict[str, str]:
         return {**properties, "spark.openlineage.transport.type": "http"}
 
     monkeypatch.setattr(spark, "inject_parent_job_information_into_spark_properties", parent)
     monkeypatch.setattr(spark, "inject_transport_information_into_spark_properties", transport)
 
 
-def test_lineage_is_injected_where_asked_for(cluster, lineage):
-    operator(False, openlineage_inject_parent_job_info=True).execute({"ti": TaskInstance()})
+def test_lineage_is_injected_where_asked_for(cluster: Cluster, lineage: None) -> None:
+    operator(False, openlineage_inject_parent_job_info=True).execute(context_of(TaskInstance()))
     conf = cluster.application()["spec"]["sparkConf"]
     assert conf["spark.openlineage.parentJobName"] == "run"
     assert "spark.openlineage.transport.type" not in conf
     assert conf["spark.executor.instances"] == "2"
 
 
-def test_the_transport_is_injected_only_by_its_own_switch(lineage):
-    document, context = {"spec": {}}, {"ti": TaskInstance()}
+def test_the_transport_is_injected_only_by_its_own_switch(lineage: None) -> None:
+    document: dict[str, Any] = {"spec": {}}
+    context = context_of(TaskInstance())
     assert tries.add_lineage(document, context, parent=False, transport=False) is document
     injected = tries.add_lineage(document, context, parent=False, transport=True)
     assert injected["spec"]["sparkConf"] == {"spark.openlineage.transport.type": "http"}
 
 
-def test_lineage_is_off_by_default():
+def test_lineage_is_off_by_default() -> None:
     task = operator()
     assert not task.openlineage_inject_parent_job_info
     assert not task.openlineage_inject_transport_info

@@ -1,40 +1,47 @@
 """How long an application that Airflow submits keeps the driver pod of a failure."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from tests.operators.tasks import DOCUMENT, operator
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from tests.cluster import Cluster
+from tests.operators.tasks import DOCUMENT, arguments_of, operator
 from tests.task import TaskInstance, defer
 
-KUBEFLOW = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {"type": "Java"}}
+KUBEFLOW: dict[str, Any] = {
+    "apiVersion": "sparkoperator.k8s.io/v1beta2",
+    "kind": "SparkApplication",
+    "spec": {"type": "Java"},
+}
 
 
-def application(**tolerations):
+def application(**tolerations: Any) -> dict[str, Any]:
     return DOCUMENT | {"spec": DOCUMENT["spec"] | {"applicationTolerations": tolerations}}
 
 
-def kept(millis):
+def kept(millis: int) -> dict[str, Any]:
     return {"resourceRetainPolicy": "OnFailure", "resourceRetainDurationMillis": millis}
 
 
-def submitted(cluster, **parameters):
+def submitted(cluster: ScriptedCluster, **parameters: Any) -> dict[str, Any]:
     """What the application that the task submits says about retention."""
     defer(operator(**parameters), TaskInstance())
     return retention(cluster.application()["spec"])
 
 
-def retention(spec):
+def retention(spec: dict[str, Any]) -> dict[str, Any]:
     """The fields about retention that are not the defaults of the definition."""
     tolerations = spec.get("applicationTolerations", {})
     return {field: value for field, value in tolerations.items() if field.startswith("resourceRetain") and value != -1}
 
 
-def test_failed_driver_is_kept_for_five_minutes_by_default(cluster):
+def test_failed_driver_is_kept_for_five_minutes_by_default(cluster: Cluster) -> None:
     assert submitted(cluster) == kept(300_000)
 
 
-def test_retention_is_added_to_other_tolerations(cluster):
+def test_retention_is_added_to_other_tolerations(cluster: Cluster) -> None:
     given = application(restartConfig={"restartPolicy": "Never"})
     assert submitted(cluster, application=given) == kept(300_000)
     config = cluster.application()["spec"]["applicationTolerations"]["restartConfig"]
@@ -42,38 +49,38 @@ def test_retention_is_added_to_other_tolerations(cluster):
 
 
 @pytest.mark.parametrize("keep", [timedelta(hours=1), 3600])
-def test_duration_is_a_parameter(cluster, keep):
+def test_duration_is_a_parameter(cluster: Cluster, keep: timedelta | int) -> None:
     assert submitted(cluster, keep_failed_driver=keep) == kept(3_600_000)
 
 
 @pytest.mark.parametrize("keep", [None, timedelta(0), 0])
-def test_retention_can_be_left_to_the_cluster(cluster, keep):
+def test_retention_can_be_left_to_the_cluster(cluster: Cluster, keep: timedelta | int | None) -> None:
     assert submitted(cluster, keep_failed_driver=keep) == {}
 
 
-def test_policy_of_the_document_counts(cluster):
+def test_policy_of_the_document_counts(cluster: Cluster) -> None:
     given = {"resourceRetainPolicy": "Never"}
     assert submitted(cluster, application=application(**given)) == given
 
 
-def test_duration_of_the_document_counts(cluster):
+def test_duration_of_the_document_counts(cluster: Cluster) -> None:
     given = {"resourceRetainDurationMillis": 1000}
     assert submitted(cluster, application=application(**given)) == given
 
 
-def test_task_that_starts_in_the_triggerer_keeps_its_failed_driver():
+def test_task_that_starts_in_the_triggerer_keeps_its_failed_driver() -> None:
     task = operator(start_from_trigger=True)
-    document = task.start_trigger_args.trigger_kwargs["application"]
+    document = arguments_of(task)["application"]
     assert retention(document["spec"]) == kept(300_000)
 
 
 @pytest.mark.parametrize("document", [KUBEFLOW, DOCUMENT | {"apiVersion": "spark.apache.org/v1beta1"}])
-def test_resource_without_the_fields_is_left_alone(document):
+def test_resource_without_the_fields_is_left_alone(document: dict[str, Any]) -> None:
     task = operator(application=document, start_from_trigger=True)
-    assert retention(task.start_trigger_args.trigger_kwargs["application"]["spec"]) == {}
+    assert retention(arguments_of(task)["application"]["spec"]) == {}
 
 
 @pytest.mark.parametrize("keep", [timedelta(seconds=-1), -1, True, "5m"])
-def test_invalid_duration_is_refused(keep):
+def test_invalid_duration_is_refused(keep: timedelta | int | str) -> None:
     with pytest.raises(ValueError, match="keep_failed_driver: must be a number of seconds"):
         operator(keep_failed_driver=keep)

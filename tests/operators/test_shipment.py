@@ -1,5 +1,8 @@
 """Files beside the DAG on their way to the driver."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from airflow.sdk.exceptions import AirflowException
 
@@ -11,7 +14,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource, error
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.operators import shipment
 from airflow_provider_spark_operator.operators.shipment import Sender
-from tests.cluster import succeed
+from tests.cluster import Cluster, succeed
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, run
 
@@ -19,7 +22,7 @@ BINARY = b"PK\x03\x04\xff\xfe"
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     """Where the DAG lies, with a job and what goes with it."""
     (tmp_path / "dags").mkdir()
     for name, text in {"job.py": "import lib\n", "lib.py": "x = 1\n", "job.toml": "day = 3\n"}.items():
@@ -29,21 +32,28 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def bucket(tmp_path):
+def bucket(tmp_path: Path) -> str:
     """A store that needs no service: a folder, as fsspec sees it."""
     return f"file://{tmp_path}/bucket"
 
 
-def ship(folder, document=None, upload_to=None, try_id="id-1", **parameters):
+def ship(
+    folder: Path,
+    document: dict[str, Any] | None = None,
+    upload_to: str | None = None,
+    try_id: str = "id-1",
+    **parameters: Any,
+) -> dict[str, Any]:
     document = override_metadata(document or new_application(), name="pi", namespace="jobs")
     sender = Sender("pi", try_id, (str(folder),), upload_to, "s3a://jobs" if upload_to else None)
     given, files = shipment.ship(Parameters(spark_version="4.3.0", **parameters), sender, can_mount=True)
     result = compose_application(document, given, Settings(), files)
     assert errors_of(validate_application(result)) == []
-    return result["spec"]
+    spec: dict[str, Any] = result["spec"]
+    return spec
 
 
-def mounts(spec, role):
+def mounts(spec: dict[str, Any], role: str) -> dict[str, str]:
     """What the containers of a role mount of the config map, by the containers' names."""
     pod = spec[f"{role}Spec"]["podTemplateSpec"]["spec"]
     (volume,) = [one for one in pod["volumes"] if "configMap" in one]
@@ -56,7 +66,7 @@ def mounts(spec, role):
     }
 
 
-def test_a_script_travels_in_a_config_map_to_the_driver(folder):
+def test_a_script_travels_in_a_config_map_to_the_driver(folder: Path) -> None:
     spec = ship(folder, py_file="job.py")
     assert spec["pyFiles"] == "local:///opt/airflow-task/job.py"
     assert spec["configMapSpecs"][0]["data"] == {"job.py": "import lib\n"}
@@ -64,7 +74,7 @@ def test_a_script_travels_in_a_config_map_to_the_driver(folder):
     assert "executorSpec" not in spec
 
 
-def test_what_goes_beside_the_script_travels_to_the_executors_too(folder):
+def test_what_goes_beside_the_script_travels_to_the_executors_too(folder: Path) -> None:
     spec = ship(folder, py_file="job.py", py_files=["lib.py", "s3a://lib/other.zip"], files="job.toml")
     assert spec["pyFiles"] == "local:///opt/airflow-task/job.py,local:///opt/airflow-task/lib.py,s3a://lib/other.zip"
     assert spec["sparkConf"]["spark.files"] == "local:///opt/airflow-task/job.toml"
@@ -72,7 +82,7 @@ def test_what_goes_beside_the_script_travels_to_the_executors_too(folder):
     assert mounts(spec, "executor") == {"spark-kubernetes-executor": "/opt/airflow-task"}
 
 
-def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder):
+def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder: Path) -> None:
     pod = {
         "containers": [{"name": "sidecar"}, {"name": "spark-kubernetes-driver", "env": []}],
         "volumes": [{"name": "a"}],
@@ -89,14 +99,14 @@ def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder):
     assert spec["configMapSpecs"][0]["name"] == "own"
 
 
-def test_the_container_that_the_configuration_names_gets_the_files(folder):
+def test_the_container_that_the_configuration_names_gets_the_files(folder: Path) -> None:
     document = new_application() | {"spec": {"sparkConf": {"spark.kubernetes.driver.podTemplateContainerName": "main"}}}
     assert mounts(ship(folder, document, py_file="job.py"), "driver") == {"main": "/opt/airflow-task"}
 
 
-def test_every_try_and_every_content_has_a_config_map_of_its_own(folder):
-    def name(**how):
-        return ship(folder, py_file="job.py", **how)["configMapSpecs"][0]["name"]
+def test_every_try_and_every_content_has_a_config_map_of_its_own(folder: Path) -> None:
+    def name(**how: Any) -> str:
+        return str(ship(folder, py_file="job.py", **how)["configMapSpecs"][0]["name"])
 
     first = name()
     assert first == name()
@@ -105,12 +115,12 @@ def test_every_try_and_every_content_has_a_config_map_of_its_own(folder):
     assert first != name()
 
 
-def test_what_is_in_the_image_or_at_a_url_is_not_looked_for(folder):
+def test_what_is_in_the_image_or_at_a_url_is_not_looked_for(folder: Path) -> None:
     spec = ship(folder, py_file="local:///opt/job.py", files=["https://example.com/a.json"])
     assert "configMapSpecs" not in spec
 
 
-def test_a_file_that_is_no_text_is_uploaded(folder, bucket, tmp_path):
+def test_a_file_that_is_no_text_is_uploaded(folder: Path, bucket: str, tmp_path: Path) -> None:
     spec = ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=bucket)
     script, archive = spec["pyFiles"].split(",")
     assert script == "local:///opt/airflow-task/job.py"
@@ -119,14 +129,16 @@ def test_a_file_that_is_no_text_is_uploaded(folder, bucket, tmp_path):
     assert "executorSpec" not in spec
 
 
-def test_what_is_too_large_for_a_config_map_is_uploaded(folder, bucket, tmp_path):
+def test_what_is_too_large_for_a_config_map_is_uploaded(folder: Path, bucket: str, tmp_path: Path) -> None:
     (folder / "lib.py").write_text("#" * CONFIG_MAP_BYTES)
     spec = ship(folder, py_file="job.py", py_files=["lib.py"], upload_to=bucket)
     assert "configMapSpecs" not in spec
     assert [uri.rpartition("/")[2] for uri in spec["pyFiles"].split(",")] == ["job.py", "lib.py"]
 
 
-def test_the_same_content_is_uploaded_once(folder, bucket, tmp_path, monkeypatch):
+def test_the_same_content_is_uploaded_once(
+    folder: Path, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=bucket)
     (stored,) = (tmp_path / "bucket").rglob("lib.zip")
     before = stored.stat().st_mtime_ns
@@ -142,11 +154,11 @@ def test_the_same_content_is_uploaded_once(folder, bucket, tmp_path, monkeypatch
         ("gs://google@bucket/jobs", "gs://bucket/jobs"),
     ],
 )
-def test_spark_reads_where_airflow_has_written(url, read):
+def test_spark_reads_where_airflow_has_written(url: str, read: str) -> None:
     assert shipment.as_spark_reads(url).rstrip("/") == read
 
 
-def test_a_store_that_refuses_is_named(folder, tmp_path):
+def test_a_store_that_refuses_is_named(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bucket").write_text("a file in the way")
     with pytest.raises(AirflowException, match=r"lib\.zip cannot be uploaded to .*bucket"):
         ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=f"file://{tmp_path}/bucket")
@@ -166,7 +178,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "message"), WRONG)
-def test_a_file_that_cannot_be_shipped_is_named(folder, parameters, message):
+def test_a_file_that_cannot_be_shipped_is_named(folder: Path, parameters: dict[str, Any], message: str) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "job.py").write_text("")
     (folder / "my job.py").write_text("")
@@ -174,20 +186,20 @@ def test_a_file_that_cannot_be_shipped_is_named(folder, parameters, message):
         ship(folder, **parameters)
 
 
-def test_too_much_for_a_config_map_is_said_with_its_size(folder):
+def test_too_much_for_a_config_map_is_said_with_its_size(folder: Path) -> None:
     (folder / "lib.py").write_text("#" * CONFIG_MAP_BYTES)
     with pytest.raises(InvalidResource, match=r"job\.py, lib\.py cannot travel .*together they have 9\d+ bytes"):
         ship(folder, py_file="job.py", py_files=["lib.py"])
 
 
-def test_what_grows_too_large_where_it_is_stored_is_uploaded(folder, bucket):
+def test_what_grows_too_large_where_it_is_stored_is_uploaded(folder: Path, bucket: str) -> None:
     (folder / "page.xml").write_text("<a></a>" * 80_000)
     with pytest.raises(InvalidResource, match=r"page\.xml cannot travel .*together they have 2\d+ bytes as JSON"):
         ship(folder, py_file="job.py", files=["page.xml"])
     assert "configMapSpecs" not in ship(folder, upload_to=bucket, py_file="job.py", files=["page.xml"])
 
 
-def test_the_operator_ships_the_file_beside_its_dag(cluster, folder, tmp_path):
+def test_the_operator_ships_the_file_beside_its_dag(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
     from airflow.sdk import DAG
 
     cluster.script = succeed

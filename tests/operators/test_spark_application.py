@@ -6,6 +6,8 @@ import logging
 import os
 import signal
 import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
@@ -17,18 +19,27 @@ from airflow_provider_spark_operator.exceptions import (
     SparkInfrastructureFailed,
     SparkSchedulingFailed,
 )
+from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.follow.submit import Submission
+from airflow_provider_spark_operator.follow.submit import submit as submit_document
 from airflow_provider_spark_operator.operators import requests
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.task_instance import Fate, stamp_of
 from local_kubernetes.api.kinds import NAMESPACES
-from tests.cluster import NAMESPACE, fail, run_on, stay_submitted, succeed
+from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, defer, fire, run, stored, when_told
+from tests.task import TaskInstance, context_of, defer, fire, run, stored, when_told
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+    from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
-def deferrable(request):
-    return request.param
+def deferrable(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
 def printed(error: BaseException) -> str:
@@ -36,13 +47,13 @@ def printed(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
-def test_an_invalid_document_is_told_once(cluster):
+def test_an_invalid_document_is_told_once(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"spec\.sparkConfs: is not a field") as caught:
         run(operator(application={**DOCUMENT, "spec": {**DOCUMENT["spec"], "sparkConfs": {}}}), TaskInstance())
     assert printed(caught.value).count("sparkConfs: is not a field of spec: did you mean sparkConf?") == 1
 
 
-def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
+def test_a_success_is_the_tasks_success(cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture) -> None:
     task_instance = TaskInstance()
     with caplog.at_level(logging.INFO):
         assert run(operator(deferrable), task_instance) == "pi"
@@ -56,7 +67,7 @@ def test_a_success_is_the_tasks_success(cluster, deferrable, caplog):
     assert "driver | Pi is roughly 3.14" in caplog.text
 
 
-def test_a_failure_says_why_and_shows_the_last_lines(cluster, deferrable):
+def test_a_failure_says_why_and_shows_the_last_lines(cluster: Cluster, deferrable: bool) -> None:
     cluster.script = fail
     task_instance = TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
@@ -69,14 +80,14 @@ def test_a_failure_says_why_and_shows_the_last_lines(cluster, deferrable):
     assert caught.value.reason
 
 
-def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster):
+def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster: Cluster) -> None:
     cluster.script = run_on
     deferred = defer(operator(), TaskInstance())
 
-    async def fall_ill(application):
+    async def fall_ill(application: Application) -> None:
         application.log.write("out of luck")
 
-    async def end(application):
+    async def end(application: Application) -> None:
         status = application.end_driver(1)
         application.delete_driver()
         application.enter("Failed", driver=status)
@@ -88,7 +99,7 @@ def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster):
     assert event["sentence"].endswith("\nLast lines of the driver's log:\n  out of luck")
 
 
-async def end_in(application, state, message):
+async def end_in(application: Application, state: str, message: str) -> None:
     application.enter("Submitted", "DriverRequested")
     application.enter(state, message=message)
     application.enter("ResourceReleased")
@@ -103,14 +114,16 @@ async def end_in(application, state, message):
         ("SchedulingFailure", SparkSchedulingFailed),
     ],
 )
-def test_each_kind_of_failure_has_its_exception(cluster, state, error):
+def test_each_kind_of_failure_has_its_exception(
+    cluster: Cluster, state: str, error: type[SparkInfrastructureFailed] | type[SparkSchedulingFailed]
+) -> None:
     cluster.script = lambda application: end_in(application, state, "no room")
     with pytest.raises(error, match=state):
         run(operator(), TaskInstance())
 
 
-def test_a_deleted_application_is_a_failure_of_its_own(cluster, deferrable):
-    async def vanish(application):
+def test_a_deleted_application_is_a_failure_of_its_own(cluster: Cluster, deferrable: bool) -> None:
+    async def vanish(application: Application) -> None:
         await run_on(application)
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
 
@@ -119,12 +132,15 @@ def test_a_deleted_application_is_a_failure_of_its_own(cluster, deferrable):
         run(operator(deferrable), TaskInstance())
 
 
-def test_an_application_that_another_run_has_replaced_was_not_deleted_by_a_user(cluster, deferrable):
-    another, replaced = TaskInstance(), []
+def test_an_application_that_another_run_has_replaced_was_not_deleted_by_a_user(
+    cluster: Cluster, deferrable: bool
+) -> None:
+    another = TaskInstance()
+    replaced: list[str] = []
     another.run_id = "manual__2"
-    stamp = stamp_of(another)
+    stamp = stamp_of(cast("RuntimeTaskInstanceProtocol", another))
 
-    async def be_replaced(application):
+    async def be_replaced(application: Application) -> None:
         if replaced:
             return
         replaced.append(application.uid)
@@ -143,8 +159,10 @@ def test_an_application_that_another_run_has_replaced_was_not_deleted_by_a_user(
 @pytest.mark.parametrize(
     ("policy", "final"), [(None, True), (SparkRetryPolicy(), False)], ids=["no policy", "a policy that decides"]
 )
-def test_a_deletion_while_the_driver_runs_is_not_a_failure_of_the_infrastructure(cluster, deferrable, policy, final):
-    async def be_deleted(application):
+def test_a_deletion_while_the_driver_runs_is_not_a_failure_of_the_infrastructure(
+    cluster: Cluster, deferrable: bool, policy: SparkRetryPolicy | None, final: bool
+) -> None:
+    async def be_deleted(application: Application) -> None:
         await run_on(application)
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
         application.fail(exit_code=143)
@@ -157,13 +175,13 @@ def test_a_deletion_while_the_driver_runs_is_not_a_failure_of_the_infrastructure
     assert ("to run it again, clear the task" in str(caught.value)) is final
 
 
-def test_without_waiting_the_task_ends_once_the_application_is_there(cluster):
+def test_without_waiting_the_task_ends_once_the_application_is_there(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     assert run(operator(wait_for_completion=False), TaskInstance()) == "pi"
     assert cluster.application()["metadata"]["name"] == "pi"
 
 
-def test_a_task_that_did_not_wait_runs_anew_once_it_is_cleared(cluster):
+def test_a_task_that_did_not_wait_runs_anew_once_it_is_cleared(cluster: Cluster) -> None:
     first = TaskInstance()
     run(operator(wait_for_completion=False), first)
     cluster.wait_for_state("ResourceReleased")
@@ -172,13 +190,13 @@ def test_a_task_that_did_not_wait_runs_anew_once_it_is_cleared(cluster):
     assert cluster.application()["metadata"]["uid"] != before
 
 
-def test_without_a_name_one_is_made_of_the_task(cluster):
+def test_without_a_name_one_is_made_of_the_task(cluster: Cluster) -> None:
     name = run(operator(name=None), TaskInstance())
     assert name.startswith("dag-run-")
     assert cluster.application()["metadata"]["name"] == name
 
 
-def test_an_application_carries_its_tasks_stamp(cluster):
+def test_an_application_carries_its_tasks_stamp(cluster: Cluster) -> None:
     task_instance = TaskInstance()
     run(operator(), task_instance)
     metadata = cluster.application()["metadata"]
@@ -186,7 +204,7 @@ def test_an_application_carries_its_tasks_stamp(cluster):
     assert len(metadata["labels"]["airflow.spark-operator/task"]) == 40
 
 
-def test_the_trigger_holds_no_secret(cluster):
+def test_the_trigger_holds_no_secret(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     path, arguments = defer(operator(), TaskInstance()).trigger.serialize()
     assert path == "airflow_provider_spark_operator.triggers.spark_application.SparkApplicationTrigger"
@@ -195,7 +213,9 @@ def test_the_trigger_holds_no_secret(cluster):
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_the_trigger_knows_whether_the_default_connection_existed(cluster, monkeypatch, tmp_path, exists):
+def test_the_trigger_knows_whether_the_default_connection_existed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exists: bool
+) -> None:
     cluster.script = stay_submitted
     if exists:
         monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
@@ -206,7 +226,7 @@ def test_the_trigger_knows_whether_the_default_connection_existed(cluster, monke
     assert trigger.connection_required is exists
 
 
-def test_the_next_try_takes_a_running_application_over(cluster):
+def test_the_next_try_takes_a_running_application_over(cluster: Cluster) -> None:
     cluster.script = run_on
     first = TaskInstance()
     defer(operator(), first)
@@ -217,7 +237,7 @@ def test_the_next_try_takes_a_running_application_over(cluster):
     assert annotations["airflow.spark-operator/task-instance-id"] == str(second.id)
 
 
-def test_the_next_try_after_a_failure_starts_anew(cluster):
+def test_the_next_try_after_a_failure_starts_anew(cluster: Cluster) -> None:
     cluster.script = fail
     first = TaskInstance()
     with pytest.raises(SparkApplicationFailed):
@@ -228,18 +248,18 @@ def test_the_next_try_after_a_failure_starts_anew(cluster):
     assert cluster.application()["metadata"]["uid"] != failed
 
 
-def test_a_success_that_nobody_saw_counts_once(cluster):
+def test_a_success_that_nobody_saw_counts_once(cluster: Cluster) -> None:
     first = TaskInstance()
     deferred = defer(operator(), first)  # the worker is lost while the application ends
     cluster.wait_for_state("ResourceReleased")
     second = first.next_try()
-    assert operator().execute({"ti": second}) == "pi"  # without deferring: there is nothing to wait for
+    assert operator().execute(context_of(second)) == "pi"  # without deferring: there is nothing to wait for
     assert cluster.application()["metadata"]["uid"] == deferred.trigger.uid
     assert run(operator(), second.next_try()) == "pi"  # cleared: it runs anew
     assert cluster.application()["metadata"]["uid"] != deferred.trigger.uid
 
 
-def test_an_application_of_somebody_else_is_left_alone(cluster):
+def test_an_application_of_somebody_else_is_left_alone(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     theirs = cluster.create("pi")
     with pytest.raises(SparkApplicationError, match="jobs/pi already exists and belongs to") as caught:
@@ -248,13 +268,13 @@ def test_an_application_of_somebody_else_is_left_alone(cluster):
     assert cluster.application()["metadata"]["uid"] == theirs["metadata"]["uid"]
 
 
-def another_run(run_id="manual__2026-01-02T00:00:00+00:00"):
+def another_run(run_id: str = "manual__2026-01-02T00:00:00+00:00") -> TaskInstance:
     task_instance = TaskInstance()
     task_instance.run_id = run_id
     return task_instance
 
 
-def test_a_fixed_name_works_in_every_run(cluster, deferrable):
+def test_a_fixed_name_works_in_every_run(cluster: Cluster, deferrable: bool) -> None:
     document = {**DOCUMENT, "metadata": {"name": "pi"}}
     run(operator(deferrable, document, name=None), TaskInstance())
     before = cluster.application()["metadata"]["uid"]
@@ -262,14 +282,14 @@ def test_a_fixed_name_works_in_every_run(cluster, deferrable):
     assert cluster.application()["metadata"]["uid"] != before
 
 
-def test_an_ended_application_of_another_run_stays_if_the_task_is_told_so(cluster, deferrable):
+def test_an_ended_application_of_another_run_stays_if_the_task_is_told_so(cluster: Cluster, deferrable: bool) -> None:
     run(operator(deferrable), TaskInstance())
     with pytest.raises(SparkApplicationError, match="let the task do so with if_exists='replace_ended'"):
         run(operator(deferrable, if_exists="fail"), another_run())
     run(operator(deferrable, if_exists="fail"), TaskInstance().next_try())
 
 
-def test_an_unknown_answer_to_a_taken_name_is_refused_while_the_dag_is_parsed():
+def test_an_unknown_answer_to_a_taken_name_is_refused_while_the_dag_is_parsed() -> None:
     with pytest.raises(ValueError, match="if_exists must be 'replace_ended' or 'fail', not 'replace'"):
         operator(if_exists="replace")
 
@@ -287,36 +307,39 @@ def test_an_unknown_answer_to_a_taken_name_is_refused_while_the_dag_is_parsed():
     ],
 )
 @pytest.mark.parametrize("value", ["false", None, 0])
-def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name, value):
+def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str, value: int | str | None) -> None:
+    switch: dict[str, Any] = {name: value}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not {value!r}"):
-        operator(**{name: value})
+        operator(**switch)
 
 
-def test_a_task_resumes_without_its_applications_file(cluster, tmp_path):
+def test_a_task_resumes_without_its_applications_file(cluster: Cluster, tmp_path: Path) -> None:
     cluster.do(lambda: cluster.store.create(NAMESPACES, None, {"metadata": {"name": "elsewhere"}}))
     file = tmp_path / "app.json"
     file.write_text(json.dumps(DOCUMENT | {"metadata": {"namespace": "elsewhere"}}))
     task_instance = TaskInstance()
 
-    def rendered():
+    def rendered() -> SparkApplicationOperator:
         task = operator(application=str(file))
-        task.render_template_fields({})
+        task.render_template_fields(cast("Context", {}))
         return task
 
     event = fire(stored(defer(rendered(), task_instance).trigger))
     file.unlink()
-    assert rendered().resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
+    assert rendered().resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
     annotations = cluster.application()["metadata"]["annotations"]
     assert annotations["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
 
 
-def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_path, caplog):
+def test_a_success_that_cannot_be_marked_is_still_one(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(requests, "_ACKNOWLEDGEMENT_SECONDS", 0.0)
     task_instance = TaskInstance()
     event = fire(stored(defer(operator(), task_instance).trigger))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
-    assert operator().resume_execution("execute_complete", {"event": event}, {"ti": task_instance}) == "pi"
+    assert operator().resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
     assert "the end is not marked as taken note of" in caplog.text
 
 
@@ -324,7 +347,9 @@ def test_a_success_that_cannot_be_marked_is_still_one(cluster, monkeypatch, tmp_
     ("try_number", "follows"),
     [(3, "a retry takes it over"), (4, "no retry is left to take it over: delete it if it is not needed")],
 )
-def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(cluster, try_number, follows):
+def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
+    cluster: Cluster, try_number: int, follows: str
+) -> None:
     cluster.script = run_on
     task, task_instance = operator(), TaskInstance(try_number=try_number)
     assert task_instance.max_tries == 3
@@ -332,7 +357,7 @@ def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
     with pytest.raises(
         SparkApplicationError, match=rf"the trigger failed \(see the triggerer's log\); .*, and {follows}$"
     ):
-        task.resume_execution("__fail__", {"error": "Trigger failure"}, {"ti": task_instance})
+        task.resume_execution("__fail__", {"error": "Trigger failure"}, context_of(task_instance))
     assert len(cluster.applications()) == 1
 
 
@@ -340,31 +365,33 @@ def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
     ("try_number", "follows"),
     [(3, "a retry takes it over"), (4, "no retry is left to take it over: delete it if it is not needed")],
 )
-def test_an_application_that_cannot_be_followed_is_left_to_a_retry_if_one_is_left(cluster, try_number, follows):
+def test_an_application_that_cannot_be_followed_is_left_to_a_retry_if_one_is_left(
+    cluster: Cluster, try_number: int, follows: str
+) -> None:
     event = {"kind": "lost", "namespace": "jobs", "name": "pi", "uid": "u1", "sentence": "it cannot be followed"}
-    context = {"ti": TaskInstance(try_number=try_number)}
+    context = context_of(TaskInstance(try_number=try_number))
     with pytest.raises(SparkApplicationError, match=f"^it cannot be followed; it may still run, and {follows}$"):
         operator().resume_execution("execute_complete", {"event": event}, context)
 
 
-def test_a_document_that_is_no_application_is_not_retried(cluster):
+def test_a_document_that_is_no_application_is_not_retried(cluster: Cluster) -> None:
     broken = {**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions.*: .*required"):
         run(operator(application=broken), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_an_unknown_kind_is_named(cluster):
+def test_an_unknown_kind_is_named(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match="kind: must be SparkApplication, not 'Application'"):
         run(operator(application={**DOCUMENT, "kind": "Application"}), TaskInstance())
 
 
-def test_a_namespace_that_is_not_there_is_named(cluster):
+def test_a_namespace_that_is_not_there_is_named(cluster: Cluster) -> None:
     with pytest.raises(SparkApplicationError, match=r"cannot create sparkapplications.* in namespace nowhere"):
         run(operator(namespace="nowhere"), TaskInstance())
 
 
-def test_an_api_server_that_is_down_is_named(monkeypatch, cluster):
+def test_an_api_server_that_is_down_is_named(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
     kubeconfig = cluster.kubeconfig
     kubeconfig["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
     connection = json.dumps({"conn_type": "kubernetes", "extra": {"kube_config": kubeconfig}})
@@ -374,12 +401,12 @@ def test_an_api_server_that_is_down_is_named(monkeypatch, cluster):
         run(operator(kubernetes_conn_id="down"), TaskInstance())
 
 
-def test_a_connection_that_is_missing_is_named():
+def test_a_connection_that_is_missing_is_named() -> None:
     with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
         run(operator(kubernetes_conn_id="nowhere"), TaskInstance())
 
 
-def test_a_task_killed_on_a_worker_deletes_its_application(cluster, monkeypatch):
+def test_a_task_killed_on_a_worker_deletes_its_application(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator(deferrable=False)
@@ -389,19 +416,21 @@ def test_a_task_killed_on_a_worker_deletes_its_application(cluster, monkeypatch)
             when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
             pytest.raises(SparkApplicationDeleted),
         ):
-            task.execute({"ti": TaskInstance()})
+            task.execute(context_of(TaskInstance()))
     finally:
         signal.signal(signal.SIGTERM, previous)
     assert cluster.applications() == []
 
 
-def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(cluster, monkeypatch):
+def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator()
-    original = requests.submit_document
+    original = submit_document
 
-    async def submit_late(*arguments, **options):
+    async def submit_late(*arguments: Any, **options: Any) -> Submission:
         await asyncio.to_thread(task.on_kill)
         return await original(*arguments, **options)
 
@@ -410,17 +439,19 @@ def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(cluster
     assert cluster.applications() == []
 
 
-def test_a_kill_that_comes_while_the_worker_talks_to_airflow_is_dealt_with_after_it(cluster, monkeypatch):
+def test_a_kill_that_comes_while_the_worker_talks_to_airflow_is_dealt_with_after_it(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster.script = run_on
     answers = [TimeoutError("the interrupted thread holds the line")]
 
-    def fate(stamp):
+    def fate(stamp: TaskStamp) -> Fate:
         if answers:
             raise answers.pop()
         return Fate.KILLED
 
     class Interrupted(TaskInstance):
-        def xcom_push(self, key, value):
+        def xcom_push(self, key: str, value: Any) -> None:
             if answers:
                 task.on_kill()
 

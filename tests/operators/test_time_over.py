@@ -3,7 +3,9 @@
 import asyncio
 import signal
 import threading
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import TaskDeferralTimeout
@@ -11,22 +13,23 @@ from airflow.sdk.exceptions import TaskDeferralTimeout
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationTimedOut,
 )
-from tests.cluster import run_on
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, run_on
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, defer, run, when_told
+from tests.task import TaskInstance, context_of, defer, run, when_told
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
-def deferrable(request):
-    return request.param
+def deferrable(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
-async def fail_now(application):
+async def fail_now(application: Application) -> None:
     application.enter("Failed", driver=application.end_driver(3))
     application.enter("TerminatedWithoutReleaseResources")
 
 
-def test_time_over_cancels_the_application(cluster, deferrable):
+def test_time_over_cancels_the_application(cluster: Cluster, deferrable: bool) -> None:
     cluster.script = run_on
     task = operator(deferrable, execution_timeout=timedelta(milliseconds=300))
     with pytest.raises(
@@ -37,7 +40,7 @@ def test_time_over_cancels_the_application(cluster, deferrable):
     assert cluster.applications() == []
 
 
-def test_time_over_leaves_the_application_where_told_to(cluster):
+def test_time_over_leaves_the_application_where_told_to(cluster: Cluster) -> None:
     cluster.script = run_on
     task = operator(execution_timeout=timedelta(milliseconds=300), delete_on_kill=False)
     with pytest.raises(SparkApplicationTimedOut, match="left running, as delete_on_kill is off"):
@@ -45,28 +48,30 @@ def test_time_over_leaves_the_application_where_told_to(cluster):
     assert len(cluster.applications()) == 1
 
 
-def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster):
+def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster: Cluster) -> None:
     cluster.script = run_on
     task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, task_instance)
     named = r"^SparkApplication jobs/pi \(RunningHealthy\) was not known to have ended within .*; it is cancelled$"
     with pytest.raises(SparkApplicationTimedOut, match=named) as caught:
-        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
     assert isinstance(caught.value.__cause__, TaskDeferralTimeout)
     assert cluster.applications() == []
 
 
-def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can_be_read(cluster, monkeypatch):
+def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can_be_read(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster.script = run_on
     task, task_instance = operator(execution_timeout=timedelta(hours=1), delete_on_kill=False), TaskInstance()
     defer(task, task_instance)
 
-    async def refuse(*_):
+    async def refuse(*_: Any) -> None:
         raise TimeoutError
 
     monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.list_applications", refuse)
     with pytest.raises(SparkApplicationTimedOut, match=r"^the application was not known to have ended within"):
-        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
 
 @pytest.mark.parametrize(
@@ -77,26 +82,28 @@ def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can
     ],
     ids=["ended", "deleted"],
 )
-def test_what_needs_no_cancellation_is_not_said_to_be_cancelled(cluster, meanwhile, told):
+def test_what_needs_no_cancellation_is_not_said_to_be_cancelled(
+    cluster: Cluster, meanwhile: Callable[..., object], told: str
+) -> None:
     cluster.script = run_on
     task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, task_instance)
     meanwhile(cluster)
     with pytest.raises(SparkApplicationTimedOut, match=told):
-        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": task_instance})
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
 
-def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_over(cluster):
+def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_over(cluster: Cluster) -> None:
     cluster.script = run_on
     task, first = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, first)
     defer(operator(), first.next_try())
     with pytest.raises(SparkApplicationTimedOut, match="another try has taken it over, and goes on"):
-        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": first})
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(first))
     assert len(cluster.applications()) == 1
 
 
-def test_airflows_alarm_on_a_worker_cancels_the_application(cluster):
+def test_airflows_alarm_on_a_worker_cancels_the_application(cluster: Cluster) -> None:
     from airflow.sdk.execution_time.timeout import timeout
 
     cluster.script = run_on
@@ -104,26 +111,31 @@ def test_airflows_alarm_on_a_worker_cancels_the_application(cluster):
     task.execution_timeout = timedelta(hours=1)  # so that the alarm is what comes first, as on a worker
     with (
         when_told("RunningHealthy", lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)),
-        timeout(3600),
+        timeout(3600),  # type: ignore[no-untyped-call]  # Airflow's own
         pytest.raises(SparkApplicationTimedOut, match="it is cancelled"),
     ):
-        task.execute({"ti": TaskInstance()})
+        task.execute(context_of(TaskInstance()))
     assert cluster.applications() == []
 
 
-def test_an_alarm_while_the_application_is_created_waits_for_it_and_cancels_it(cluster, monkeypatch):
+def test_an_alarm_while_the_application_is_created_waits_for_it_and_cancels_it(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from airflow.sdk.exceptions import AirflowTaskTimeout
 
     from airflow_provider_spark_operator.kube.client import KubeClient
 
-    cluster.script, create, struck, created = run_on, KubeClient.create, threading.Event(), []
+    cluster.script, create, struck = run_on, KubeClient.create, threading.Event()
+    created: list[dict[str, Any]] = []
+    main_thread = threading.main_thread().ident
 
-    def alarm(number, frame):
+    def alarm(number: int, frame: object) -> None:
         struck.set()
         raise AirflowTaskTimeout("over")
 
-    async def create_once_the_time_is_over(*arguments):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+    async def create_once_the_time_is_over(*arguments: Any) -> dict[str, Any]:
+        assert main_thread is not None
+        signal.pthread_kill(main_thread, signal.SIGALRM)
         await asyncio.to_thread(struck.wait, 60)
         created.append(await create(*arguments))
         return created[0]
@@ -132,7 +144,7 @@ def test_an_alarm_while_the_application_is_created_waits_for_it_and_cancels_it(c
     previous = signal.signal(signal.SIGALRM, alarm)
     try:
         with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
-            operator(execution_timeout=timedelta(hours=1)).execute({"ti": TaskInstance()})
+            operator(execution_timeout=timedelta(hours=1)).execute(context_of(TaskInstance()))
     finally:
         signal.signal(signal.SIGALRM, previous)
     assert created

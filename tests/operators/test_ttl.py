@@ -1,23 +1,27 @@
 """How long an application stays after its end."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationFailed
-from tests.cluster import fail, succeed
+from airflow_provider_spark_operator.testing.applications import Application
+from tests.cluster import Cluster, fail, succeed
 from tests.operators.tasks import operator
 from tests.task import TaskInstance, run
 
 WEEK, DAY = 604_800_000, 86_400_000
 
 
-def millis(document):
-    return document["spec"].get("applicationTolerations", {}).get("ttlAfterStopMillis")
+def millis(document: dict[str, Any]) -> int | None:
+    tolerations: dict[str, int] = document["spec"].get("applicationTolerations", {})
+    return tolerations.get("ttlAfterStopMillis")
 
 
 @pytest.mark.parametrize("ttl", [-2, timedelta(seconds=-1), "1h", True, float("nan")])
-def test_a_time_that_cannot_be_is_refused_at_parse(ttl):
+def test_a_time_that_cannot_be_is_refused_at_parse(ttl: timedelta | float | str) -> None:
     with pytest.raises(ValueError, match="ttl: must be a number of seconds, a timedelta, or -1 to keep"):
         operator(ttl=ttl)
 
@@ -26,7 +30,9 @@ def test_a_time_that_cannot_be_is_refused_at_parse(ttl):
     ("script", "expected"), [(succeed, DAY), (fail, WEEK)], ids=["success is cleaned up soon", "failure is evidence"]
 )
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_task_shortens_the_default_only_after_success(cluster, script, expected, deferrable):
+def test_a_task_shortens_the_default_only_after_success(
+    cluster: Cluster, script: Callable[[Application], Awaitable[None]], expected: int, deferrable: bool
+) -> None:
     cluster.script = script
     task = operator(deferrable=deferrable)
     if script is fail:
@@ -37,12 +43,12 @@ def test_a_task_shortens_the_default_only_after_success(cluster, script, expecte
     assert millis(cluster.application()) == expected
 
 
-def test_a_time_that_was_given_counts_from_the_submission_on(cluster):
+def test_a_time_that_was_given_counts_from_the_submission_on(cluster: Cluster) -> None:
     run(operator(ttl=timedelta(minutes=5)), TaskInstance())
     assert millis(cluster.application()) == 300_000
 
 
 @pytest.mark.parametrize("ttl", [1e300, 9_223_372_036_854_776])
-def test_time_that_kubernetes_cannot_store_is_rejected(ttl):
+def test_time_that_kubernetes_cannot_store_is_rejected(ttl: float) -> None:
     with pytest.raises(ValueError, match="ttl: must be at most 9223372036854775 seconds"):
         operator(ttl=ttl)

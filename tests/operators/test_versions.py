@@ -2,7 +2,9 @@
 
 import json
 import logging
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -12,35 +14,37 @@ from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
 from tests.definitions import definitions_serving
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, defer, fire, run, stored
+from tests.task import TaskInstance, context_of, defer, fire, run, stored
 
 ONLY = ["v1", "v1beta1", "v1alpha1"]
 OTHER = {"v1": "v1alpha1", "v1beta1": "v1", "v1alpha1": "v1beta1"}
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
-def deferrable(request):
-    return request.param
+def deferrable(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
 @pytest.fixture(params=ONLY, ids=[f"only {version} is served" for version in ONLY])
-def served(request):
-    return request.param
+def served(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
-def cluster(served, monkeypatch):
+def cluster(served: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     with Cluster(definitions_serving(served)).running() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
 
 
-def written_in(version):
+def written_in(version: str) -> dict[str, Any]:
     return {**DOCUMENT, "apiVersion": f"spark.apache.org/{version}"}
 
 
-def test_an_application_is_followed_to_its_end_in_the_version_that_is_served(cluster, served, deferrable, caplog):
+def test_an_application_is_followed_to_its_end_in_the_version_that_is_served(
+    cluster: Cluster, served: str, deferrable: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     first = TaskInstance()
     with caplog.at_level(logging.INFO):
         assert run(operator(deferrable, written_in(OTHER[served])), first) == "pi"
@@ -53,14 +57,14 @@ def test_an_application_is_followed_to_its_end_in_the_version_that_is_served(clu
     assert taken == str(first.id)
 
 
-def test_what_takes_too_long_is_cancelled_in_the_version_that_is_served(cluster, served):
+def test_what_takes_too_long_is_cancelled_in_the_version_that_is_served(cluster: Cluster, served: str) -> None:
     cluster.script = run_on
     with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
         run(operator(False, written_in(OTHER[served]), execution_timeout=timedelta(milliseconds=300)), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_a_sensor_looks_in_the_version_that_is_served(cluster, served, deferrable):
+def test_a_sensor_looks_in_the_version_that_is_served(cluster: Cluster, served: str, deferrable: bool) -> None:
     cluster.create("pi")
     sensor = SparkApplicationSensor(
         task_id="wait",
@@ -74,7 +78,7 @@ def test_a_sensor_looks_in_the_version_that_is_served(cluster, served, deferrabl
 
 
 @pytest.mark.parametrize("served", ["v1beta1"])
-def test_a_deferred_task_outlives_the_replacement_of_the_definitions(cluster, served):
+def test_a_deferred_task_outlives_the_replacement_of_the_definitions(cluster: Cluster, served: str) -> None:
     cluster.script = stay_submitted
     task_instance = TaskInstance()
     task = operator(True, written_in(served))
@@ -82,18 +86,18 @@ def test_a_deferred_task_outlives_the_replacement_of_the_definitions(cluster, se
     (later,) = definitions_serving("v1", served, kinds=("SparkApplication",))
     later["spec"]["versions"][1]["served"] = False
 
-    def replace():
+    def replace() -> None:
         name = later["metadata"]["name"]
         cluster.store.update(CUSTOM_RESOURCE_DEFINITIONS, None, name, lambda old: {**old, "spec": later["spec"]})
 
     cluster.do(replace)
     cluster.play(succeed)
     event = fire(stored(deferred.trigger))
-    assert task.resume_execution(deferred.method_name, {"event": event}, {"ti": task_instance}) == "pi"
+    assert task.resume_execution(deferred.method_name, {"event": event}, context_of(task_instance)) == "pi"
 
 
 @pytest.mark.parametrize("served", ["v2"])
-def test_a_version_that_is_not_known_is_told_and_nothing_is_submitted(cluster, served):
+def test_a_version_that_is_not_known_is_told_and_nothing_is_submitted(cluster: Cluster, served: str) -> None:
     with pytest.raises(
         SparkApplicationError,
         match=r"^the application was not submitted: .* serves SparkApplication of spark\.apache\.org as v2 only, "
@@ -104,12 +108,14 @@ def test_a_version_that_is_not_known_is_told_and_nothing_is_submitted(cluster, s
 
 
 @pytest.mark.parametrize("served", ["v2"])
-def test_a_sensor_does_not_wait_for_what_the_cluster_cannot_hold(cluster, served, deferrable):
+def test_a_sensor_does_not_wait_for_what_the_cluster_cannot_hold(
+    cluster: Cluster, served: str, deferrable: bool
+) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=deferrable)
     with pytest.raises(SparkApplicationError, match=r"cannot be followed: .* as v2 only"):
         run(sensor, TaskInstance())
 
 
-def test_a_sensors_version_is_checked_while_the_dag_is_parsed():
+def test_a_sensors_version_is_checked_while_the_dag_is_parsed() -> None:
     with pytest.raises(ValueError, match=r"api_version: must be one of spark\.apache\.org/v1, .* not 'v1'"):
         SparkApplicationSensor(task_id="wait", name="pi", api_version="v1")

@@ -1,6 +1,8 @@
 import json
 import os
 import signal
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
@@ -12,53 +14,60 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationFailed,
 )
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, fail, run_on
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, defer, run, when_told
+from tests.task import TaskInstance, context_of, defer, run, when_told
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
-def sensor(request):
-    def make(**parameters):
+def sensor(request: pytest.FixtureRequest) -> Callable[..., SparkApplicationSensor]:
+    def make(**parameters: Any) -> SparkApplicationSensor:
         parameters = {"name": "pi", "kubernetes_conn_id": "spark", "deferrable": request.param, **parameters}
         return SparkApplicationSensor(task_id="wait", **parameters)
 
     return make
 
 
-def test_success_is_expected_unless_told_otherwise(cluster, sensor):
+def test_success_is_expected_unless_told_otherwise(
+    cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]
+) -> None:
     cluster.create("pi")
     assert run(sensor(), TaskInstance()) == "Succeeded"
 
 
-def test_any_of_several_states_is_enough(cluster, sensor):
+def test_any_of_several_states_is_enough(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
     cluster.script = run_on
     cluster.create("pi")
     expects = ["RunningHealthy", "Succeeded"]
     assert run(sensor(expects=expects, namespace=NAMESPACE), TaskInstance()) == "RunningHealthy"
 
 
-def test_a_failure_can_be_expected(cluster, sensor):
+def test_a_failure_can_be_expected(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
     cluster.script = fail
     cluster.create("pi")
     assert run(sensor(expects="Failed"), TaskInstance()) == "Failed"
 
 
-def test_a_failure_fails_a_sensor_that_expects_success(cluster, sensor):
+def test_a_failure_fails_a_sensor_that_expects_success(
+    cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]
+) -> None:
     cluster.script = fail
     cluster.create("pi")
     with pytest.raises(SparkApplicationFailed, match=r"jobs/pi .*exit code 3"):
         run(sensor(), TaskInstance())
 
 
-def test_an_end_without_the_expected_state_fails_the_sensor_at_once(cluster, sensor):
+def test_an_end_without_the_expected_state_fails_the_sensor_at_once(
+    cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]
+) -> None:
     cluster.create("pi")
     with pytest.raises(SparkApplicationError, match="succeeded; it will never reach DriverEvicted"):
         run(sensor(expects="DriverEvicted"), TaskInstance())
 
 
-def test_a_deletion_fails_the_sensor(cluster, sensor):
+def test_a_deletion_fails_the_sensor(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
     cluster.script = run_on
     cluster.create("pi")
     with (
@@ -69,14 +78,16 @@ def test_a_deletion_fails_the_sensor(cluster, sensor):
 
 
 @pytest.mark.parametrize("softly", ["soft_fail", "never_fail"])
-def test_what_may_fail_softly_skips_and_says_why(cluster, sensor, softly):
+def test_what_may_fail_softly_skips_and_says_why(
+    cluster: Cluster, sensor: Callable[..., SparkApplicationSensor], softly: str
+) -> None:
     cluster.script = fail
     cluster.create("pi")
     with pytest.raises(AirflowSkipException, match=r"SparkApplication jobs/pi failed in state Failed: .* exit code 3"):
         run(sensor(**{softly: True}), TaskInstance())
 
 
-def test_a_worker_waits_no_longer_than_the_timeout(cluster):
+def test_a_worker_waits_no_longer_than_the_timeout(cluster: Cluster) -> None:
     sensor = SparkApplicationSensor(
         task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=False, timeout=0.2
     )
@@ -84,57 +95,65 @@ def test_a_worker_waits_no_longer_than_the_timeout(cluster):
         run(sensor, TaskInstance())
 
 
-def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
+def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster: Cluster) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=True, timeout=7)
     assert defer(sensor, TaskInstance()).timeout == 7
     with pytest.raises(AirflowSensorTimeout, match="pi has not reached Succeeded within 7 s"):
-        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(TaskInstance()))
     sensor.soft_fail = True
     with pytest.raises(AirflowSkipException, match="pi has not reached Succeeded within 7 s"):
-        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(TaskInstance()))
 
 
 @pytest.mark.parametrize("expects", ["Done", ["Succeeded", "COMPLETED"], []])
-def test_a_word_that_is_no_state_is_refused_while_the_dag_is_parsed(expects):
+def test_a_word_that_is_no_state_is_refused_while_the_dag_is_parsed(expects: list[str] | str) -> None:
     with pytest.raises(ValueError, match=r"expects must name states .*; there are Submitted"):
         SparkApplicationSensor(task_id="wait", name="pi", expects=expects)
 
 
 @pytest.fixture
-def kubeflow(monkeypatch):
+def kubeflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
     with Cluster(dialect=KUBEFLOW).running() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
 
 
-def test_an_application_of_kubeflow_is_waited_for_by_its_own_words(kubeflow, sensor):
+def test_an_application_of_kubeflow_is_waited_for_by_its_own_words(
+    kubeflow: ScriptedCluster, sensor: Callable[..., SparkApplicationSensor]
+) -> None:
     kubeflow.create("pi")
     assert run(sensor(api_version="sparkoperator.k8s.io/v1beta2"), TaskInstance()) == "COMPLETED"
 
 
-def test_any_state_of_kubeflow_can_be_expected(kubeflow, sensor):
+def test_any_state_of_kubeflow_can_be_expected(
+    kubeflow: ScriptedCluster, sensor: Callable[..., SparkApplicationSensor]
+) -> None:
     kubeflow.script = run_on
     kubeflow.create("pi")
     expects = ["RUNNING", "FAILED"]
     assert run(sensor(api_version="sparkoperator.k8s.io/v1beta2", expects=expects), TaskInstance()) == "RUNNING"
 
 
-def test_a_failure_of_kubeflow_fails_the_sensor(kubeflow, sensor):
+def test_a_failure_of_kubeflow_fails_the_sensor(
+    kubeflow: ScriptedCluster, sensor: Callable[..., SparkApplicationSensor]
+) -> None:
     kubeflow.script = fail
     kubeflow.create("pi")
     with pytest.raises(SparkApplicationFailed, match=r"jobs/pi .*exit code 3"):
         run(sensor(api_version="sparkoperator.k8s.io/v1beta2"), TaskInstance())
 
 
-def test_a_word_of_the_other_operator_is_refused_while_the_dag_is_parsed():
+def test_a_word_of_the_other_operator_is_refused_while_the_dag_is_parsed() -> None:
     with pytest.raises(ValueError, match=r"not 'Succeeded'; there are SUBMITTED"):
         SparkApplicationSensor(
             task_id="wait", name="pi", expects="Succeeded", api_version="sparkoperator.k8s.io/v1beta2"
         )
 
 
-def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(cluster, monkeypatch):
+def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         "airflow_provider_spark_operator.triggers.spark_application_runtime.fate", lambda stamp: Fate.KILLED
     )
@@ -147,32 +166,32 @@ def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(cluster, m
             when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
             pytest.raises(SparkApplicationDeleted),
         ):
-            task.execute({"ti": TaskInstance("wait")})
+            task.execute(context_of(TaskInstance("wait")))
     finally:
         signal.signal(signal.SIGTERM, previous)
     assert cluster.applications() == []
 
 
 @pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
-def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place):
+def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^invalid name(space)? "):
         SparkApplicationSensor(task_id="wait", **place)
 
 
-def test_a_place_of_somebody_elses_or_of_a_template_is_taken():
+def test_a_place_of_somebody_elses_or_of_a_template_is_taken() -> None:
     SparkApplicationSensor(task_id="wait", name="2026.report")
     SparkApplicationSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")
 
 
 @pytest.mark.parametrize("name", ["deferrable", "delete_on_kill"])
-def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name):
-    given = {name: "false"}
+def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str) -> None:
+    given: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         SparkApplicationSensor(task_id="wait", name="pi", **given)
 
 
-def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer():
-    given = {"mode": "reschedule"}
+def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer() -> None:
+    given: dict[str, Any] = {"mode": "reschedule"}
     with pytest.raises(ValueError, match=r"mode='reschedule' is not supported by Spark.*Use deferrable=True"):
         SparkApplicationSensor(task_id="wait", name="pi", deferrable=False, **given)
     assert SparkApplicationSensor(task_id="wait", name="pi", deferrable=True, **given).deferrable

@@ -1,6 +1,9 @@
 import asyncio
 import json
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
@@ -12,16 +15,16 @@ from airflow_provider_spark_operator.exceptions import (
 )
 from airflow_provider_spark_operator.follow import patience, shared_watch
 from airflow_provider_spark_operator.sensors.spark_cluster import SparkClusterSensor
-from airflow_provider_spark_operator.testing.spark_clusters import be_refused, stay_without_workers
+from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster, be_refused, stay_without_workers
 from airflow_provider_spark_operator.triggers import spark_cluster_runtime
-from tests.cluster import NAMESPACE
+from tests.cluster import NAMESPACE, Cluster
 from tests.operators.test_spark_cluster import DOCUMENT
-from tests.task import TaskInstance, defer, run, when_told
+from tests.task import TaskInstance, context_of, defer, run, when_told
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
-def sensor(request):
-    def make(**parameters):
+def sensor(request: pytest.FixtureRequest) -> Callable[..., SparkClusterSensor]:
+    def make(**parameters: Any) -> SparkClusterSensor:
         parameters = {"name": "shared", "kubernetes_conn_id": "spark", "deferrable": request.param, **parameters}
         return SparkClusterSensor(task_id="wait", **parameters)
 
@@ -29,8 +32,8 @@ def sensor(request):
 
 
 @pytest.fixture
-def create(cluster):
-    def create(**tolerations):
+def create(cluster: Cluster) -> Callable[..., None]:
+    def create(**tolerations: int) -> None:
         document = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE}}
         if tolerations:
             spec = DOCUMENT["spec"] | {"clusterTolerations": {"instanceConfig": tolerations}}
@@ -40,13 +43,17 @@ def create(cluster):
     return create
 
 
-def test_a_cluster_is_ready_when_its_master_and_workers_are(cluster, create, sensor):
+def test_a_cluster_is_ready_when_its_master_and_workers_are(
+    cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
+) -> None:
     create()
     assert run(sensor(), TaskInstance()) == "shared"
 
 
-def test_with_an_autoscaler_the_fewest_workers_are_enough(cluster, create, sensor):
-    async def with_one_worker(one):
+def test_with_an_autoscaler_the_fewest_workers_are_enough(
+    cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
+) -> None:
+    async def with_one_worker(one: SparkCluster) -> None:
         await stay_without_workers(one)
         one.start_workers(1)
 
@@ -55,22 +62,28 @@ def test_with_an_autoscaler_the_fewest_workers_are_enough(cluster, create, senso
     assert run(sensor(), TaskInstance()) == "shared"
 
 
-def test_a_cluster_that_failed_fails_the_sensor(cluster, create, sensor):
+def test_a_cluster_that_failed_fails_the_sensor(
+    cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
+) -> None:
     cluster.cluster_script = be_refused
     create()
     with pytest.raises(SparkSchedulingFailed, match="a quota is exceeded"):
         run(sensor(), TaskInstance())
 
 
-def test_soft_fail_skips(cluster, create, sensor):
+def test_soft_fail_skips(
+    cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
+) -> None:
     cluster.cluster_script = be_refused
     create()
     with pytest.raises(AirflowSkipException, match="a quota is exceeded"):
         run(sensor(soft_fail=True), TaskInstance())
 
 
-def test_a_deletion_fails_the_sensor(cluster, create, sensor):
-    async def come_and_go(one):
+def test_a_deletion_fails_the_sensor(
+    cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
+) -> None:
+    async def come_and_go(one: SparkCluster) -> None:
         await stay_without_workers(one)
         await asyncio.wait_for(gone.wait(), 60)
         cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
@@ -85,7 +98,7 @@ def test_a_deletion_fails_the_sensor(cluster, create, sensor):
         run(sensor(), TaskInstance())
 
 
-def test_a_worker_waits_no_longer_than_the_timeout(cluster):
+def test_a_worker_waits_no_longer_than_the_timeout(cluster: Cluster) -> None:
     sensor = SparkClusterSensor(
         task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=False, timeout=0.2
     )
@@ -93,14 +106,16 @@ def test_a_worker_waits_no_longer_than_the_timeout(cluster):
         run(sensor, TaskInstance())
 
 
-def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster):
+def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster: Cluster) -> None:
     sensor = SparkClusterSensor(task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=True, timeout=7)
     assert defer(sensor, TaskInstance()).timeout == 7
     with pytest.raises(AirflowSensorTimeout, match="SparkCluster shared is not ready after 7 s"):
-        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, {"ti": TaskInstance()})
+        sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(TaskInstance()))
 
 
-def test_a_kubeconfig_that_stays_unusable_is_named(cluster, sensor, monkeypatch, tmp_path):
+def test_a_kubeconfig_that_stays_unusable_is_named(
+    cluster: Cluster, sensor: Callable[..., object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
@@ -109,24 +124,24 @@ def test_a_kubeconfig_that_stays_unusable_is_named(cluster, sensor, monkeypatch,
 
 
 @pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
-def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place):
+def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^invalid name(space)? "):
         SparkClusterSensor(task_id="wait", **place)
 
 
-def test_a_place_of_somebody_elses_or_of_a_template_is_taken():
+def test_a_place_of_somebody_elses_or_of_a_template_is_taken() -> None:
     SparkClusterSensor(task_id="wait", name="2026.report")
     SparkClusterSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")
 
 
 @pytest.mark.parametrize("name", ["deferrable"])
-def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name):
-    given = {name: "false"}
+def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str) -> None:
+    given: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         SparkClusterSensor(task_id="wait", name="shared", **given)
 
 
-def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer():
+def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer() -> None:
     given = {"mode": "reschedule"}
     with pytest.raises(ValueError, match=r"mode='reschedule' is not supported by Spark.*Use deferrable=True"):
         SparkClusterSensor(task_id="wait", name="shared", deferrable=False, **given)

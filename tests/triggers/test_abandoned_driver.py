@@ -2,27 +2,30 @@
 
 import asyncio
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.exceptions import SparkSchedulingFailed
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
     SparkApplicationTrigger,
 )
-from tests.cluster import NAMESPACE, stay_submitted
+from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, defer, fire, stored, when_told
+from tests.task import TaskInstance, context_of, defer, fire, stored, when_told
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 MESSAGE = "failed to submit spark application: driver pod already exist"
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "apiVersion": API_VERSION,
     "kind": "SparkApplication",
     "spec": {
@@ -36,7 +39,7 @@ DOCUMENT = {
 
 
 @pytest.fixture
-def cluster(monkeypatch):
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
     with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
@@ -44,17 +47,17 @@ def cluster(monkeypatch):
         yield cluster
 
 
-async def give_up_beside_a_driver(application):
+async def give_up_beside_a_driver(application: Application) -> None:
     application.start_driver()
     application.log.write("first line")
     application.enter("SUBMISSION_FAILED", "FAILED", message=MESSAGE)
 
 
-async def give_up(application):
+async def give_up(application: Application) -> None:
     application.enter("SUBMISSION_FAILED", "FAILED", message=MESSAGE)
 
 
-def trigger_for(application, **parameters):
+def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), "api_version": API_VERSION, **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
@@ -65,8 +68,10 @@ def trigger_for(application, **parameters):
     [(0, "Succeeded", None), (3, "Failed", "application")],
     ids=["success", "failure"],
 )
-async def test_live_driver_is_followed_and_judged_by_its_own_end(cluster, caplog, exit_code, outcome, kind):
-    async def end(application):
+async def test_live_driver_is_followed_and_judged_by_its_own_end(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, exit_code: int, outcome: str, kind: str | None
+) -> None:
+    async def end(application: Application) -> None:
         application.log.write("last line")
         application.end_driver(exit_code)
 
@@ -85,7 +90,7 @@ async def test_live_driver_is_followed_and_judged_by_its_own_end(cluster, caplog
     assert "its operator has given up, but a driver pod exists" in caplog.text
 
 
-def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster):
+def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster: ScriptedCluster) -> None:
     application = cluster.create("pi")
     cluster.play(give_up)
     event = fire(trigger_for(application))
@@ -93,14 +98,14 @@ def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster):
     assert "no log" not in event["sentence"]
 
 
-def test_timeout_beside_a_live_driver_is_a_timeout(cluster):
+def test_timeout_beside_a_live_driver_is_a_timeout(cluster: ScriptedCluster) -> None:
     application = cluster.create("pi")
     cluster.play(give_up_beside_a_driver)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     assert fire(trigger_for(application, deadline=deadline))["kind"] == "timed-out"
 
 
-def test_next_try_adopts_the_application_of_a_live_driver(cluster):
+def test_next_try_adopts_the_application_of_a_live_driver(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
     task = operator(application=DOCUMENT)
     defer(task, task_instance)
@@ -109,20 +114,20 @@ def test_next_try_adopts_the_application_of_a_live_driver(cluster):
     assert len(cluster.applications()) == 1
 
 
-def test_next_try_after_the_failure_was_reported_submits_anew(cluster):
+def test_next_try_after_the_failure_was_reported_submits_anew(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
     task = operator(application=DOCUMENT)
     deferred = defer(task, task_instance)
     cluster.play(give_up)
     uid = cluster.application()["metadata"]["uid"]
     with pytest.raises(SparkSchedulingFailed):
-        task.execute_complete({"ti": task_instance}, fire(stored(deferred.trigger)))
+        task.execute_complete(context_of(task_instance), fire(stored(deferred.trigger)))
     defer(task, task_instance.next_try())
     assert cluster.application()["metadata"]["uid"] != uid
 
 
-def test_sensor_sees_the_success_of_the_driver(cluster):
-    async def succeed(application):
+def test_sensor_sees_the_success_of_the_driver(cluster: ScriptedCluster) -> None:
+    async def succeed(application: Application) -> None:
         await give_up_beside_a_driver(application)
         application.end_driver(0)
 
@@ -132,7 +137,7 @@ def test_sensor_sees_the_success_of_the_driver(cluster):
     assert fire(trigger)["kind"] == "reached"
 
 
-async def event_after(cluster, act, **metadata):
+async def event_after(cluster: ScriptedCluster, act: Callable[..., object], **metadata: Any) -> dict[str, Any]:
     """The event if `act` happens while the driver is followed."""
     application = await asyncio.to_thread(cluster.create, "pi", **metadata)
     await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
@@ -145,21 +150,21 @@ async def event_after(cluster, act, **metadata):
 
 
 @pytest.mark.parametrize("finalizers", [[], ["example.com/keep"]], ids=["deleted", "in progress"])
-async def test_deletion_beside_a_live_driver_is_a_deletion(cluster, finalizers):
+async def test_deletion_beside_a_live_driver_is_a_deletion(cluster: Cluster, finalizers: list[str]) -> None:
     event = await event_after(cluster, lambda: cluster.delete("pi"), finalizers=finalizers)
     assert event["kind"] == "deleted"
 
 
-async def test_replacement_beside_a_live_driver_is_a_deletion(cluster):
-    def replace():
+async def test_replacement_beside_a_live_driver_is_a_deletion(cluster: Cluster) -> None:
+    def replace() -> None:
         cluster.delete("pi")
         cluster.create("pi")
 
     assert (await event_after(cluster, replace))["kind"] == "deleted"
 
 
-async def test_lost_driver_pod_is_not_a_scheduling_failure(cluster):
-    async def delete_driver(application):
+async def test_lost_driver_pod_is_not_a_scheduling_failure(cluster: Cluster) -> None:
+    async def delete_driver(application: Application) -> None:
         application.delete_driver()
 
     event = await event_after(cluster, lambda: cluster.play(delete_driver))

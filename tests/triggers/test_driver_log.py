@@ -3,8 +3,10 @@
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,11 @@ from airflow_provider_spark_operator.follow import driver_log
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import LogUnavailable
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import PODS
-from tests.cluster import NAMESPACE, stay_submitted
+from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.task import fire, when_told
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
@@ -25,21 +28,21 @@ LINES = [f"line {number}" for number in range(45)]
 
 
 @pytest.fixture
-def kubeflow(monkeypatch):
+def kubeflow(monkeypatch: pytest.MonkeyPatch):
     with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
 
 
-async def log_and_fail(application):
+async def log_and_fail(application: Application) -> None:
     application.start()
     for line in LINES:
         application.log.write(line)
     application.fail(exit_code=3)
 
 
-async def log_and_lose_the_pod(application):
+async def log_and_lose_the_pod(application: Application) -> None:
     application.start()
     for line in LINES:
         application.log.write(line)
@@ -48,13 +51,13 @@ async def log_and_lose_the_pod(application):
     application.enter("ResourceReleased")
 
 
-def trigger_for(application, **parameters):
+def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
 
 
-def ended(cluster, script):
+def ended(cluster: ScriptedCluster, script: Callable[..., object]) -> dict[str, Any]:
     """An application whose life is over before a trigger looks."""
     cluster.script = stay_submitted
     application = cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
@@ -62,17 +65,21 @@ def ended(cluster, script):
     return application
 
 
-def driver_lines(caplog):
+def driver_lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [line.removeprefix("driver | ") for line in caplog.messages if line.startswith("driver | ")]
 
 
-def test_whole_log_is_shown_once_when_the_driver_pod_outlives_the_application(cluster, caplog):
+def test_whole_log_is_shown_once_when_the_driver_pod_outlives_the_application(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     fire(trigger_for(ended(cluster, log_and_fail)))
     assert driver_lines(caplog) == LINES
 
 
-def test_log_continues_at_the_noted_position_when_the_application_has_ended(cluster, caplog):
+def test_log_continues_at_the_noted_position_when_the_application_has_ended(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     application = ended(cluster, log_and_fail)
     (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
@@ -83,7 +90,9 @@ def test_log_continues_at_the_noted_position_when_the_application_has_ended(clus
     assert driver_lines(caplog) == LINES[40:]
 
 
-def test_gap_is_logged_with_its_times_when_the_driver_pod_was_deleted(cluster, caplog):
+def test_gap_is_logged_with_its_times_when_the_driver_pod_was_deleted(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     fire(trigger_for(ended(cluster, log_and_lose_the_pod)))
     assert driver_lines(caplog) == []
@@ -92,13 +101,15 @@ def test_gap_is_logged_with_its_times_when_the_driver_pod_was_deleted(cluster, c
     assert [line for line in caplog.messages if re.fullmatch(gap, line)] != []
 
 
-async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_found(cluster, caplog):
-    async def lose_the_pod(application):
+async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_found(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def lose_the_pod(application: Application) -> None:
         application.start()
         application.log.write("line")
         application.delete_driver()
 
-    async def notice(application):
+    async def notice(application: Application) -> None:
         application.enter("Failed", "ResourceReleased")
 
     caplog.set_level("INFO")
@@ -112,7 +123,7 @@ async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_f
     assert [line for line in caplog.messages if "is not available: the driver pod was deleted" in line] != []
 
 
-def test_gap_begins_at_the_noted_position(cluster, caplog):
+def test_gap_begins_at_the_noted_position(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     application = ended(cluster, log_and_lose_the_pod)
     cluster.annotate("pi", log_position="id-1 some-pod 2026-01-01T01:02:03.000000000Z 1")
@@ -120,7 +131,9 @@ def test_gap_begins_at_the_noted_position(cluster, caplog):
     assert [line for line in caplog.messages if line.startswith("the driver's log after 01:02:03 until")] != []
 
 
-def test_gap_after_the_noted_position_says_that_later_lines_may_have_been_shown(cluster, caplog):
+def test_gap_after_the_noted_position_says_that_later_lines_may_have_been_shown(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     application = ended(cluster, log_and_lose_the_pod)
     cluster.annotate("pi", log_position="id-1 some-pod 2026-01-01T01:02:03.000000000Z 1")
@@ -129,7 +142,9 @@ def test_gap_after_the_noted_position_says_that_later_lines_may_have_been_shown(
     assert [line for line in caplog.messages if line.endswith(end)] != []
 
 
-def test_no_gap_is_logged_when_the_last_line_shown_is_from_the_second_of_the_end(cluster, caplog):
+def test_no_gap_is_logged_when_the_last_line_shown_is_from_the_second_of_the_end(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     application = ended(cluster, log_and_lose_the_pod)
     history = cluster.applications()[0]["status"]["stateTransitionHistory"].values()
@@ -140,11 +155,13 @@ def test_no_gap_is_logged_when_the_last_line_shown_is_from_the_second_of_the_end
     assert [line for line in caplog.messages if "is not available" in line] == []
 
 
-def test_failure_does_not_quote_what_a_node_says_in_place_of_the_log(cluster, caplog, monkeypatch):
+def test_failure_does_not_quote_what_a_node_says_in_place_of_the_log(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     caplog.set_level("INFO")
     removed = "unable to retrieve container logs for containerd://0123abc"
 
-    async def refuse(self, namespace, pod, **options):
+    async def refuse(self, namespace: str, pod, **options: Any) -> AsyncIterator[None]:
         raise LogUnavailable(200, "LogUnavailable", removed, "get", "pods/log", namespace, pod)
         yield
 
@@ -155,10 +172,12 @@ def test_failure_does_not_quote_what_a_node_says_in_place_of_the_log(cluster, ca
     assert "no log: cannot get pods/log" in event["sentence"]
 
 
-async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(cluster, caplog, monkeypatch):
+async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(driver_log, "_FIRST_NOTE_SECONDS", 0.01)
 
-    async def run_and_log(application):
+    async def run_and_log(application: Application) -> None:
         application.start()
         application.log.write("line")
 
@@ -182,8 +201,10 @@ async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(cl
     [("Submitted", "SchedulingFailure", "ResourceReleased"), ("Submitted", "Failed", "ResourceReleased")],
     ids=["not created", "refused"],
 )
-def test_no_gap_is_logged_when_no_driver_existed(cluster, caplog, states):
-    async def never_start(application):
+def test_no_gap_is_logged_when_no_driver_existed(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture, states: tuple[str, str, str]
+) -> None:
+    async def never_start(application: Application) -> None:
         application.enter(*states, message="client mode is not supported")
 
     event = fire(trigger_for(ended(cluster, never_start)))
@@ -191,20 +212,26 @@ def test_no_gap_is_logged_when_no_driver_existed(cluster, caplog, states):
     assert "no log" not in event["sentence"]
 
 
-def test_gap_is_not_logged_when_the_task_does_not_want_the_log(cluster, caplog):
+def test_gap_is_not_logged_when_the_task_does_not_want_the_log(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     fire(trigger_for(ended(cluster, log_and_lose_the_pod), driver_log=False))
     assert [line for line in caplog.messages if "driver's log" in line] == []
 
 
-def test_log_is_shown_when_the_deadline_passed_while_no_trigger_ran(cluster, caplog):
+def test_log_is_shown_when_the_deadline_passed_while_no_trigger_ran(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     assert fire(trigger_for(ended(cluster, log_and_fail), deadline=deadline))["kind"] == "ended"
     assert driver_lines(caplog) == LINES
 
 
-def test_log_of_a_running_driver_is_shown_when_the_deadline_passed_while_no_trigger_ran(cluster, caplog):
-    async def run_and_log(application):
+def test_log_of_a_running_driver_is_shown_when_the_deadline_passed_while_no_trigger_ran(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run_and_log(application: Application) -> None:
         application.start()
         for line in LINES:
             application.log.write(line)
@@ -216,8 +243,10 @@ def test_log_of_a_running_driver_is_shown_when_the_deadline_passed_while_no_trig
 
 
 @pytest.mark.parametrize("states", [("SUCCEEDING", "COMPLETED"), ("FAILING", "FAILED")], ids=["success", "failure"])
-def test_whole_log_is_shown_when_kubeflow_never_reports_running(kubeflow, caplog, states):
-    async def skip_running(application):
+def test_whole_log_is_shown_when_kubeflow_never_reports_running(
+    kubeflow, caplog: pytest.LogCaptureFixture, states: tuple[str, str]
+) -> None:
+    async def skip_running(application: Application) -> None:
         application.enter("SUBMITTED")
         application.start_driver()
         for line in LINES:
@@ -240,7 +269,7 @@ TRACE = [
 ]
 
 
-async def log_a_trace_and_fail(application):
+async def log_a_trace_and_fail(application: Application) -> None:
     application.start()
     for line in TRACE:
         application.log.write(line)
@@ -248,7 +277,7 @@ async def log_a_trace_and_fail(application):
 
 
 @pytest.mark.parametrize("driver_log", [True, False], ids=["shown", "not shown"])
-def test_failure_begins_with_the_cause_from_high_up_in_the_log(cluster, driver_log):
+def test_failure_begins_with_the_cause_from_high_up_in_the_log(cluster: Cluster, driver_log: bool) -> None:
     sentence = fire(trigger_for(ended(cluster, log_a_trace_and_fail), driver_log=driver_log))["sentence"]
     first, title, *lines = sentence.splitlines()
     assert first.endswith("exit code 1 (Error); cause: java.nio.file.NoSuchFileException: /opt/job/report.jar")
@@ -256,8 +285,8 @@ def test_failure_begins_with_the_cause_from_high_up_in_the_log(cluster, driver_l
     assert lines == [f"  {line}" for line in (TRACE[0], TRACE[1], TRACE[-41])]
 
 
-def fail_after(*lines):
-    async def script(application):
+def fail_after(*lines: Any):
+    async def script(application: Application) -> None:
         application.start()
         for line in lines:
             application.log.write(line)
@@ -272,13 +301,15 @@ EARLY, LATE = [
 ]
 
 
-def test_cause_is_from_the_end_of_the_log_when_the_stream_stopped_at_its_limit(cluster, monkeypatch):
+def test_cause_is_from_the_end_of_the_log_when_the_stream_stopped_at_its_limit(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_BYTES", "1000")
     application = ended(cluster, fail_after(*EARLY, *[SHUTDOWN] * 40, *LATE))
     assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
-def test_cause_is_from_the_whole_end_of_the_log_when_the_stream_was_resumed_after_it(cluster):
+def test_cause_is_from_the_whole_end_of_the_log_when_the_stream_was_resumed_after_it(cluster: Cluster) -> None:
     application = ended(cluster, fail_after(*LATE, SHUTDOWN, "org.example.ReportException: at the shutdown"))
     (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
     (log,) = cluster.logs.values()
@@ -287,20 +318,20 @@ def test_cause_is_from_the_whole_end_of_the_log_when_the_stream_was_resumed_afte
     assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
-def test_cause_is_from_the_stream_when_it_had_the_whole_log(cluster):
+def test_cause_is_from_the_stream_when_it_had_the_whole_log(cluster: Cluster) -> None:
     application = ended(cluster, fail_after(*LATE, *[SHUTDOWN] * 2000, "Error: closed twice"))
     assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
-def test_driver_lines_keep_their_level(cluster, caplog):
+def test_driver_lines_keep_their_level(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     fire(trigger_for(ended(cluster, log_a_trace_and_fail)))
     levels = [record.levelname for record in caplog.records if record.getMessage().startswith("driver | ")]
     assert levels == ["WARNING", *["ERROR"] * 41, "WARNING", *["INFO"] * 40]
 
 
-def test_cause_in_the_log_of_a_deleted_driver_is_not_quoted(cluster):
-    async def be_evicted(application):
+def test_cause_in_the_log_of_a_deleted_driver_is_not_quoted(cluster: Cluster) -> None:
+    async def be_evicted(application: Application) -> None:
         application.start()
         for line in TRACE:
             application.log.write(line)

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -21,21 +22,21 @@ EVENT = ApplicationEvent(
 )
 
 
-def test_an_event_survives_the_database():
+def test_an_event_survives_the_database() -> None:
     assert ApplicationEvent.from_payload(json.loads(json.dumps(EVENT.to_payload()))) == EVENT
 
 
-def test_fields_of_a_later_release_are_left_out():
+def test_fields_of_a_later_release_are_left_out() -> None:
     assert ApplicationEvent.from_payload(EVENT.to_payload() | {"version": 9, "colour": "red"}) == EVENT
 
 
-def test_fields_that_an_earlier_release_did_not_write_are_default():
+def test_fields_that_an_earlier_release_did_not_write_are_default() -> None:
     event = ApplicationEvent.from_payload({"kind": "deleted", "namespace": "jobs", "name": "pi", "uid": "u-1"})
     assert event.attempts == 1
     assert event.log_lines == ()
 
 
 @pytest.mark.parametrize("payload", [{}, None, {"kind": "ended"}, EVENT.to_payload() | {"kind": "?"}])
-def test_what_is_no_event_is_refused(payload):
+def test_what_is_no_event_is_refused(payload: dict[str, Any] | None) -> None:
     with pytest.raises(ValueError, match="the trigger's event cannot be read"):
         ApplicationEvent.from_payload(payload)

@@ -15,27 +15,27 @@ async def identify():
     return threading.current_thread()
 
 
-async def forever(left):
+async def forever(left) -> None:
     try:
         await asyncio.Event().wait()
     finally:
         left.set()
 
 
-def test_a_coroutine_runs_beside_the_main_thread():
+def test_a_coroutine_runs_beside_the_main_thread() -> None:
     with LoopThread() as loop:
         assert loop.run(identify()) is not threading.current_thread()
 
 
-def test_an_exception_reaches_the_caller():
-    async def fail():
+def test_an_exception_reaches_the_caller() -> None:
+    async def fail() -> None:
         raise LookupError("no such thing")
 
     with LoopThread() as loop, pytest.raises(LookupError, match="no such thing"):
         loop.run(fail())
 
 
-def test_time_over_cancels_the_coroutine():
+def test_time_over_cancels_the_coroutine() -> None:
     left = threading.Event()
     with LoopThread() as loop:
         with pytest.raises(TimeoutError):
@@ -43,8 +43,8 @@ def test_time_over_cancels_the_coroutine():
         assert left.wait(10)
 
 
-def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_coroutine():
-    def interrupt(signal_number, frame):
+def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_coroutine() -> None:
+    def interrupt(signal_number: int, frame: object) -> None:
         raise Interrupted
 
     previous = signal.signal(signal.SIGUSR1, interrupt)
@@ -61,7 +61,7 @@ def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_
         signal.signal(signal.SIGUSR1, previous)
 
 
-def test_what_still_runs_is_cancelled_at_the_end():
+def test_what_still_runs_is_cancelled_at_the_end() -> None:
     left = threading.Event()
 
     async def leave_a_task_behind():

@@ -2,17 +2,21 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_spark_operator.follow import narrator, obstacles
 from airflow_provider_spark_operator.follow.obstacles import Pauses
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import EVENTS, PODS
-from tests.cluster import NAMESPACE, stay_submitted
+from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.task import fire, when_told
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
@@ -22,20 +26,20 @@ MOUNT = 'MountVolume.SetUp failed for volume "data": configmap "data" not found'
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch):
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses = Pauses(driver=(0.01, 0.05), executors=(0.01, 0.05))
     monkeypatch.setattr(narrator, "BACKGROUND", pauses)
     monkeypatch.setattr(obstacles, "_PACE_SECONDS", 0.0)
     monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.1)
 
 
-def trigger_for(application, **parameters):
+def trigger_for(application: Application, **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
 
 
-def pending(waiting=None, message="", unscheduled=None):
+def pending(waiting: str | None = None, message: str = "", unscheduled: str | None = None) -> dict[str, Any]:
     container = {
         "name": "spark-kubernetes-driver",
         "ready": False,
@@ -52,10 +56,10 @@ def pending(waiting=None, message="", unscheduled=None):
     }
 
 
-def requested(cluster, status):
+def requested(cluster: Cluster, status: dict[str, Any]):
     """An application whose driver is requested and has this status."""
 
-    async def request(application):
+    async def request(application: Application) -> None:
         application.enter("Submitted", "DriverRequested")
         application.start_driver()
         application.set_driver_status(status)
@@ -66,7 +70,7 @@ def requested(cluster, status):
     return application
 
 
-def warn(cluster, reason, message):
+def warn(cluster: Cluster, reason: str, message: str) -> None:
     """Put a warning about the driver pod into the cluster."""
     (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
     event = {
@@ -82,7 +86,7 @@ def warn(cluster, reason, message):
     cluster.do(lambda: cluster.store.create(EVENTS, NAMESPACE, event))
 
 
-async def told(trigger, text, act=lambda: None):
+async def told(trigger: BaseTrigger, text: str, act: Callable[[], object] = lambda: None) -> None:
     """Run the trigger until it logs `text`."""
     seen = asyncio.Event()
     with when_told(text, seen.set):
@@ -93,7 +97,7 @@ async def told(trigger, text, act=lambda: None):
     await asyncio.gather(task, return_exceptions=True)
 
 
-def warnings_in(caplog):
+def warnings_in(caplog: pytest.LogCaptureFixture):
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
@@ -106,21 +110,23 @@ def warnings_in(caplog):
     ],
     ids=["image", "container", "no node"],
 )
-async def test_obstacle_of_the_pod_is_logged_while_the_task_waits(cluster, status, text):
+async def test_obstacle_of_the_pod_is_logged_while_the_task_waits(
+    cluster: Cluster, status: dict[str, Any], text: str
+) -> None:
     application = await asyncio.to_thread(requested, cluster, status)
     await told(trigger_for(application), text)
 
 
-async def test_warning_about_the_pod_is_logged_while_the_task_waits(cluster):
+async def test_warning_about_the_pod_is_logged_while_the_task_waits(cluster: Cluster) -> None:
     application = await asyncio.to_thread(requested, cluster, pending())
     await asyncio.to_thread(warn, cluster, "FailedMount", MOUNT)
     await told(trigger_for(application), f"waits: the driver pod is pending: FailedMount: {MOUNT}")
 
 
-async def test_obstacle_is_logged_once_per_change(cluster, caplog):
+async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
 
-    async def change(present):
+    async def change(present) -> None:
         present.set_driver_status(pending("ImagePullBackOff", PULL))
 
     trigger, first = trigger_for(application), asyncio.Event()
@@ -137,7 +143,7 @@ async def test_obstacle_is_logged_once_per_change(cluster, caplog):
     assert ["no node" in line for line in waits] == [True, False]
 
 
-def test_timeout_names_the_state_and_the_obstacle(cluster):
+def test_timeout_names_the_state_and_the_obstacle(cluster: Cluster) -> None:
     application = requested(cluster, pending(unscheduled=FULL))
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     sentence = fire(trigger_for(application, deadline=deadline))["sentence"]
@@ -146,7 +152,7 @@ def test_timeout_names_the_state_and_the_obstacle(cluster):
     )
 
 
-async def test_application_without_a_status_is_reported(cluster, caplog):
+async def test_application_without_a_status_is_reported(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     cluster.script = stay_submitted
     application = await asyncio.to_thread(cluster.create, "pi")
     await told(trigger_for(application), "no operator seems to reconcile it")
@@ -154,7 +160,7 @@ async def test_application_without_a_status_is_reported(cluster, caplog):
     assert "Check that an operator for spark.apache.org/v1 runs, that it watches the namespace jobs" in line
 
 
-async def test_application_without_a_status_is_named_in_the_timeout(cluster):
+async def test_application_without_a_status_is_named_in_the_timeout(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     application = await asyncio.to_thread(cluster.create, "pi")
     deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
@@ -164,7 +170,7 @@ async def test_application_without_a_status_is_named_in_the_timeout(cluster):
     )
 
 
-def suspended(cluster, script):
+def suspended(cluster: Cluster, script):
     def suspend(old):
         old["spec"]["suspend"] = True
         return old
@@ -176,25 +182,25 @@ def suspended(cluster, script):
     return application
 
 
-async def test_suspended_application_waits_for_a_person(cluster, caplog):
+async def test_suspended_application_waits_for_a_person(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     application = await asyncio.to_thread(suspended, cluster, stay_submitted)
     await told(trigger_for(application), "waits: it is suspended; set spec.suspend to false to start it")
     assert [line for line in warnings_in(caplog) if "no operator" in line] == []
 
 
-async def test_operator_that_ignores_a_suspension_is_reported(cluster):
-    async def run_all_the_same(application):
+async def test_operator_that_ignores_a_suspension_is_reported(cluster: Cluster) -> None:
+    async def run_all_the_same(application: Application) -> None:
         application.start()
 
     application = await asyncio.to_thread(suspended, cluster, run_all_the_same)
     await told(trigger_for(application), "runs although spec.suspend is true: the operator of this cluster ignores")
 
 
-async def test_executors_without_a_node_are_reported(cluster):
-    def without_node(status):
+async def test_executors_without_a_node_are_reported(cluster: Cluster) -> None:
+    def without_node(status: dict[str, Any]) -> dict[str, Any]:
         return {**status, **pending(unscheduled=FULL)}
 
-    async def run_short(application):
+    async def run_short(application: Application) -> None:
         application.start(executors=2)
         for pod in cluster.store.list(PODS, NAMESPACE)[0]:
             if "exec" in pod["metadata"]["name"]:
@@ -206,7 +212,9 @@ async def test_executors_without_a_node_are_reported(cluster):
     await told(trigger_for(application), f"2 executors wait for a node: {FULL}")
 
 
-async def test_timeout_does_not_queue_behind_the_pauses_of_others(cluster, monkeypatch):
+async def test_timeout_does_not_queue_behind_the_pauses_of_others(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(obstacles, "_PACE_SECONDS", 3600.0)
     application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
     deadline = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
@@ -215,8 +223,10 @@ async def test_timeout_does_not_queue_behind_the_pauses_of_others(cluster, monke
     assert all(FULL.rstrip(".") in event.payload["sentence"] for event in events)
 
 
-async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(cluster, monkeypatch, caplog):
-    async def hang(*_):
+async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def hang(*_: Any) -> None:
         await asyncio.Event().wait()
 
     application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
@@ -228,8 +238,10 @@ async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(
     assert warnings_in(caplog) == []
 
 
-async def test_silent_api_at_the_timeout_is_named_as_the_cause(cluster, monkeypatch, caplog):
-    async def hang(*_, **__):
+async def test_silent_api_at_the_timeout_is_named_as_the_cause(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def hang(*_: Any, **__: Any) -> None:
         await asyncio.Event().wait()
 
     application = await asyncio.to_thread(requested, cluster, pending())

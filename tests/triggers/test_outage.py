@@ -2,10 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_spark_operator.follow import patience, shared_watch, watch
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -13,6 +17,8 @@ from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Unauthorized
+from airflow_provider_spark_operator.testing.applications import Application
+from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers import (
     kill,
     lifecycle,
@@ -26,7 +32,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from tests.cluster import NAMESPACE, run_on
+from tests.cluster import NAMESPACE, Cluster, run_on
 from tests.operators.tasks import DOCUMENT
 from tests.relocation import relocated, shut_down
 from tests.task import TaskInstance, when_told
@@ -35,20 +41,20 @@ STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link, "SHORTEST_READ_SECONDS", 0.0)
     for module in (patience, watch, listwatch):
         monkeypatch.setattr(module, "Backoff", lambda longest=0.1: Backoff(first=0.01, longest=0.1))
 
 
 @pytest.fixture(params=["file", "connection"])
-def point_at(request, monkeypatch, tmp_path, cluster):
+def point_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cluster: Cluster):
     """Have the connection `spark` lead to a kubeconfig: in a file that is rewritten, or in the connection itself."""
 
-    def connect(extra):
+    def connect(extra) -> None:
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
 
-    def point(kubeconfig):
+    def point(kubeconfig) -> None:
         if request.param == "connection":
             connect({"kube_config": kubeconfig})
         else:
@@ -60,31 +66,31 @@ def point_at(request, monkeypatch, tmp_path, cluster):
 
 
 @pytest.fixture
-def killed(monkeypatch):
+def killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Airflow says that a person has killed the task."""
     monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: Fate.KILLED)
 
 
-def running(cluster, name="pi"):
+def running(cluster: Cluster, name: str = "pi"):
     cluster.script = run_on
     return cluster.create(name, labels=STAMP.labels(), annotations=STAMP.annotations())
 
 
-async def end(application):
+async def end(application: Application) -> None:
     """Let a running application succeed."""
     application.enter("Succeeded", driver=application.end_driver(0))
     application.enter("ResourceReleased")
 
 
-def trigger_for(application, **parameters):
+def trigger_for(application: Application, **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     return SparkApplicationTrigger(
         NAMESPACE, metadata["name"], metadata["uid"], kubernetes_conn_id="spark", stamp=asdict(STAMP), **parameters
     )
 
 
-async def waiting(trigger, text="RunningHealthy"):
+async def waiting(trigger: BaseTrigger, text: str = "RunningHealthy"):
     """Run the trigger as a task, as the triggerer does, until its log has the text."""
     seen = asyncio.Event()
     with when_told(text, seen.set):
@@ -93,7 +99,7 @@ async def waiting(trigger, text="RunningHealthy"):
     return task
 
 
-async def told(text, act, logger=spark_application_runtime.logger):
+async def told(text: str, act: Callable[[], object], logger=spark_application_runtime.logger) -> None:
     """Call `act`, and wait until the log has the text."""
     seen = asyncio.Event()
     with when_told(text, seen.set, logger):
@@ -101,7 +107,9 @@ async def told(text, act, logger=spark_application_runtime.logger):
         await asyncio.wait_for(seen.wait(), 60)
 
 
-async def test_tasks_before_and_after_a_change_of_address_and_token_end_as_their_applications(cluster, point_at):
+async def test_tasks_before_and_after_a_change_of_address_and_token_end_as_their_applications(
+    cluster: Cluster, point_at
+) -> None:
     early = await waiting(trigger_for(running(cluster, "early")))
     await told("is not available", lambda: shut_down(cluster))
     with relocated(cluster) as kubeconfig:
@@ -115,8 +123,8 @@ async def test_tasks_before_and_after_a_change_of_address_and_token_end_as_their
 
 @pytest.mark.parametrize("kind", ["application", "state", "cluster", "start"])
 async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_is_restored(
-    cluster, monkeypatch, tmp_path, kind
-):
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
     file = tmp_path / "kubeconfig"
     extra = {"kube_config_path": str(file)}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
@@ -132,7 +140,7 @@ async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_
     assert event.payload["kind"] in {"ended", "reached"}
 
 
-def _trigger_of_kind(kind, cluster):
+def _trigger_of_kind(kind, cluster: Cluster):
     if kind == "start":
         trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
         trigger.task_instance = TaskInstance()
@@ -152,7 +160,9 @@ def _trigger_of_kind(kind, cluster):
     return trigger_for(application)
 
 
-async def test_a_rotated_token_does_not_end_the_wait(cluster, point_at, caplog):
+async def test_a_rotated_token_does_not_end_the_wait(
+    cluster: Cluster, point_at, caplog: pytest.LogCaptureFixture
+) -> None:
     port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
     task = await waiting(trigger_for(running(cluster)))
     shut_down(cluster)
@@ -166,7 +176,9 @@ async def test_a_rotated_token_does_not_end_the_wait(cluster, point_at, caplog):
 
 
 @pytest.mark.usefixtures("killed")
-async def test_a_kill_during_an_outage_deletes_the_application_after_it(cluster, point_at, caplog):
+async def test_a_kill_during_an_outage_deletes_the_application_after_it(
+    cluster: Cluster, point_at, caplog: pytest.LogCaptureFixture
+) -> None:
     trigger = trigger_for(running(cluster))
     task = await waiting(trigger)
     shut_down(cluster)
@@ -187,19 +199,21 @@ async def test_a_kill_during_an_outage_deletes_the_application_after_it(cluster,
     assert cluster.applications() == []
 
 
-async def test_the_evidence_of_a_failure_is_gathered_after_credentials_were_rejected(cluster, point_at, monkeypatch):
+async def test_the_evidence_of_a_failure_is_gathered_after_credentials_were_rejected(
+    cluster: Cluster, point_at, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rejecting = asyncio.Event()
     for verb in ("get", "list"):
         original = getattr(KubeClient, verb)
 
-        async def reject(self, resource, *arguments, original=original, **options):
+        async def reject(self, resource: dict[str, Any], *arguments: Any, original=original, **options: Any):
             if rejecting.is_set():
                 raise Unauthorized(401, "Unauthorized", "Unauthorized", "get", resource.qualified_name)
             return await original(self, resource, *arguments, **options)
 
         monkeypatch.setattr(KubeClient, verb, reject)
 
-    async def fail_now(application):
+    async def fail_now(application: Application) -> None:
         application.log.write("something went wrong")
         application.enter("Failed", driver=application.end_driver(3))
         application.enter("ResourceReleased")
@@ -214,15 +228,15 @@ async def test_the_evidence_of_a_failure_is_gathered_after_credentials_were_reje
     assert event.payload["log_lines"] == ["something went wrong"]
 
 
-def _state_trigger(cluster):
+def _state_trigger(cluster: Cluster) -> SparkApplicationStateTrigger:
     running(cluster)
     return SparkApplicationStateTrigger(
         "pi", ["Succeeded"], kubernetes_conn_id="spark", stamp=asdict(STAMP), delete_on_kill=True
     )
 
 
-def _cluster_trigger(cluster):
-    async def stay_empty(spark_cluster):
+def _cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
+    async def stay_empty(spark_cluster: ScriptedCluster) -> None:
         return
 
     cluster.cluster_script = stay_empty
@@ -239,7 +253,9 @@ def _cluster_trigger(cluster):
 
 @pytest.mark.usefixtures("killed")
 @pytest.mark.parametrize("make", [_state_trigger, _cluster_trigger], ids=["state", "cluster"])
-async def test_other_triggers_delete_after_an_outage_too(cluster, point_at, make):
+async def test_other_triggers_delete_after_an_outage_too(
+    cluster: Cluster, point_at, make: Callable[..., object]
+) -> None:
     trigger = make(cluster)
     shut_down(cluster)
     deletion = asyncio.create_task(trigger.on_kill())
@@ -249,11 +265,13 @@ async def test_other_triggers_delete_after_an_outage_too(cluster, point_at, make
     assert [one for one in cluster.applications() + cluster.spark_clusters() if _is_left(one)] == []
 
 
-def _is_left(resource):
+def _is_left(resource: dict[str, Any]):
     return not resource["metadata"].get("deletionTimestamp")
 
 
-async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(cluster, point_at, monkeypatch):
+async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(
+    cluster: Cluster, point_at, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")

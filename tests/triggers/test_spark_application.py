@@ -3,42 +3,45 @@
 import asyncio
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import ServerError
+from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import kill, lifecycle, spark_application_runtime
 from airflow_provider_spark_operator.triggers.spark_application import (
     SparkApplicationStateTrigger,
     SparkApplicationTrigger,
 )
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from tests.cluster import NAMESPACE, run_on, stay_submitted, succeed
+from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
 from tests.task import fire, stored, when_told
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 
 
 @pytest.fixture
-def application(cluster):
+def application(cluster: Cluster):
     """An application of the stamp's try that runs and runs."""
     cluster.script = run_on
     return cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
 
 
-def trigger_for(application, **parameters):
+def trigger_for(application: Application, **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
 
 
 @pytest.fixture
-def fate(monkeypatch):
+def fate(monkeypatch: pytest.MonkeyPatch):
     """Decide what Airflow says of the task."""
 
-    def decide(answer):
+    def decide(answer) -> None:
         ask = answer if callable(answer) else lambda stamp: answer
         monkeypatch.setattr(spark_application_runtime, "fate", ask)
         monkeypatch.setattr(kill, "fate_of_deferred", ask)
@@ -46,7 +49,7 @@ def fate(monkeypatch):
     return decide
 
 
-async def start(trigger):
+async def start(trigger: BaseTrigger):
     """Run the trigger as a task, as the triggerer does, until it follows its application."""
     following = asyncio.Event()
     with when_told("RunningHealthy", following.set):
@@ -55,7 +58,7 @@ async def start(trigger):
     return task
 
 
-async def cancel(trigger, task):
+async def cancel(trigger: BaseTrigger, task) -> None:
     """End the trigger as the triggerer does after a person's action."""
     task.cancel("user-action")
     with pytest.raises(asyncio.CancelledError):
@@ -63,7 +66,7 @@ async def cancel(trigger, task):
     await trigger.on_kill()
 
 
-def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffice():
+def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffice() -> None:
     later = SparkApplicationTrigger("jobs", "pi", "u-1", colour="red", version=7)
     assert stored(later).serialize() == later.serialize()
     assert later.serialize()[1]["colour"] == "red"
@@ -71,21 +74,25 @@ def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffi
     assert stored(earliest).serialize() == earliest.serialize()
 
 
-async def test_a_kill_deletes_the_application(cluster, application, fate):
+async def test_a_kill_deletes_the_application(cluster: Cluster, application: Application, fate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
     await cancel(trigger, await start(trigger))
     assert cluster.applications() == []
 
 
-async def test_a_trigger_that_moves_to_another_triggerer_deletes_nothing(cluster, application, fate):
+async def test_a_trigger_that_moves_to_another_triggerer_deletes_nothing(
+    cluster: Cluster, application: Application, fate
+) -> None:
     fate(Fate.MOVED)
     trigger = trigger_for(application)
     await cancel(trigger, await start(trigger))
     assert len(cluster.applications()) == 1
 
 
-async def test_an_application_that_the_next_try_has_taken_over_is_left(cluster, application, fate):
+async def test_an_application_that_the_next_try_has_taken_over_is_left(
+    cluster: Cluster, application: Application, fate
+) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
     task = await start(trigger)
@@ -94,7 +101,7 @@ async def test_an_application_that_the_next_try_has_taken_over_is_left(cluster, 
     assert len(cluster.applications()) == 1
 
 
-async def test_a_namesake_is_left(cluster, application, fate):
+async def test_a_namesake_is_left(cluster: Cluster, application: Application, fate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application, delete_on_kill=True)
     task = await start(trigger)
@@ -107,14 +114,18 @@ async def test_a_namesake_is_left(cluster, application, fate):
 
 
 @pytest.mark.parametrize("parameters", [{"delete_on_kill": False}, {"stamp": None}], ids=["told so", "nobody's"])
-async def test_a_kill_deletes_nothing_where_it_must_not(cluster, application, fate, parameters):
+async def test_a_kill_deletes_nothing_where_it_must_not(
+    cluster: Cluster, application: Application, fate, parameters: dict[str, Any]
+) -> None:
     fate(Fate.KILLED)
     await trigger_for(application, **parameters).on_kill()
     assert len(cluster.applications()) == 1
 
 
-async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(cluster, application, fate, caplog):
-    def refuse(stamp):
+async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(
+    cluster: Cluster, application: Application, fate, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(stamp: TaskStamp) -> None:
         raise LookupError("no answer")
 
     fate(refuse)
@@ -123,7 +134,7 @@ async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(cluster, a
     assert "jobs/pi could not be deleted and may still run: no answer" in caplog.text
 
 
-async def test_a_trigger_that_has_fired_deletes_nothing(cluster, application, fate):
+async def test_a_trigger_that_has_fired_deletes_nothing(cluster: Cluster, application: Application, fate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application, deadline=datetime.now(UTC).isoformat())
     assert (await anext(trigger.run())).payload["kind"] == "timed-out"
@@ -131,11 +142,13 @@ async def test_a_trigger_that_has_fired_deletes_nothing(cluster, application, fa
     assert len(cluster.applications()) == 1
 
 
-async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(cluster, application, fate):
+async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(
+    cluster: Cluster, application: Application, fate
+) -> None:
     asked, answer = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slowly(stamp):
+    def slowly(stamp: TaskStamp):
         loop.call_soon_threadsafe(asked.set)
         asyncio.run_coroutine_threadsafe(answer.wait(), loop).result(60)
         return Fate.KILLED
@@ -152,7 +165,7 @@ async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(cluster, ap
     assert cluster.applications() == []
 
 
-async def test_a_triggerer_that_shuts_down_deletes_nothing(cluster, application, fate):
+async def test_a_triggerer_that_shuts_down_deletes_nothing(cluster: Cluster, application: Application, fate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
     task = await start(trigger)
@@ -162,7 +175,7 @@ async def test_a_triggerer_that_shuts_down_deletes_nothing(cluster, application,
     assert len(cluster.applications()) == 1
 
 
-async def test_many_triggers_share_one_watch(cluster, monkeypatch):
+async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
     original = cluster.store.subscribe
     monkeypatch.setattr(cluster.store, "subscribe", lambda *a, **k: opened.append(a) or original(*a, **k))
@@ -178,37 +191,37 @@ async def test_many_triggers_share_one_watch(cluster, monkeypatch):
     assert watched.count("sparkapplications") == 1
 
 
-def test_a_deadline_that_has_passed_is_noticed_at_once(application):
+def test_a_deadline_that_has_passed_is_noticed_at_once(application: Application) -> None:
     deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     event = fire(trigger_for(application, deadline=deadline))
     assert event["kind"] == "timed-out"
 
 
-def test_an_application_that_has_ended_by_the_deadline_is_judged(cluster):
+def test_an_application_that_has_ended_by_the_deadline_is_judged(cluster: Cluster) -> None:
     succeeded = cluster.create("pi")
     cluster.wait_for_state("ResourceReleased")
     event = fire(trigger_for(succeeded, deadline=datetime.now(UTC).isoformat()))
     assert (event["kind"], event["outcome"]) == ("ended", "Succeeded")
 
 
-def test_a_connection_that_has_gone_is_reported_and_not_raised(application):
+def test_a_connection_that_has_gone_is_reported_and_not_raised(application: Application) -> None:
     event = fire(trigger_for(application, kubernetes_conn_id="gone"))
     assert event["kind"] == "lost"
     assert "connection 'gone' is not defined" in event["sentence"]
 
 
-def test_a_default_connection_that_has_gone_is_not_replaced_by_another_cluster(application):
+def test_a_default_connection_that_has_gone_is_not_replaced_by_another_cluster(application: Application) -> None:
     event = fire(trigger_for(application, kubernetes_conn_id="kubernetes_default", connection_required=True))
     assert event["kind"] == "lost"
     assert "connection 'kubernetes_default' is not defined any more" in event["sentence"]
 
 
-def test_an_application_that_is_not_there_is_reported_as_deleted(cluster, application):
+def test_an_application_that_is_not_there_is_reported_as_deleted(cluster: Cluster, application: Application) -> None:
     cluster.delete("pi")
     assert fire(trigger_for(application))["kind"] == "deleted"
 
 
-def test_a_successor_of_the_same_name_is_another_application(cluster, application):
+def test_a_successor_of_the_same_name_is_another_application(cluster: Cluster, application: Application) -> None:
     cluster.delete("pi")
     cluster.script = succeed
     cluster.create("pi")
@@ -216,7 +229,7 @@ def test_a_successor_of_the_same_name_is_another_application(cluster, applicatio
 
 
 @pytest.mark.parametrize("expects", [["DriverReady"], ["Succeeded", "Failed"], ["ResourceReleased"]])
-def test_a_state_that_was_passed_through_counts(cluster, expects):
+def test_a_state_that_was_passed_through_counts(cluster: Cluster, expects: list[str]) -> None:
     cluster.create("pi")
     cluster.wait_for_state("ResourceReleased")
     event = fire(stored(SparkApplicationStateTrigger("pi", expects, kubernetes_conn_id="spark")))
@@ -224,16 +237,18 @@ def test_a_state_that_was_passed_through_counts(cluster, expects):
     assert event["state"] in expects
 
 
-def test_an_application_that_does_not_exist_yet_is_waited_for(cluster):
+def test_an_application_that_does_not_exist_yet_is_waited_for(cluster: Cluster) -> None:
     trigger = SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark", poke_interval=0.01)
     with when_told("does not exist yet", lambda: cluster.create("pi")):
         assert fire(trigger)["state"] == "Succeeded"
 
 
-def test_an_api_that_fails_while_an_application_is_awaited_is_borne(cluster, monkeypatch):
+def test_an_api_that_fails_while_an_application_is_awaited_is_borne(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     get, failed = KubeClient.get, []
 
-    async def fail_at_first(*arguments):
+    async def fail_at_first(*arguments: Any):
         if not failed:
             failed.append(True)
             raise ServerError(503, "ServiceUnavailable", "starting")
@@ -244,19 +259,21 @@ def test_an_api_that_fails_while_an_application_is_awaited_is_borne(cluster, mon
     assert fire(SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark"))["kind"] == "reached"
 
 
-def test_the_state_trigger_survives_the_database():
+def test_the_state_trigger_survives_the_database() -> None:
     trigger = SparkApplicationStateTrigger("pi", {"Succeeded", "Failed"}, "jobs", "spark", poke_interval=5.0)
     assert stored(trigger).serialize() == trigger.serialize()
 
 
-async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(cluster, application, caplog):
-    def say(line):
-        async def act(present):
+async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
+    cluster: Cluster, application: Application, caplog: pytest.LogCaptureFixture
+) -> None:
+    def say(line: str) -> None:
+        async def act(present) -> None:
             present.log.write(line)
 
         cluster.play(act)
 
-    async def end(present):
+    async def end(present) -> None:
         present.enter("Succeeded", driver=present.end_driver(0))
         present.enter("ResourceReleased")
 
@@ -279,7 +296,9 @@ async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(cl
     assert "driver | before" not in caplog.text
 
 
-async def test_the_log_is_told_to_another_try_from_its_beginning(cluster, application, caplog):
+async def test_the_log_is_told_to_another_try_from_its_beginning(
+    cluster: Cluster, application: Application, caplog: pytest.LogCaptureFixture
+) -> None:
     await asyncio.to_thread(cluster.play, lambda present: written(present, "before"))
     cluster.annotate("pi", log_position="id-0 some-pod 2126-01-01T00:00:00.000000000Z 1")
     told = asyncio.Event()
@@ -291,7 +310,14 @@ async def test_the_log_is_told_to_another_try_from_its_beginning(cluster, applic
 
 
 @pytest.mark.parametrize(("streams", "told"), [("0", "0 drivers' logs"), ("1", "driver | ")])
-async def test_the_number_of_streams_is_configured(cluster, application, monkeypatch, caplog, streams, told):
+async def test_the_number_of_streams_is_configured(
+    cluster: Cluster,
+    application: Application,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    streams: str,
+    told: str,
+) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_STREAMS", streams)
     await asyncio.to_thread(cluster.play, lambda present: written(present, "line"))
     seen = asyncio.Event()
@@ -302,5 +328,5 @@ async def test_the_number_of_streams_is_configured(cluster, application, monkeyp
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def written(application, line):
+async def written(application: Application, line: str) -> None:
     application.log.write(line)

@@ -1,10 +1,12 @@
 """Tasks that start in the triggerer: what they may be, and what the trigger does."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -13,12 +15,12 @@ from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from airflow_provider_spark_operator.triggers import kill, start
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from airflow_provider_spark_operator.triggers.task_instance import Fate
-from tests.cluster import fail, run_on, stay_submitted, succeed
+from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, fire, stored, when_told
 
 
-def started(task_instance=None, **parameters):
+def started(task_instance: TaskInstance = None, **parameters: Any):
     """The operator, and the trigger that the scheduler makes for it, as the triggerer runs it."""
     made = operator(start_from_trigger=True, **parameters)
     arguments = made.start_trigger_args
@@ -28,12 +30,12 @@ def started(task_instance=None, **parameters):
     return made, trigger
 
 
-def resumed(made, trigger):
+def resumed(made, trigger: BaseTrigger):
     event = fire(trigger)
     return made.resume_execution("execute_complete", {"event": event}, {"ti": trigger.task_instance})
 
 
-def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster):
+def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster: Cluster) -> None:
     made, trigger = started(image="spark:4.3.0")
     assert resumed(made, trigger) == "pi"
     application = cluster.application()
@@ -45,34 +47,36 @@ def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster):
 
 
 @pytest.mark.parametrize(("ttl", "millis"), [(None, 86_400_000), (90, 90_000)], ids=["default", "given"])
-def test_the_application_has_its_time_to_live(cluster, ttl, millis):
+def test_the_application_has_its_time_to_live(cluster: Cluster, ttl: int | None, millis: int) -> None:
     resumed(*started(ttl=ttl))
     assert cluster.application()["spec"]["applicationTolerations"]["ttlAfterStopMillis"] == millis
 
 
-def test_a_failure_is_raised_where_a_retry_policy_sees_it(cluster):
+def test_a_failure_is_raised_where_a_retry_policy_sees_it(cluster: Cluster) -> None:
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed, match="exit code 3"):
         resumed(*started())
 
 
-def test_a_document_that_is_no_application_is_not_retried(cluster):
+def test_a_document_that_is_no_application_is_not_retried(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions"):
         resumed(*started(application={**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}))
 
 
-def test_what_could_not_be_submitted_is_said(cluster):
+def test_what_could_not_be_submitted_is_said(cluster: Cluster) -> None:
     with pytest.raises(SparkApplicationError, match=r"the application was not submitted: .* namespace nowhere"):
         resumed(*started(namespace="nowhere"))
 
 
-def test_a_connection_that_is_missing_is_named():
+def test_a_connection_that_is_missing_is_named() -> None:
     with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
         resumed(*started(kubernetes_conn_id="nowhere"))
 
 
 @pytest.mark.parametrize(("if_exists", "replaced"), [("replace_ended", True), ("fail", False)])
-def test_the_triggerer_replaces_an_ended_application_of_another_run(cluster, if_exists, replaced):
+def test_the_triggerer_replaces_an_ended_application_of_another_run(
+    cluster: Cluster, if_exists: str, replaced: bool
+) -> None:
     resumed(*started())
     before = cluster.application()["metadata"]["uid"]
     another = TaskInstance()
@@ -86,7 +90,7 @@ def test_the_triggerer_replaces_an_ended_application_of_another_run(cluster, if_
     assert (cluster.application()["metadata"]["uid"] != before) is replaced
 
 
-async def submitted(trigger, word="Submitted"):
+async def submitted(trigger: BaseTrigger, word="Submitted"):
     """Run the trigger as the triggerer does, until it tells of its application."""
     ready = asyncio.Event()
     with when_told(word, ready.set):
@@ -95,13 +99,13 @@ async def submitted(trigger, word="Submitted"):
     return task
 
 
-async def stopped(trigger, task):
+async def stopped(trigger: BaseTrigger, task) -> None:
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     await trigger.on_kill()
 
 
-async def test_another_triggerer_takes_the_application_over(cluster):
+async def test_another_triggerer_takes_the_application_over(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = started()
     task = await submitted(first)
@@ -114,7 +118,7 @@ async def test_another_triggerer_takes_the_application_over(cluster):
     assert (await asyncio.wait_for(task, 60)).payload["uid"] == uid
 
 
-async def test_another_triggerer_tells_the_failure_that_none_has_seen(cluster):
+async def test_another_triggerer_tells_the_failure_that_none_has_seen(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = started()
     task = await submitted(first)
@@ -131,14 +135,16 @@ async def test_another_triggerer_tells_the_failure_that_none_has_seen(cluster):
 class Traced(TaskInstance):
     """A task instance as the triggerer makes it: it knows its trace context, but not its max_tries."""
 
-    def __init__(self, try_number, trace_parent):
+    def __init__(self, try_number: int, trace_parent) -> None:
         super().__init__(try_number=try_number)
         self.max_tries = 0
         self.context_carrier = {"traceparent": trace_parent}
 
 
 @pytest.mark.parametrize(("trace_parent", "same"), [("a", True), ("b", False)], ids=["retried", "cleared"])
-async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(cluster, trace_parent, same):
+async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(
+    cluster: Cluster, trace_parent: str, same: bool
+) -> None:
     cluster.script = stay_submitted
     _, first = started(Traced(1, "a"))
     task = await submitted(first)
@@ -153,7 +159,9 @@ async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(cl
 
 
 @pytest.mark.parametrize(("fate", "left"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
-async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch, fate, left):
+async def test_only_a_persons_kill_deletes_the_application(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, fate: Fate, left: int
+) -> None:
     monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: fate)
     cluster.script = run_on
     _, trigger = started()
@@ -161,12 +169,14 @@ async def test_only_a_persons_kill_deletes_the_application(cluster, monkeypatch,
     assert len(cluster.applications()) == left
 
 
-async def test_a_kill_during_the_submission_deletes_what_comes_of_it(cluster, monkeypatch):
+async def test_a_kill_during_the_submission_deletes_what_comes_of_it(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     create, asked, answer = KubeClient.create, asyncio.Event(), asyncio.Event()
 
-    async def create_late(*arguments):
+    async def create_late(*arguments: Any):
         asked.set()
         await answer.wait()
         return await create(*arguments)
@@ -184,7 +194,9 @@ async def test_a_kill_during_the_submission_deletes_what_comes_of_it(cluster, mo
 
 
 @pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["told so", "fired"])
-async def test_a_kill_deletes_nothing_where_it_must_not(cluster, monkeypatch, given):
+async def test_a_kill_deletes_nothing_where_it_must_not(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
     monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     _, trigger = started(**given)
     await asyncio.wait_for(anext(trigger.run()), 60)
@@ -192,7 +204,7 @@ async def test_a_kill_deletes_nothing_where_it_must_not(cluster, monkeypatch, gi
     assert len(cluster.applications()) == 1
 
 
-def test_templates_are_rendered_in_the_triggerer():
+def test_templates_are_rendered_in_the_triggerer() -> None:
     with DAG("templates", schedule=None) as dag:
         made = operator(start_from_trigger=True, name="pi-{{ ds_nodash }}", arguments=["{{ ds }}", "{{APP_ID}}"])
     trigger = SparkApplicationStartTrigger(**made.start_trigger_args.trigger_kwargs)
@@ -202,7 +214,7 @@ def test_templates_are_rendered_in_the_triggerer():
     assert trigger.application["spec"]["driverArgs"] == ["2026-01-02", "{{APP_ID}}"]
 
 
-def test_the_scheduler_reads_from_the_stored_dag_what_to_start():
+def test_the_scheduler_reads_from_the_stored_dag_what_to_start() -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     with DAG("started", schedule=None) as dag:
@@ -215,7 +227,7 @@ def test_the_scheduler_reads_from_the_stored_dag_what_to_start():
 
 
 @task
-def how_many():
+def how_many() -> int:
     return 3
 
 
@@ -232,16 +244,16 @@ WORKERS_ONLY = [
 
 
 @pytest.mark.parametrize(("given", "message"), WORKERS_ONLY)
-def test_what_only_a_worker_can_do_is_refused_while_the_dag_is_parsed(given, message):
+def test_what_only_a_worker_can_do_is_refused_while_the_dag_is_parsed(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"start_from_trigger: {message}"):
         operator(start_from_trigger=True, **given)
 
 
-def test_the_result_of_another_task_is_refused_while_the_dag_is_parsed():
+def test_the_result_of_another_task_is_refused_while_the_dag_is_parsed() -> None:
     with DAG("results", schedule=None), pytest.raises(ValueError, match="executor_instances: the result of a task"):
         operator(start_from_trigger=True, executor_instances=how_many())
 
 
-def test_the_trigger_survives_the_database():
+def test_the_trigger_survives_the_database() -> None:
     trigger = SparkApplicationStartTrigger(DOCUMENT, "pi", "jobs", "spark", delete_on_kill=False, colour="red")
     assert stored(trigger).serialize() == trigger.serialize()

@@ -1,6 +1,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import pytest
@@ -17,11 +17,11 @@ MAPPED = TaskStamp("dag", "task", "run", 3, 1, "id-1")
 
 
 @pytest.fixture
-def states(monkeypatch):
+def states(monkeypatch: pytest.MonkeyPatch):
     """What Airflow answers; filled by the test."""
     answer = {}
 
-    def get_task_states(*, dag_id, task_ids, run_ids, map_index):
+    def get_task_states(*, dag_id: str, task_ids, run_ids, map_index):
         assert (dag_id, task_ids, run_ids) == ("dag", ["task"], ["run"])
         return answer
 
@@ -32,7 +32,7 @@ def states(monkeypatch):
 
 
 @pytest.mark.parametrize("state", [None, "success", "failed", "skipped", "upstream_failed", "removed", "restarting"])
-def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states, state):
+def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states, state: str | None) -> None:
     states["run"] = {"task": state}
     assert fate(STAMP) is Fate.KILLED
 
@@ -40,29 +40,29 @@ def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states, state):
 @pytest.mark.parametrize(
     "state", ["running", "deferred", "queued", "scheduled", "up_for_retry", "up_for_reschedule", "a state of tomorrow"]
 )
-def test_a_task_that_lives_on_elsewhere_is_moved(states, state):
+def test_a_task_that_lives_on_elsewhere_is_moved(states, state: str) -> None:
     states["run"] = {"task": state}
     assert fate(STAMP) is Fate.MOVED
 
 
-def undecodable(message):
+def undecodable(message: str) -> None:
     """Fail as Airflow's triggerer does: the answer is none of the messages that it knows."""
     TypeAdapter(Annotated[TaskStatesResult | TICount, Field(discriminator="type")]).validate_python(message)
 
 
 @pytest.fixture(params=[True, False], ids=["decodable", "undecodable"])
-def present_try(monkeypatch, request):
+def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
     """The task instance that Airflow reports for the logical date of the run; set by the test."""
     answer, dated = [], replace(STAMP, logical_date="2026-01-01T00:00:00+00:00")
 
     class Supervisor:
-        def send(self, message):
+        def send(self, message: str):
             assert (message.dag_id, message.task_id, message.map_index) == ("dag", "task", -1)
             assert message.logical_date > datetime.fromisoformat(dated.logical_date)
             result = PreviousTIResult(task_instance=answer[0])
             return result if request.param else undecodable(result.model_dump())
 
-    def report(try_number, run_id="run"):
+    def report(try_number: int, run_id: str = "run"):
         answer[:] = [PreviousTIResponse(task_id="task", dag_id="dag", run_id=run_id, try_number=try_number)]
         return dated
 
@@ -83,40 +83,44 @@ def present_try(monkeypatch, request):
         ("a state of tomorrow", Fate.MOVED),
     ],
 )
-def test_a_deferred_task_that_is_started_anew_was_cleared(states, state, answer):
+def test_a_deferred_task_that_is_started_anew_was_cleared(states, state: str | None, answer: Fate) -> None:
     states["run"] = {"task": state}
     assert fate_of_deferred(STAMP) is answer
 
 
 @pytest.mark.parametrize("state", ["scheduled", "queued", "running", "deferred"])
 @pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.KILLED)])
-def test_a_deferred_task_in_a_later_try_was_cleared(states, present_try, state, try_number, answer):
+def test_a_deferred_task_in_a_later_try_was_cleared(
+    states, present_try, state: str, try_number: int, answer: Fate
+) -> None:
     states["run"] = {"task": state}
     assert fate_of_deferred(present_try(try_number)) is answer
 
 
-def test_a_try_of_another_run_says_nothing_about_a_deferred_task(states, present_try):
+def test_a_try_of_another_run_says_nothing_about_a_deferred_task(states, present_try) -> None:
     states["run"] = {"task": "deferred"}
     assert fate_of_deferred(present_try(2, run_id="other")) is Fate.MOVED
 
 
 @pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.MOVED)])
-def test_a_lost_worker_leaves_the_application_to_the_next_try(states, present_try, try_number, answer):
+def test_a_lost_worker_leaves_the_application_to_the_next_try(
+    states, present_try, try_number: int, answer: Fate
+) -> None:
     states["run"] = {"task": "up_for_retry"}
     assert fate_of_deferred(present_try(try_number)) is answer
 
 
-def test_a_task_whose_run_was_deleted_is_killed(states):
+def test_a_task_whose_run_was_deleted_is_killed(states) -> None:
     assert fate(STAMP) is Fate.KILLED
 
 
-def test_a_mapped_task_has_its_own_state(states):
+def test_a_mapped_task_has_its_own_state(states) -> None:
     states["run"] = {"task_3": "running", "task": "failed"}
     assert fate(MAPPED) is Fate.MOVED
 
 
 @pytest.mark.parametrize(("map_index", "stamped"), [(None, -1), (-1, -1), (4, 4)])
-def test_a_stamp_is_made_of_the_task_instance(map_index, stamped):
+def test_a_stamp_is_made_of_the_task_instance(map_index: int | None, stamped: int) -> None:
     class TaskInstance:
         dag_id, task_id, run_id, try_number = "dag", "task", "run", 2
         id = UUID(int=7)
@@ -125,7 +129,7 @@ def test_a_stamp_is_made_of_the_task_instance(map_index, stamped):
     assert stamp_of(TaskInstance()) == TaskStamp("dag", "task", "run", stamped, 2, str(UUID(int=7)))
 
 
-def test_a_stamp_has_what_a_clear_changes():
+def test_a_stamp_has_what_a_clear_changes() -> None:
     class TaskInstance:
         dag_id, task_id, run_id, map_index, try_number, max_tries, id = "dag", "task", "run", -1, 2, 5, UUID(int=7)
         context_carrier = {"traceparent": "00-1-2-01"}  # noqa: RUF012
@@ -134,11 +138,11 @@ def test_a_stamp_has_what_a_clear_changes():
     assert (stamp.max_tries, stamp.trace_parent) == (5, "00-1-2-01")
 
 
-def test_a_stamp_has_the_logical_date_of_the_run():
+def test_a_stamp_has_the_logical_date_of_the_run() -> None:
     class TaskInstance:
         dag_id, task_id, run_id, map_index, try_number, id = "dag", "task", "run", -1, 1, UUID(int=7)
 
-        def get_template_context(self):
+        def get_template_context(self) -> dict[str, Any]:
             return {"logical_date": datetime(2026, 1, 1, tzinfo=UTC)}
 
     assert stamp_of(TaskInstance()).logical_date == "2026-01-01T00:00:00+00:00"

@@ -1,7 +1,7 @@
 """A small client of any API server, found by its kubeconfig: for the tests that also run against a real cluster."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,8 @@ class Client:
         self._session = session
 
     async def get(self, kind: Kind, name: str, namespace: str | None) -> Json:
-        return await self._send("GET", f"{_path(kind, namespace)}/{name}")
+        answer: Json = await self._send("GET", f"{_path(kind, namespace)}/{name}")
+        return answer
 
     async def logs(self, namespace: str, pod: str, **parameters: str) -> list[str]:
         """The lines of the log of a pod's only container."""
@@ -54,17 +55,19 @@ class Client:
         return items
 
     async def create(self, kind: Kind, document: Json, namespace: str | None) -> Json:
-        return await self._send("POST", _path(kind, namespace), document)
+        answer: Json = await self._send("POST", _path(kind, namespace), document)
+        return answer
 
     async def patch(self, kind: Kind, name: str, namespace: str | None, change: Json, subresource: str = "") -> Json:
         path = f"{_path(kind, namespace)}/{name}" + (f"/{subresource}" if subresource else "")
-        return await self._send("PATCH", path, change)
+        answer: Json = await self._send("PATCH", path, change)
+        return answer
 
     async def delete(self, kind: Kind, name: str, namespace: str | None, *, grace_seconds: int | None = None) -> None:
         options = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
         await self._send("DELETE", f"{_path(kind, namespace)}/{name}", options)
 
-    async def watch(self, kind: Kind, namespace: str, **parameters: str) -> AsyncIterator[WatchEvent]:
+    async def watch(self, kind: Kind, namespace: str, **parameters: str) -> AsyncGenerator[WatchEvent]:
         """The changes of objects, until the server ends the stream; an expired version raises ApiError 410."""
         address = self.url + _path(kind, namespace)
         async with self._session.get(address, params={"watch": "true", **parameters}) as response:
@@ -86,7 +89,7 @@ class Client:
 
 
 @asynccontextmanager
-async def open_client(kubeconfig: Path) -> AsyncIterator[Client]:
+async def open_client(kubeconfig: Path) -> AsyncGenerator[Client]:
     """A client of the server that the current context of a kubeconfig leads to."""
     server = server_of(kubeconfig)
     connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()

@@ -1,5 +1,7 @@
 """The spec of a SparkApplication of spark.apache.org; more of it is tested with its composition."""
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
@@ -32,21 +34,23 @@ def test_time_to_live_is_changed_by_a_patch() -> None:
         (None, ""),
     ],
 )  # fmt: skip
-def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec, url):
+def test_a_ui_is_looked_for_in_whatever_shape_a_document_has(spec: dict[str, Any] | None, url: str) -> None:
     assert APACHE.read_ui_url({"spec": spec}) == url
 
 
-def test_ui_behind_tls_has_a_secure_url():
+def test_ui_behind_tls_has_a_secure_url() -> None:
     ingress = {"ingressSpec": {"tls": [{"hosts": ["a.example.com"]}], "rules": [{"host": "a.example.com"}]}}
     assert APACHE.read_ui_url({"spec": {"driverServiceIngressList": [ingress]}}) == "https://a.example.com/"
 
 
-def mount(spec, **how):
+def mount(spec: dict[str, Any], *, executors: bool = False) -> dict[str, Any]:
     assert APACHE.mount_files
-    return APACHE.mount_files({"spec": spec}, "files", {"job.py": "x = 1"}, **{"executors": False, **how})["spec"]
+    document = APACHE.mount_files({"spec": spec}, "files", {"job.py": "x = 1"}, executors=executors)
+    mounted: dict[str, Any] = document["spec"]
+    return mounted
 
 
-def test_files_are_mounted_into_the_driver():
+def test_files_are_mounted_into_the_driver() -> None:
     made = mount({})
     assert made["configMapSpecs"] == [{"name": "files", "data": {"job.py": "x = 1"}}]
     pod = made["driverSpec"]["podTemplateSpec"]["spec"]
@@ -54,7 +58,7 @@ def test_files_are_mounted_into_the_driver():
     assert "executorSpec" not in made
 
 
-def test_files_are_mounted_into_the_executors_if_needed():
+def test_files_are_mounted_into_the_executors_if_needed() -> None:
     pod = mount({}, executors=True)["executorSpec"]["podTemplateSpec"]["spec"]
     assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == "/opt/airflow-task"
     assert pod["volumes"][0]["configMap"] == {"name": "files"}
@@ -68,14 +72,16 @@ def test_files_are_mounted_into_the_executors_if_needed():
         ({"spark.kubernetes.driver.podTemplateContainerName": "main"}, ["a", "main"], [False, True]),
     ],
 )
-def test_container_that_runs_spark_gets_the_files(conf, containers, mounted):
+def test_container_that_runs_spark_gets_the_files(
+    conf: dict[str, str], containers: list[str], mounted: list[bool]
+) -> None:
     template = {"spec": {"containers": [{"name": name} for name in containers]}}
     made = mount({"sparkConf": conf, "driverSpec": {"podTemplateSpec": template}})
     found = made["driverSpec"]["podTemplateSpec"]["spec"]["containers"]
     assert ["volumeMounts" in one for one in found] == mounted
 
 
-def test_part_of_another_type_is_reported():
+def test_part_of_another_type_is_reported() -> None:
     with pytest.raises(InvalidResource, match=r"spec\.driverSpec\.podTemplateSpec: must be an object"):
         mount({"driverSpec": {"podTemplateSpec": []}})
 

@@ -161,13 +161,13 @@ def test_memory_is_written_to_its_fields() -> None:
 
 
 @pytest.mark.parametrize(("suspend", "expected"), [(True, True), (False, False), (None, False)])
-def test_suspension_is_read(suspend, expected):
+def test_suspension_is_read(suspend: bool | None, expected: bool) -> None:
     assert KUBEFLOW.is_suspended(with_spec(suspend=suspend)) is expected
 
 
-def test_only_the_status_has_the_application_id():
+def test_only_the_status_has_the_application_id() -> None:
     assert KUBEFLOW.read_application_id(DOCUMENT, 0) is None
 
 
-def test_application_publishes_no_ui_of_its_own():
+def test_application_publishes_no_ui_of_its_own() -> None:
     assert KUBEFLOW.read_ui_url(DOCUMENT) == ""

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from local_kubernetes.kubelet.container_log import ContainerLog, LogQuery
-from local_kubernetes.kubelet.process import ContainerProcess, Exit, StartError
+from local_kubernetes.kubelet.process import ContainerProcess, Exit
+from local_kubernetes.kubelet.runtime import StartError
 
 from kubelet.waiting import eventually, is_alive
 
