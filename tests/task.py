@@ -10,8 +10,9 @@ from airflow_provider_spark_operator.triggers import spark_application_runtime
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+    from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-__all__ = ["TaskInstance", "cleared", "context_of", "defer", "fire", "run", "stored", "when_told"]
+__all__ = ["TaskInstance", "cleared", "context_of", "defer", "fire", "first_event", "run", "stored", "when_told"]
 
 
 def context_of(task_instance: TaskInstance, **values: Any) -> "Context":
@@ -24,6 +25,11 @@ def cleared(task_instance: TaskInstance, retries: int = 3) -> TaskInstance:
     following = task_instance.next_try()
     following.max_tries = task_instance.try_number + retries
     return following
+
+
+async def first_event(trigger: "BaseTrigger") -> "TriggerEvent":
+    """Run a trigger until it fires."""
+    return await anext(trigger.run())
 
 
 @contextmanager

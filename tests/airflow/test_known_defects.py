@@ -6,7 +6,7 @@ Each test is named for what went wrong, and its docstring says where it was repo
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.triggers.event import ApplicationEvent, Eve
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, context_of, defer, fire, run, stored, when_told
+from tests.task import TaskInstance, context_of, defer, fire, first_event, run, stored, when_told
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def following(trigger: BaseTrigger):
     """Run the trigger as the triggerer does, until it follows its application."""
     ready = asyncio.Event()
     with when_told("RunningHealthy", ready.set):
-        task = asyncio.create_task(anext(trigger.run()))
+        task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(ready.wait(), 60)
     return task
 
@@ -108,7 +108,7 @@ def test_an_operator_in_a_new_process_can_be_killed(cluster: Cluster, fate, adop
 
 @pytest.mark.parametrize(("script", "again"), [(succeed, False), (fail, True)], ids=["succeeded", "failed"])
 def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_asks_for(
-    cluster: Cluster, script: Callable[..., object], again: bool
+    cluster: Cluster, script: Callable[[Application], Awaitable[None]], again: bool
 ) -> None:
     """apache/airflow#57416: such a retry failed for good."""
     cluster.script = script
@@ -162,7 +162,7 @@ async def be_released(application: Application) -> None:
 
 
 @pytest.mark.parametrize("script", [lose_its_driver, be_released])
-def test_a_deleted_driver_is_no_success(cluster: Cluster, script: Callable[..., object]) -> None:
+def test_a_deleted_driver_is_no_success(cluster: Cluster, script: Callable[[Application], Awaitable[None]]) -> None:
     """apache/airflow#41212: a deleted driver was reported as success."""
     cluster.script = script
     with pytest.raises(SparkApplicationError):
@@ -175,7 +175,7 @@ async def test_an_application_that_waits_is_waited_for(cluster: Cluster) -> None
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
     waiting = asyncio.Event()
     with when_told("Submitted", waiting.set):
-        task = asyncio.create_task(anext(stored(deferred.trigger).run()))
+        task = asyncio.create_task(first_event(stored(deferred.trigger)))
         await asyncio.wait_for(waiting.wait(), 60)
     await asyncio.to_thread(cluster.play, succeed)
     assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"

@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 )
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, context_of, defer, fire, stored, when_told
+from tests.task import TaskInstance, context_of, defer, fire, first_event, stored, when_told
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
@@ -80,7 +80,7 @@ async def test_live_driver_is_followed_and_judged_by_its_own_end(
     await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
     following = asyncio.Event()
     with when_told("driver | first line", following.set):
-        task = asyncio.create_task(anext(trigger_for(application).run()))
+        task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     event = (await asyncio.wait_for(task, 60)).payload
@@ -143,10 +143,11 @@ async def event_after(cluster: ScriptedCluster, act: Callable[..., object], **me
     await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
     following = asyncio.Event()
     with when_told("driver | first line", following.set):
-        task = asyncio.create_task(anext(trigger_for(application).run()))
+        task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(act)
-    return (await asyncio.wait_for(task, 60)).payload
+    payload: dict[str, Any] = (await asyncio.wait_for(task, 60)).payload
+    return payload
 
 
 @pytest.mark.parametrize("finalizers", [[], ["example.com/keep"]], ids=["deleted", "in progress"])

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
-from tests.task import fire, when_told
+from tests.task import fire, first_event, when_told
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 SHUTDOWN = "26/01/01 00:00:09 INFO SparkContext: Invoking stop() from shutdown hook"
@@ -28,7 +28,7 @@ LINES = [f"line {number}" for number in range(45)]
 
 
 @pytest.fixture
-def kubeflow(monkeypatch: pytest.MonkeyPatch):
+def kubeflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
     with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
@@ -57,7 +57,7 @@ def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicat
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
 
 
-def ended(cluster: ScriptedCluster, script: Callable[..., object]) -> dict[str, Any]:
+def ended(cluster: ScriptedCluster, script: Callable[[Application], Awaitable[None]]) -> dict[str, Any]:
     """An application whose life is over before a trigger looks."""
     cluster.script = stay_submitted
     application = cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
@@ -116,7 +116,7 @@ async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_f
     application = await asyncio.to_thread(ended, cluster, lose_the_pod)
     running = asyncio.Event()
     with when_told("RunningHealthy", running.set):
-        task = asyncio.create_task(anext(trigger_for(application).run()))
+        task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(running.wait(), 60)
     await asyncio.to_thread(cluster.play, notice)
     await asyncio.wait_for(task, 60)
@@ -161,8 +161,9 @@ def test_failure_does_not_quote_what_a_node_says_in_place_of_the_log(
     caplog.set_level("INFO")
     removed = "unable to retrieve container logs for containerd://0123abc"
 
-    async def refuse(self, namespace: str, pod, **options: Any) -> AsyncIterator[None]:
-        raise LogUnavailable(200, "LogUnavailable", removed, "get", "pods/log", namespace, pod)
+    async def refuse(self: KubeClient, namespace: str, pod: str, **options: Any) -> AsyncIterator[None]:
+        if pod:
+            raise LogUnavailable(200, "LogUnavailable", removed, "get", "pods/log", namespace, pod)
         yield
 
     monkeypatch.setattr(KubeClient, "logs", refuse)
@@ -185,7 +186,7 @@ async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(
     application = await asyncio.to_thread(ended, cluster, run_and_log)
     shown = asyncio.Event()
     with when_told("driver | line", shown.set):
-        task = asyncio.create_task(anext(trigger_for(application).run()))
+        task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(shown.wait(), 60)
     (log,) = cluster.logs.values()
     stamp = log.lines[0].partition(" ")[0]
@@ -244,7 +245,7 @@ def test_log_of_a_running_driver_is_shown_when_the_deadline_passed_while_no_trig
 
 @pytest.mark.parametrize("states", [("SUCCEEDING", "COMPLETED"), ("FAILING", "FAILED")], ids=["success", "failure"])
 def test_whole_log_is_shown_when_kubeflow_never_reports_running(
-    kubeflow, caplog: pytest.LogCaptureFixture, states: tuple[str, str]
+    kubeflow: ScriptedCluster, caplog: pytest.LogCaptureFixture, states: tuple[str, str]
 ) -> None:
     async def skip_running(application: Application) -> None:
         application.enter("SUBMITTED")
@@ -285,7 +286,7 @@ def test_failure_begins_with_the_cause_from_high_up_in_the_log(cluster: Cluster,
     assert lines == [f"  {line}" for line in (TRACE[0], TRACE[1], TRACE[-41])]
 
 
-def fail_after(*lines: Any):
+def fail_after(*lines: str) -> Callable[[Application], Awaitable[None]]:
     async def script(application: Application) -> None:
         application.start()
         for line in lines:

@@ -11,11 +11,11 @@ class Interrupted(BaseException):
     pass
 
 
-async def identify():
+async def identify() -> threading.Thread:
     return threading.current_thread()
 
 
-async def forever(left) -> None:
+async def forever(left: threading.Event) -> None:
     try:
         await asyncio.Event().wait()
     finally:
@@ -49,9 +49,11 @@ def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_
 
     previous = signal.signal(signal.SIGUSR1, interrupt)
     left = threading.Event()
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
     try:
         with LoopThread() as loop:
-            timer = threading.Timer(0.05, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1))
+            timer = threading.Timer(0.05, lambda: signal.pthread_kill(main_thread, signal.SIGUSR1))
             timer.start()
             with pytest.raises(Interrupted):
                 loop.run(forever(left))
@@ -64,7 +66,7 @@ def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_
 def test_what_still_runs_is_cancelled_at_the_end() -> None:
     left = threading.Event()
 
-    async def leave_a_task_behind():
+    async def leave_a_task_behind() -> asyncio.Task[None]:
         task = asyncio.create_task(forever(left))
         await asyncio.sleep(0)
         return task

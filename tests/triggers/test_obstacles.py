@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import EVENTS, PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
-from tests.task import fire, when_told
+from tests.task import fire, first_event, when_told
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 PULL = 'Back-off pulling image "spark:9"'
@@ -33,7 +33,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(obstacles, "_UNRECONCILED_SECONDS", 0.1)
 
 
-def trigger_for(application: Application, **parameters: Any) -> SparkApplicationTrigger:
+def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
@@ -56,7 +56,7 @@ def pending(waiting: str | None = None, message: str = "", unscheduled: str | No
     }
 
 
-def requested(cluster: Cluster, status: dict[str, Any]):
+def requested(cluster: Cluster, status: dict[str, Any]) -> dict[str, Any]:
     """An application whose driver is requested and has this status."""
 
     async def request(application: Application) -> None:
@@ -90,14 +90,14 @@ async def told(trigger: BaseTrigger, text: str, act: Callable[[], object] = lamb
     """Run the trigger until it logs `text`."""
     seen = asyncio.Event()
     with when_told(text, seen.set):
-        task = asyncio.create_task(anext(trigger.run()))
+        task = asyncio.create_task(first_event(trigger))
         await asyncio.to_thread(act)
         await asyncio.wait_for(seen.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
-def warnings_in(caplog: pytest.LogCaptureFixture):
+def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
 
@@ -126,12 +126,12 @@ async def test_warning_about_the_pod_is_logged_while_the_task_waits(cluster: Clu
 async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
 
-    async def change(present) -> None:
+    async def change(present: Application) -> None:
         present.set_driver_status(pending("ImagePullBackOff", PULL))
 
     trigger, first = trigger_for(application), asyncio.Event()
     with when_told("no node could take", first.set):
-        task = asyncio.create_task(anext(trigger.run()))
+        task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(first.wait(), 60)
     second = asyncio.Event()
     with when_told("could not be pulled", second.set):
@@ -170,8 +170,8 @@ async def test_application_without_a_status_is_named_in_the_timeout(cluster: Clu
     )
 
 
-def suspended(cluster: Cluster, script):
-    def suspend(old):
+def suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]) -> dict[str, Any]:
+    def suspend(old: dict[str, Any]) -> dict[str, Any]:
         old["spec"]["suspend"] = True
         return old
 

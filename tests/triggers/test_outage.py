@@ -2,14 +2,15 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
-from airflow.triggers.base import BaseTrigger
+from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.follow import patience, shared_watch, watch
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -17,8 +18,9 @@ from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Unauthorized
+from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.testing.applications import Application
-from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
+from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster
 from airflow_provider_spark_operator.triggers import (
     kill,
     lifecycle,
@@ -35,7 +37,7 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on
 from tests.operators.tasks import DOCUMENT
 from tests.relocation import relocated, shut_down
-from tests.task import TaskInstance, when_told
+from tests.task import TaskInstance, first_event, when_told
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 
@@ -48,13 +50,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["file", "connection"])
-def point_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cluster: Cluster):
+def point_at(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cluster: Cluster
+) -> Callable[[dict[str, Any]], None]:
     """Have the connection `spark` lead to a kubeconfig: in a file that is rewritten, or in the connection itself."""
 
-    def connect(extra) -> None:
+    def connect(extra: dict[str, Any]) -> None:
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "kubernetes", "extra": extra}))
 
-    def point(kubeconfig) -> None:
+    def point(kubeconfig: dict[str, Any]) -> None:
         if request.param == "connection":
             connect({"kube_config": kubeconfig})
         else:
@@ -72,7 +76,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: Fate.KILLED)
 
 
-def running(cluster: Cluster, name: str = "pi"):
+def running(cluster: Cluster, name: str = "pi") -> dict[str, Any]:
     cluster.script = run_on
     return cluster.create(name, labels=STAMP.labels(), annotations=STAMP.annotations())
 
@@ -83,23 +87,23 @@ async def end(application: Application) -> None:
     application.enter("ResourceReleased")
 
 
-def trigger_for(application: Application, **parameters: Any) -> SparkApplicationTrigger:
+def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     return SparkApplicationTrigger(
         NAMESPACE, metadata["name"], metadata["uid"], kubernetes_conn_id="spark", stamp=asdict(STAMP), **parameters
     )
 
 
-async def waiting(trigger: BaseTrigger, text: str = "RunningHealthy"):
+async def waiting(trigger: BaseTrigger, text: str = "RunningHealthy") -> asyncio.Task[TriggerEvent]:
     """Run the trigger as a task, as the triggerer does, until its log has the text."""
     seen = asyncio.Event()
     with when_told(text, seen.set):
-        task = asyncio.create_task(anext(trigger.run()))
+        task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(seen.wait(), 60)
     return task
 
 
-async def told(text: str, act: Callable[[], object], logger=spark_application_runtime.logger) -> None:
+async def told(text: str, act: Callable[[], object], logger: logging.Logger = spark_application_runtime.logger) -> None:
     """Call `act`, and wait until the log has the text."""
     seen = asyncio.Event()
     with when_told(text, seen.set, logger):
@@ -108,7 +112,7 @@ async def told(text: str, act: Callable[[], object], logger=spark_application_ru
 
 
 async def test_tasks_before_and_after_a_change_of_address_and_token_end_as_their_applications(
-    cluster: Cluster, point_at
+    cluster: Cluster, point_at: Callable[[dict[str, Any]], None]
 ) -> None:
     early = await waiting(trigger_for(running(cluster, "early")))
     await told("is not available", lambda: shut_down(cluster))
@@ -140,10 +144,10 @@ async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_
     assert event.payload["kind"] in {"ended", "reached"}
 
 
-def _trigger_of_kind(kind, cluster: Cluster):
+def _trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
     if kind == "start":
         trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
-        trigger.task_instance = TaskInstance()
+        trigger.task_instance = cast("Any", TaskInstance())
         return trigger
     if kind == "cluster":
         document = {
@@ -161,7 +165,7 @@ def _trigger_of_kind(kind, cluster: Cluster):
 
 
 async def test_a_rotated_token_does_not_end_the_wait(
-    cluster: Cluster, point_at, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, point_at: Callable[[dict[str, Any]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
     task = await waiting(trigger_for(running(cluster)))
@@ -177,7 +181,7 @@ async def test_a_rotated_token_does_not_end_the_wait(
 
 @pytest.mark.usefixtures("killed")
 async def test_a_kill_during_an_outage_deletes_the_application_after_it(
-    cluster: Cluster, point_at, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, point_at: Callable[[dict[str, Any]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     trigger = trigger_for(running(cluster))
     task = await waiting(trigger)
@@ -200,13 +204,15 @@ async def test_a_kill_during_an_outage_deletes_the_application_after_it(
 
 
 async def test_the_evidence_of_a_failure_is_gathered_after_credentials_were_rejected(
-    cluster: Cluster, point_at, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, point_at: Callable[[dict[str, Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rejecting = asyncio.Event()
     for verb in ("get", "list"):
         original = getattr(KubeClient, verb)
 
-        async def reject(self, resource: dict[str, Any], *arguments: Any, original=original, **options: Any):
+        async def reject(
+            self: KubeClient, resource: ResourceType, *arguments: Any, original: Any = original, **options: Any
+        ) -> Any:
             if rejecting.is_set():
                 raise Unauthorized(401, "Unauthorized", "Unauthorized", "get", resource.qualified_name)
             return await original(self, resource, *arguments, **options)
@@ -236,7 +242,7 @@ def _state_trigger(cluster: Cluster) -> SparkApplicationStateTrigger:
 
 
 def _cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
-    async def stay_empty(spark_cluster: ScriptedCluster) -> None:
+    async def stay_empty(spark_cluster: SparkCluster) -> None:
         return
 
     cluster.cluster_script = stay_empty
@@ -254,7 +260,9 @@ def _cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
 @pytest.mark.usefixtures("killed")
 @pytest.mark.parametrize("make", [_state_trigger, _cluster_trigger], ids=["state", "cluster"])
 async def test_other_triggers_delete_after_an_outage_too(
-    cluster: Cluster, point_at, make: Callable[..., object]
+    cluster: Cluster,
+    point_at: Callable[[dict[str, Any]], None],
+    make: Callable[[Cluster], SparkApplicationStateTrigger | SparkClusterTrigger],
 ) -> None:
     trigger = make(cluster)
     shut_down(cluster)
@@ -265,17 +273,17 @@ async def test_other_triggers_delete_after_an_outage_too(
     assert [one for one in cluster.applications() + cluster.spark_clusters() if _is_left(one)] == []
 
 
-def _is_left(resource: dict[str, Any]):
+def _is_left(resource: dict[str, Any]) -> bool:
     return not resource["metadata"].get("deletionTimestamp")
 
 
 async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(
-    cluster: Cluster, point_at, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, point_at: Callable[[dict[str, Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
-    trigger.task_instance = TaskInstance()
+    trigger.task_instance = cast("Any", TaskInstance())
     task = await waiting(trigger)
     shut_down(cluster)
     task.cancel("user-action")

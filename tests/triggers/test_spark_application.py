@@ -1,12 +1,13 @@
 """Triggers: what is stored of them, and what a kill, a move and a lost API do."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
-from airflow.triggers.base import BaseTrigger
+from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -19,29 +20,33 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 )
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
-from tests.task import fire, stored, when_told
+from tests.task import fire, first_event, stored, when_told
 
+if TYPE_CHECKING:
+    from local_kubernetes.api.kinds import Kind
+
+SetFate: TypeAlias = Callable[[Fate | Callable[[TaskStamp], Fate]], None]
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 
 
 @pytest.fixture
-def application(cluster: Cluster):
+def application(cluster: Cluster) -> dict[str, Any]:
     """An application of the stamp's try that runs and runs."""
     cluster.script = run_on
     return cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
 
 
-def trigger_for(application: Application, **parameters: Any) -> SparkApplicationTrigger:
+def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
     metadata = application["metadata"]
     parameters = {"kubernetes_conn_id": "spark", "stamp": asdict(STAMP), **parameters}
     return SparkApplicationTrigger(NAMESPACE, metadata["name"], metadata["uid"], **parameters)
 
 
 @pytest.fixture
-def fate(monkeypatch: pytest.MonkeyPatch):
+def fate(monkeypatch: pytest.MonkeyPatch) -> SetFate:
     """Decide what Airflow says of the task."""
 
-    def decide(answer) -> None:
+    def decide(answer: Fate | Callable[[TaskStamp], Fate]) -> None:
         ask = answer if callable(answer) else lambda stamp: answer
         monkeypatch.setattr(spark_application_runtime, "fate", ask)
         monkeypatch.setattr(kill, "fate_of_deferred", ask)
@@ -49,16 +54,16 @@ def fate(monkeypatch: pytest.MonkeyPatch):
     return decide
 
 
-async def start(trigger: BaseTrigger):
+async def start(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     """Run the trigger as a task, as the triggerer does, until it follows its application."""
     following = asyncio.Event()
     with when_told("RunningHealthy", following.set):
-        task = asyncio.create_task(anext(trigger.run()))
+        task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(following.wait(), 60)
     return task
 
 
-async def cancel(trigger: BaseTrigger, task) -> None:
+async def cancel(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
     """End the trigger as the triggerer does after a person's action."""
     task.cancel("user-action")
     with pytest.raises(asyncio.CancelledError):
@@ -74,7 +79,7 @@ def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffi
     assert stored(earliest).serialize() == earliest.serialize()
 
 
-async def test_a_kill_deletes_the_application(cluster: Cluster, application: Application, fate) -> None:
+async def test_a_kill_deletes_the_application(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
     await cancel(trigger, await start(trigger))
@@ -82,7 +87,7 @@ async def test_a_kill_deletes_the_application(cluster: Cluster, application: App
 
 
 async def test_a_trigger_that_moves_to_another_triggerer_deletes_nothing(
-    cluster: Cluster, application: Application, fate
+    cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
     fate(Fate.MOVED)
     trigger = trigger_for(application)
@@ -91,7 +96,7 @@ async def test_a_trigger_that_moves_to_another_triggerer_deletes_nothing(
 
 
 async def test_an_application_that_the_next_try_has_taken_over_is_left(
-    cluster: Cluster, application: Application, fate
+    cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
@@ -101,7 +106,7 @@ async def test_an_application_that_the_next_try_has_taken_over_is_left(
     assert len(cluster.applications()) == 1
 
 
-async def test_a_namesake_is_left(cluster: Cluster, application: Application, fate) -> None:
+async def test_a_namesake_is_left(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application, delete_on_kill=True)
     task = await start(trigger)
@@ -115,7 +120,7 @@ async def test_a_namesake_is_left(cluster: Cluster, application: Application, fa
 
 @pytest.mark.parametrize("parameters", [{"delete_on_kill": False}, {"stamp": None}], ids=["told so", "nobody's"])
 async def test_a_kill_deletes_nothing_where_it_must_not(
-    cluster: Cluster, application: Application, fate, parameters: dict[str, Any]
+    cluster: Cluster, application: dict[str, Any], fate: SetFate, parameters: dict[str, Any]
 ) -> None:
     fate(Fate.KILLED)
     await trigger_for(application, **parameters).on_kill()
@@ -123,9 +128,9 @@ async def test_a_kill_deletes_nothing_where_it_must_not(
 
 
 async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(
-    cluster: Cluster, application: Application, fate, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, application: dict[str, Any], fate: SetFate, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(stamp: TaskStamp) -> None:
+    def refuse(stamp: TaskStamp) -> Fate:
         raise LookupError("no answer")
 
     fate(refuse)
@@ -134,7 +139,9 @@ async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(
     assert "jobs/pi could not be deleted and may still run: no answer" in caplog.text
 
 
-async def test_a_trigger_that_has_fired_deletes_nothing(cluster: Cluster, application: Application, fate) -> None:
+async def test_a_trigger_that_has_fired_deletes_nothing(
+    cluster: Cluster, application: dict[str, Any], fate: SetFate
+) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application, deadline=datetime.now(UTC).isoformat())
     assert (await anext(trigger.run())).payload["kind"] == "timed-out"
@@ -143,12 +150,12 @@ async def test_a_trigger_that_has_fired_deletes_nothing(cluster: Cluster, applic
 
 
 async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(
-    cluster: Cluster, application: Application, fate
+    cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
     asked, answer = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slowly(stamp: TaskStamp):
+    def slowly(stamp: TaskStamp) -> Fate:
         loop.call_soon_threadsafe(asked.set)
         asyncio.run_coroutine_threadsafe(answer.wait(), loop).result(60)
         return Fate.KILLED
@@ -165,7 +172,9 @@ async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(
     assert cluster.applications() == []
 
 
-async def test_a_triggerer_that_shuts_down_deletes_nothing(cluster: Cluster, application: Application, fate) -> None:
+async def test_a_triggerer_that_shuts_down_deletes_nothing(
+    cluster: Cluster, application: dict[str, Any], fate: SetFate
+) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
     task = await start(trigger)
@@ -176,13 +185,18 @@ async def test_a_triggerer_that_shuts_down_deletes_nothing(cluster: Cluster, app
 
 
 async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
+    opened: list[tuple[Kind, ...]] = []
     original = cluster.store.subscribe
-    monkeypatch.setattr(cluster.store, "subscribe", lambda *a, **k: opened.append(a) or original(*a, **k))
+
+    def subscribe(*arguments: Any, **options: Any) -> Any:
+        opened.append(arguments)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(cluster.store, "subscribe", subscribe)
     cluster.script = stay_submitted
     applications = [cluster.create(f"pi-{number}") for number in range(20)]
     triggers = [trigger_for(one, stamp=None) for one in applications]
-    tasks = [asyncio.create_task(anext(trigger.run())) for trigger in triggers]
+    tasks = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
     for one in applications:
         await asyncio.to_thread(cluster.play, succeed, one["metadata"]["name"])
     events = await asyncio.wait_for(asyncio.gather(*tasks), 100)
@@ -191,7 +205,7 @@ async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pyte
     assert watched.count("sparkapplications") == 1
 
 
-def test_a_deadline_that_has_passed_is_noticed_at_once(application: Application) -> None:
+def test_a_deadline_that_has_passed_is_noticed_at_once(application: dict[str, Any]) -> None:
     deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     event = fire(trigger_for(application, deadline=deadline))
     assert event["kind"] == "timed-out"
@@ -204,24 +218,24 @@ def test_an_application_that_has_ended_by_the_deadline_is_judged(cluster: Cluste
     assert (event["kind"], event["outcome"]) == ("ended", "Succeeded")
 
 
-def test_a_connection_that_has_gone_is_reported_and_not_raised(application: Application) -> None:
+def test_a_connection_that_has_gone_is_reported_and_not_raised(application: dict[str, Any]) -> None:
     event = fire(trigger_for(application, kubernetes_conn_id="gone"))
     assert event["kind"] == "lost"
     assert "connection 'gone' is not defined" in event["sentence"]
 
 
-def test_a_default_connection_that_has_gone_is_not_replaced_by_another_cluster(application: Application) -> None:
+def test_a_default_connection_that_has_gone_is_not_replaced_by_another_cluster(application: dict[str, Any]) -> None:
     event = fire(trigger_for(application, kubernetes_conn_id="kubernetes_default", connection_required=True))
     assert event["kind"] == "lost"
     assert "connection 'kubernetes_default' is not defined any more" in event["sentence"]
 
 
-def test_an_application_that_is_not_there_is_reported_as_deleted(cluster: Cluster, application: Application) -> None:
+def test_an_application_that_is_not_there_is_reported_as_deleted(cluster: Cluster, application: dict[str, Any]) -> None:
     cluster.delete("pi")
     assert fire(trigger_for(application))["kind"] == "deleted"
 
 
-def test_a_successor_of_the_same_name_is_another_application(cluster: Cluster, application: Application) -> None:
+def test_a_successor_of_the_same_name_is_another_application(cluster: Cluster, application: dict[str, Any]) -> None:
     cluster.delete("pi")
     cluster.script = succeed
     cluster.create("pi")
@@ -246,9 +260,10 @@ def test_an_application_that_does_not_exist_yet_is_waited_for(cluster: Cluster) 
 def test_an_api_that_fails_while_an_application_is_awaited_is_borne(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    get, failed = KubeClient.get, []
+    get = KubeClient.get
+    failed: list[bool] = []
 
-    async def fail_at_first(*arguments: Any):
+    async def fail_at_first(*arguments: Any) -> Any:
         if not failed:
             failed.append(True)
             raise ServerError(503, "ServiceUnavailable", "starting")
@@ -265,15 +280,15 @@ def test_the_state_trigger_survives_the_database() -> None:
 
 
 async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
-    cluster: Cluster, application: Application, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, application: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     def say(line: str) -> None:
-        async def act(present) -> None:
+        async def act(present: Application) -> None:
             present.log.write(line)
 
         cluster.play(act)
 
-    async def end(present) -> None:
+    async def end(present: Application) -> None:
         present.enter("Succeeded", driver=present.end_driver(0))
         present.enter("ResourceReleased")
 
@@ -288,7 +303,7 @@ async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
     caplog.clear()
     told = asyncio.Event()
     with when_told("driver | between", told.set):
-        second = asyncio.create_task(anext(trigger_for(application).run()))
+        second = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(told.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
     assert (await second).payload["outcome"] == "Succeeded"
@@ -297,13 +312,13 @@ async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
 
 
 async def test_the_log_is_told_to_another_try_from_its_beginning(
-    cluster: Cluster, application: Application, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, application: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     await asyncio.to_thread(cluster.play, lambda present: written(present, "before"))
     cluster.annotate("pi", log_position="id-0 some-pod 2126-01-01T00:00:00.000000000Z 1")
     told = asyncio.Event()
     with when_told("driver | before", told.set):
-        task = asyncio.create_task(anext(trigger_for(application).run()))
+        task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(told.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -312,7 +327,7 @@ async def test_the_log_is_told_to_another_try_from_its_beginning(
 @pytest.mark.parametrize(("streams", "told"), [("0", "0 drivers' logs"), ("1", "driver | ")])
 async def test_the_number_of_streams_is_configured(
     cluster: Cluster,
-    application: Application,
+    application: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     streams: str,
@@ -322,7 +337,7 @@ async def test_the_number_of_streams_is_configured(
     await asyncio.to_thread(cluster.play, lambda present: written(present, "line"))
     seen = asyncio.Event()
     with when_told(told, seen.set):
-        task = asyncio.create_task(anext(trigger_for(application).run()))
+        task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(seen.wait(), 60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

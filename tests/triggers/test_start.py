@@ -1,12 +1,12 @@
 """Tasks that start in the triggerer: what they may be, and what the trigger does."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
-from airflow.triggers.base import BaseTrigger
+from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationError, SparkApplicationFailed
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -16,34 +16,38 @@ from airflow_provider_spark_operator.triggers import kill, start
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
-from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, fire, stored, when_told
+from tests.operators.tasks import DOCUMENT, arguments_of, operator
+from tests.task import TaskInstance, context_of, fire, first_event, stored, when_told
 
 
-def started(task_instance: TaskInstance = None, **parameters: Any):
+def started(
+    task_instance: TaskInstance | None = None, **parameters: Any
+) -> tuple[SparkApplicationOperator, SparkApplicationStartTrigger]:
     """The operator, and the trigger that the scheduler makes for it, as the triggerer runs it."""
     made = operator(start_from_trigger=True, **parameters)
     arguments = made.start_trigger_args
+    assert arguments is not None
     assert arguments.trigger_cls == f"{start.__name__}.{SparkApplicationStartTrigger.__name__}"
-    trigger = stored(SparkApplicationStartTrigger(**arguments.trigger_kwargs))
-    trigger.task_instance = task_instance or TaskInstance()
+    trigger = stored(SparkApplicationStartTrigger(**arguments_of(made)))
+    trigger.task_instance = cast("Any", task_instance or TaskInstance())
     return made, trigger
 
 
-def resumed(made, trigger: BaseTrigger):
+def resumed(made: SparkApplicationOperator, trigger: BaseTrigger) -> Any:
     event = fire(trigger)
-    return made.resume_execution("execute_complete", {"event": event}, {"ti": trigger.task_instance})
+    return made.resume_execution("execute_complete", {"event": event}, context_of(cast("Any", trigger.task_instance)))
 
 
 def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster: Cluster) -> None:
     made, trigger = started(image="spark:4.3.0")
     assert resumed(made, trigger) == "pi"
     application = cluster.application()
-    xcoms = trigger.task_instance.xcoms
+    task_instance = cast("Any", trigger.task_instance)
+    xcoms = task_instance.xcoms
     assert (xcoms["namespace"], xcoms["uid"]) == ("jobs", application["metadata"]["uid"])
     assert application["spec"]["sparkConf"]["spark.kubernetes.container.image"] == "spark:4.3.0"
     annotations = application["metadata"]["annotations"]
-    assert annotations["airflow.spark-operator/task-instance-id"] == str(trigger.task_instance.id)
+    assert annotations["airflow.spark-operator/task-instance-id"] == str(task_instance.id)
 
 
 @pytest.mark.parametrize(("ttl", "millis"), [(None, 86_400_000), (90, 90_000)], ids=["default", "given"])
@@ -90,16 +94,16 @@ def test_the_triggerer_replaces_an_ended_application_of_another_run(
     assert (cluster.application()["metadata"]["uid"] != before) is replaced
 
 
-async def submitted(trigger: BaseTrigger, word="Submitted"):
+async def submitted(trigger: BaseTrigger, word: str = "Submitted") -> asyncio.Task[TriggerEvent]:
     """Run the trigger as the triggerer does, until it tells of its application."""
     ready = asyncio.Event()
     with when_told(word, ready.set):
-        task = asyncio.create_task(anext(trigger.run()))
+        task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(ready.wait(), 60)
     return task
 
 
-async def stopped(trigger: BaseTrigger, task) -> None:
+async def stopped(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     await trigger.on_kill()
@@ -135,7 +139,7 @@ async def test_another_triggerer_tells_the_failure_that_none_has_seen(cluster: C
 class Traced(TaskInstance):
     """A task instance as the triggerer makes it: it knows its trace context, but not its max_tries."""
 
-    def __init__(self, try_number: int, trace_parent) -> None:
+    def __init__(self, try_number: int, trace_parent: str) -> None:
         super().__init__(try_number=try_number)
         self.max_tries = 0
         self.context_carrier = {"traceparent": trace_parent}
@@ -176,14 +180,14 @@ async def test_a_kill_during_the_submission_deletes_what_comes_of_it(
     cluster.script = run_on
     create, asked, answer = KubeClient.create, asyncio.Event(), asyncio.Event()
 
-    async def create_late(*arguments: Any):
+    async def create_late(*arguments: Any) -> Any:
         asked.set()
         await answer.wait()
         return await create(*arguments)
 
     monkeypatch.setattr(KubeClient, "create", create_late)
     _, trigger = started()
-    task = asyncio.create_task(anext(trigger.run()))
+    task = asyncio.create_task(first_event(trigger))
     await asyncio.wait_for(asked.wait(), 60)
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
@@ -207,7 +211,7 @@ async def test_a_kill_deletes_nothing_where_it_must_not(
 def test_templates_are_rendered_in_the_triggerer() -> None:
     with DAG("templates", schedule=None) as dag:
         made = operator(start_from_trigger=True, name="pi-{{ ds_nodash }}", arguments=["{{ ds }}", "{{APP_ID}}"])
-    trigger = SparkApplicationStartTrigger(**made.start_trigger_args.trigger_kwargs)
+    trigger = SparkApplicationStartTrigger(**arguments_of(made))
     trigger.template_fields = tuple(name for name in made.template_fields if hasattr(trigger, name))
     trigger.render_template_fields({"ds": "2026-01-02", "ds_nodash": "20260102"}, dag.get_template_env())
     assert trigger.name == "pi-20260102"
@@ -222,7 +226,9 @@ def test_the_scheduler_reads_from_the_stored_dag_what_to_start() -> None:
         SparkApplicationOperator(task_id="worker", application=DOCUMENT)
     restored = DagSerialization.from_dict(DagSerialization.to_dict(dag))
     assert restored.get_task("run").start_from_trigger
-    assert restored.get_task("run").start_trigger_args.next_method == "execute_complete"
+    arguments = restored.get_task("run").start_trigger_args
+    assert arguments is not None
+    assert arguments.next_method == "execute_complete"
     assert not restored.get_task("worker").start_from_trigger
 
 

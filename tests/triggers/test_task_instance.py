@@ -1,12 +1,13 @@
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias, cast
 from uuid import UUID
 
 import pytest
 from airflow.sdk.api.datamodels._generated import PreviousTIResponse
 from airflow.sdk.execution_time import task_runner
-from airflow.sdk.execution_time.comms import PreviousTIResult, TaskStatesResult, TICount
+from airflow.sdk.execution_time.comms import GetPreviousTI, PreviousTIResult, TaskStatesResult, TICount
 from pydantic import Field, TypeAdapter
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
@@ -14,14 +15,16 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, f
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 MAPPED = TaskStamp("dag", "task", "run", 3, 1, "id-1")
+States: TypeAlias = dict[str, dict[str, str | None]]
+PresentTry: TypeAlias = Callable[..., TaskStamp]
 
 
 @pytest.fixture
-def states(monkeypatch: pytest.MonkeyPatch):
+def states(monkeypatch: pytest.MonkeyPatch) -> States:
     """What Airflow answers; filled by the test."""
-    answer = {}
+    answer: States = {}
 
-    def get_task_states(*, dag_id: str, task_ids, run_ids, map_index):
+    def get_task_states(*, dag_id: str, task_ids: list[str], run_ids: list[str], map_index: int | None) -> States:
         assert (dag_id, task_ids, run_ids) == ("dag", ["task"], ["run"])
         return answer
 
@@ -32,7 +35,7 @@ def states(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("state", [None, "success", "failed", "skipped", "upstream_failed", "removed", "restarting"])
-def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states, state: str | None) -> None:
+def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states: States, state: str | None) -> None:
     states["run"] = {"task": state}
     assert fate(STAMP) is Fate.KILLED
 
@@ -40,29 +43,34 @@ def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states, state: str
 @pytest.mark.parametrize(
     "state", ["running", "deferred", "queued", "scheduled", "up_for_retry", "up_for_reschedule", "a state of tomorrow"]
 )
-def test_a_task_that_lives_on_elsewhere_is_moved(states, state: str) -> None:
+def test_a_task_that_lives_on_elsewhere_is_moved(states: States, state: str) -> None:
     states["run"] = {"task": state}
     assert fate(STAMP) is Fate.MOVED
 
 
-def undecodable(message: str) -> None:
+def fail_to_decode(message: dict[str, Any]) -> None:
     """Fail as Airflow's triggerer does: the answer is none of the messages that it knows."""
     TypeAdapter(Annotated[TaskStatesResult | TICount, Field(discriminator="type")]).validate_python(message)
 
 
 @pytest.fixture(params=[True, False], ids=["decodable", "undecodable"])
-def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
+def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> PresentTry:
     """The task instance that Airflow reports for the logical date of the run; set by the test."""
-    answer, dated = [], replace(STAMP, logical_date="2026-01-01T00:00:00+00:00")
+    answer: list[PreviousTIResponse] = []
+    logical_date = "2026-01-01T00:00:00+00:00"
+    dated = replace(STAMP, logical_date=logical_date)
 
     class Supervisor:
-        def send(self, message: str):
+        def send(self, message: GetPreviousTI) -> PreviousTIResult | None:
             assert (message.dag_id, message.task_id, message.map_index) == ("dag", "task", -1)
-            assert message.logical_date > datetime.fromisoformat(dated.logical_date)
+            assert message.logical_date is not None
+            assert message.logical_date > datetime.fromisoformat(logical_date)
             result = PreviousTIResult(task_instance=answer[0])
-            return result if request.param else undecodable(result.model_dump())
+            if not request.param:
+                fail_to_decode(result.model_dump())
+            return result
 
-    def report(try_number: int, run_id: str = "run"):
+    def report(try_number: int, run_id: str = "run") -> TaskStamp:
         answer[:] = [PreviousTIResponse(task_id="task", dag_id="dag", run_id=run_id, try_number=try_number)]
         return dated
 
@@ -83,7 +91,7 @@ def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
         ("a state of tomorrow", Fate.MOVED),
     ],
 )
-def test_a_deferred_task_that_is_started_anew_was_cleared(states, state: str | None, answer: Fate) -> None:
+def test_a_deferred_task_that_is_started_anew_was_cleared(states: States, state: str | None, answer: Fate) -> None:
     states["run"] = {"task": state}
     assert fate_of_deferred(STAMP) is answer
 
@@ -91,30 +99,30 @@ def test_a_deferred_task_that_is_started_anew_was_cleared(states, state: str | N
 @pytest.mark.parametrize("state", ["scheduled", "queued", "running", "deferred"])
 @pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.KILLED)])
 def test_a_deferred_task_in_a_later_try_was_cleared(
-    states, present_try, state: str, try_number: int, answer: Fate
+    states: States, present_try: PresentTry, state: str, try_number: int, answer: Fate
 ) -> None:
     states["run"] = {"task": state}
     assert fate_of_deferred(present_try(try_number)) is answer
 
 
-def test_a_try_of_another_run_says_nothing_about_a_deferred_task(states, present_try) -> None:
+def test_a_try_of_another_run_says_nothing_about_a_deferred_task(states: States, present_try: PresentTry) -> None:
     states["run"] = {"task": "deferred"}
     assert fate_of_deferred(present_try(2, run_id="other")) is Fate.MOVED
 
 
 @pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.MOVED)])
 def test_a_lost_worker_leaves_the_application_to_the_next_try(
-    states, present_try, try_number: int, answer: Fate
+    states: States, present_try: PresentTry, try_number: int, answer: Fate
 ) -> None:
     states["run"] = {"task": "up_for_retry"}
     assert fate_of_deferred(present_try(try_number)) is answer
 
 
-def test_a_task_whose_run_was_deleted_is_killed(states) -> None:
+def test_a_task_whose_run_was_deleted_is_killed(states: States) -> None:
     assert fate(STAMP) is Fate.KILLED
 
 
-def test_a_mapped_task_has_its_own_state(states) -> None:
+def test_a_mapped_task_has_its_own_state(states: States) -> None:
     states["run"] = {"task_3": "running", "task": "failed"}
     assert fate(MAPPED) is Fate.MOVED
 
@@ -123,10 +131,11 @@ def test_a_mapped_task_has_its_own_state(states) -> None:
 def test_a_stamp_is_made_of_the_task_instance(map_index: int | None, stamped: int) -> None:
     class TaskInstance:
         dag_id, task_id, run_id, try_number = "dag", "task", "run", 2
+        map_index: int | None
         id = UUID(int=7)
 
     TaskInstance.map_index = map_index
-    assert stamp_of(TaskInstance()) == TaskStamp("dag", "task", "run", stamped, 2, str(UUID(int=7)))
+    assert stamp_of(cast("Any", TaskInstance())) == TaskStamp("dag", "task", "run", stamped, 2, str(UUID(int=7)))
 
 
 def test_a_stamp_has_what_a_clear_changes() -> None:
@@ -134,7 +143,7 @@ def test_a_stamp_has_what_a_clear_changes() -> None:
         dag_id, task_id, run_id, map_index, try_number, max_tries, id = "dag", "task", "run", -1, 2, 5, UUID(int=7)
         context_carrier = {"traceparent": "00-1-2-01"}  # noqa: RUF012
 
-    stamp = stamp_of(TaskInstance())
+    stamp = stamp_of(cast("Any", TaskInstance()))
     assert (stamp.max_tries, stamp.trace_parent) == (5, "00-1-2-01")
 
 
@@ -145,4 +154,4 @@ def test_a_stamp_has_the_logical_date_of_the_run() -> None:
         def get_template_context(self) -> dict[str, Any]:
             return {"logical_date": datetime(2026, 1, 1, tzinfo=UTC)}
 
-    assert stamp_of(TaskInstance()).logical_date == "2026-01-01T00:00:00+00:00"
+    assert stamp_of(cast("Any", TaskInstance())).logical_date == "2026-01-01T00:00:00+00:00"
