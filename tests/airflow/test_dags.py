@@ -1,11 +1,13 @@
 """Whole DAG files, run by Airflow itself with its database; the cluster's applications act by a script."""
 
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from runpy import run_path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
+from airflow.models.dagrun import DagRun
 
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, fail, succeed
@@ -19,12 +21,14 @@ pytestmark = [
 
 EXAMPLES = Path(__file__).parents[2] / "example_dags"
 
+RunDag: TypeAlias = Callable[..., DagRun]
+
 
 @pytest.fixture
-def run_dag(dags_folder: Path):
+def run_dag(dags_folder: Path) -> RunDag:
     """Run a DAG file and give back its run."""
 
-    def run(source: str, dag_id: str, **files: Any):
+    def run(source: Path | str, dag_id: str, **files: str) -> DagRun:
         path = dags_folder / f"{dag_id}.py"
         if isinstance(source, Path):
             shutil.copy(source, path)
@@ -32,17 +36,20 @@ def run_dag(dags_folder: Path):
             path.write_text(source)
         for name, text in files.items():
             (dags_folder / name.replace("__", ".")).write_text(text)
-        return run_path(str(path))["dag"].test()
+        dag_run: DagRun = run_path(str(path))["dag"].test()
+        return dag_run
 
     return run
 
 
-def states(dag_run):
+def states(dag_run: DagRun) -> dict[str, str | None]:
     return {task.task_id: task.state for task in dag_run.get_task_instances()}
 
 
-def xcom(dag_run, task_id: str, key: str):
-    return dag_run.get_task_instance(task_id).xcom_pull(task_ids=task_id, key=key)
+def xcom(dag_run: DagRun, task_id: str, key: str) -> Any:
+    task_instance = dag_run.get_task_instance(task_id)
+    assert task_instance is not None
+    return task_instance.xcom_pull(task_ids=task_id, key=key)
 
 
 DAG_FILE = """
@@ -65,7 +72,9 @@ spec:
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(cluster: Cluster, run_dag, deferrable: bool) -> None:
+def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(
+    cluster: Cluster, run_dag: RunDag, deferrable: bool
+) -> None:
     body = (
         f"SparkApplicationOperator(task_id='pi', application='pi.yaml', name='pi', kubernetes_conn_id='spark',"
         f" deferrable={deferrable})"
@@ -81,7 +90,7 @@ def test_a_dag_runs_an_application_from_a_file_and_waits_for_it(cluster: Cluster
     assert xcom(dag_run, "pi", "state") == "Succeeded"
 
 
-def test_a_mapped_task_has_an_application_for_each_element(cluster: Cluster, run_dag) -> None:
+def test_a_mapped_task_has_an_application_for_each_element(cluster: Cluster, run_dag: RunDag) -> None:
     body = (
         "SparkApplicationOperator.partial(task_id='pi', application='pi.yaml', kubernetes_conn_id='spark',"
         " deferrable=True).expand(namespace=['jobs', 'default'])"
@@ -108,7 +117,7 @@ CLUSTER_BODY = """create = SparkClusterOperator(
 """
 
 
-def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster: Cluster, run_dag) -> None:
+def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster: Cluster, run_dag: RunDag) -> None:
     imports = "from airflow_provider_spark_operator.operators.spark_cluster import *"
     source = DAG_FILE.format(dag_id="clusters", body=CLUSTER_BODY).replace("with DAG", f"{imports}\n\nwith DAG")
     dag_run = run_dag(source, "clusters")
@@ -118,7 +127,7 @@ def test_a_teardown_finds_the_cluster_of_its_setup_in_another_namespace(cluster:
 
 
 @pytest.fixture
-def stored_connection(cluster: Cluster):
+def stored_connection(cluster: Cluster) -> Iterator[str]:
     """A connection that only Airflow's database has, and no variable of the environment."""
     from airflow.models import Connection
     from airflow.utils.session import create_session
@@ -130,7 +139,9 @@ def stored_connection(cluster: Cluster):
         session.query(Connection).filter_by(conn_id="stored").delete()
 
 
-def test_a_deferred_task_finds_a_connection_of_the_database(cluster: Cluster, run_dag, stored_connection: None) -> None:
+def test_a_deferred_task_finds_a_connection_of_the_database(
+    cluster: Cluster, run_dag: RunDag, stored_connection: str
+) -> None:
     body = (
         f"SparkApplicationOperator(task_id='pi', application='pi.yaml', kubernetes_conn_id='{stored_connection}',"
         " deferrable=True)"
@@ -139,7 +150,7 @@ def test_a_deferred_task_finds_a_connection_of_the_database(cluster: Cluster, ru
     assert states(dag_run) == {"pi": "success"}
 
 
-def test_a_missing_file_fails_the_task(cluster: Cluster, run_dag) -> None:
+def test_a_missing_file_fails_the_task(cluster: Cluster, run_dag: RunDag) -> None:
     body = "SparkApplicationOperator(task_id='pi', application='gone.yaml', kubernetes_conn_id='spark')"
     dag_run = run_dag(DAG_FILE.format(dag_id="gone", body=body), "gone")
     assert states(dag_run) == {"pi": "failed"}
@@ -154,7 +165,7 @@ def example(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
 
 
-def test_the_example_ends_as_it_says(cluster: Cluster, run_dag, example: str) -> None:
+def test_the_example_ends_as_it_says(cluster: Cluster, run_dag: RunDag, example: None) -> None:
     async def by_its_script(application: Application) -> None:
         document = cluster.store.get(cluster.kind, application.namespace, application.name)
         await (fail if document["spec"]["pyFiles"].endswith("fail.py") else succeed)(application)

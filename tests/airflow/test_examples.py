@@ -27,7 +27,7 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 
 
 @pytest.fixture
-def run_example(cluster: Cluster, dags_folder: Path, monkeypatch: pytest.MonkeyPatch):
+def run_example(cluster: Cluster, dags_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], DagRun]:
     """Run an example where a user would put it, with the connection that it asks for."""
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", os.environ["AIRFLOW_CONN_SPARK"])
     shutil.copytree(EXAMPLES, dags_folder, dirs_exist_ok=True)

@@ -13,7 +13,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -92,13 +92,13 @@ with DAG("fleet", schedule=None, max_active_tasks={tasks}):
 
 
 @pytest.fixture
-async def client():
+async def client() -> AsyncIterator[KubeClient]:
     async with await open_client(ClusterAccess(kubeconfig=Path(KUBECONFIG))) as client:
         yield client
 
 
 @pytest.fixture
-async def namespace(client: KubeClient):
+async def namespace(client: KubeClient) -> AsyncIterator[str]:
     """A namespace of its own, with the definitions in the cluster; deleted after the test."""
     name = f"fleet-{uuid4().hex[:8]}"
     for definition in custom_resource_definitions():

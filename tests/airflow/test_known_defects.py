@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
-from airflow.triggers.base import BaseTrigger
+from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
@@ -29,18 +29,19 @@ from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers import kill, spark_application_runtime
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.task_instance import Fate
+from local_kubernetes.api.kinds import Kind
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
 from tests.task import TaskInstance, context_of, defer, fire, first_event, run, stored, when_told
 
 
 @pytest.fixture
-def created(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
+def created(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Everything that was ever created, kind by kind."""
-    kinds = []
+    kinds: list[str] = []
     create = cluster.store.create
 
-    def note(kind, *arguments: Any, **options: Any):
+    def note(kind: Kind, *arguments: Any, **options: Any) -> Any:
         kinds.append(kind.plural)
         return create(kind, *arguments, **options)
 
@@ -49,10 +50,10 @@ def created(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.fixture
-def fate(monkeypatch: pytest.MonkeyPatch):
+def fate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fate], None]:
     """Decide what Airflow says of the task."""
 
-    def decide(answer) -> None:
+    def decide(answer: Fate) -> None:
         monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: answer)
         monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: answer)
         monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: answer)
@@ -60,7 +61,7 @@ def fate(monkeypatch: pytest.MonkeyPatch):
     return decide
 
 
-async def following(trigger: BaseTrigger):
+async def following(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     """Run the trigger as the triggerer does, until it follows its application."""
     ready = asyncio.Event()
     with when_told("RunningHealthy", ready.set):
@@ -69,14 +70,14 @@ async def following(trigger: BaseTrigger):
     return task
 
 
-async def stopped(trigger: BaseTrigger, task) -> None:
+async def stopped(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None:
     """End the trigger as the triggerer does after what it takes for a person's action."""
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     await trigger.on_kill()
 
 
-def test_a_task_that_resumes_creates_nothing_a_second_time(cluster: Cluster, created) -> None:
+def test_a_task_that_resumes_creates_nothing_a_second_time(cluster: Cluster, created: list[str]) -> None:
     """apache/airflow#66437: deferrable mode created a second, empty pod."""
     assert run(operator(), TaskInstance()) == "pi"
     assert created.count("sparkapplications") == 1
@@ -84,7 +85,9 @@ def test_a_task_that_resumes_creates_nothing_a_second_time(cluster: Cluster, cre
 
 
 @pytest.mark.parametrize("adopted", [False, True], ids=["after a deferral", "after a reattachment"])
-def test_an_operator_in_a_new_process_can_be_killed(cluster: Cluster, fate, adopted: bool) -> None:
+def test_an_operator_in_a_new_process_can_be_killed(
+    cluster: Cluster, fate: Callable[[Fate], None], adopted: bool
+) -> None:
     """apache/airflow#56291 and #58228: no `launcher` in a process that has not submitted."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -120,7 +123,7 @@ def test_a_retry_after_an_application_that_ended_meanwhile_does_what_its_end_ask
     assert (cluster.application()["metadata"]["uid"] != uid) is again
 
 
-def test_what_a_retry_looks_for_is_on_every_application(cluster: Cluster, created) -> None:
+def test_what_a_retry_looks_for_is_on_every_application(cluster: Cluster, created: list[str]) -> None:
     """apache/airflow#41211: the labels to reattach by were never set."""
     cluster.script = run_on
     first = TaskInstance()
@@ -181,7 +184,9 @@ async def test_an_application_that_waits_is_waited_for(cluster: Cluster) -> None
     assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"
 
 
-async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application_along(cluster: Cluster, fate) -> None:
+async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application_along(
+    cluster: Cluster, fate: Callable[[Fate], None]
+) -> None:
     """apache/airflow#44014: it ran on."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -190,7 +195,7 @@ async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application
     assert cluster.applications() == []
 
 
-def time_over(task, task_instance: TaskInstance):
+def time_over(task: BaseOperator, task_instance: TaskInstance) -> Any:
     """Resume as Airflow does a deferral that has lasted for too long."""
     return task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
@@ -201,7 +206,7 @@ def sensor(**parameters: Any) -> SparkApplicationSensor:
 
 @pytest.mark.parametrize(("given", "left"), [({"delete_on_kill": True}, 0), ({}, 1)], ids=["asked for", "by default"])
 async def test_a_sensor_that_is_marked_from_outside_takes_its_runs_application_along(
-    cluster: Cluster, fate, given: dict[str, Any], left: int
+    cluster: Cluster, fate: Callable[[Fate], None], given: dict[str, Any], left: int
 ) -> None:
     """apache/airflow#48643: a sensor failed, and Spark ran on."""
     cluster.script = run_on
@@ -231,7 +236,7 @@ def test_a_sensor_whose_time_is_over_takes_its_runs_application_along(
     assert cluster.applications() == []
 
 
-async def test_a_sensor_leaves_the_application_of_another_run(cluster: Cluster, fate) -> None:
+async def test_a_sensor_leaves_the_application_of_another_run(cluster: Cluster, fate: Callable[[Fate], None]) -> None:
     """Nobody deletes what somebody else still needs."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -242,7 +247,9 @@ async def test_a_sensor_leaves_the_application_of_another_run(cluster: Cluster, 
     assert len(cluster.applications()) == 1
 
 
-def test_a_drained_worker_leaves_the_application_to_the_next_try(cluster: Cluster, fate) -> None:
+def test_a_drained_worker_leaves_the_application_to_the_next_try(
+    cluster: Cluster, fate: Callable[[Fate], None]
+) -> None:
     """apache/airflow#39791 and #21900: the SIGTERM of a worker that is drained killed the job."""
     cluster.script = run_on
     fate(Fate.MOVED)
@@ -265,7 +272,9 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(cluster: Cluste
     assert defer(operator(), first.next_try()).trigger.uid == uid
 
 
-async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(cluster: Cluster, fate) -> None:
+async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(
+    cluster: Cluster, fate: Callable[[Fate], None]
+) -> None:
     """apache/airflow#37180: one trigger ran in two triggerers at once. Airflow tells the first of them to kill."""
     cluster.script = run_on
     fate(Fate.MOVED)
@@ -308,7 +317,7 @@ def test_the_drivers_log_is_in_the_tasks_log_while_it_runs(cluster: Cluster, def
         in_time.append(told.is_set())
         application.succeed()
 
-    in_time = []
+    in_time: list[bool] = []
     cluster.script = end_once_it_is_told
     with when_told("driver | Pi is roughly 3.14", lambda: cluster.do(told.set)):
         run(operator(deferrable), TaskInstance())
@@ -345,7 +354,9 @@ async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_eve
     assert (await asyncio.wait_for(task, 60)).payload["kind"] == "deleted"
 
 
-async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing(cluster: Cluster, fate) -> None:
+async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing(
+    cluster: Cluster, fate: Callable[[Fate], None]
+) -> None:
     """Airflow starts the try after a clear before it tells the one before to stop."""
     cluster.script = run_on
     fate(Fate.KILLED)
@@ -358,7 +369,7 @@ async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing
 
 
 async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(
-    cluster: Cluster, fate, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, fate: Callable[[Fate], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Airflow tells a trigger to kill that does not return within two seconds of its event, whatever runs on."""
     cluster.script = run_on
@@ -377,7 +388,7 @@ async def unpermitted(*arguments: Any, **options: Any) -> None:
 
 
 async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_same(
-    cluster: Cluster, fate, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, fate: Callable[[Fate], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Airflow cancels a trigger's `on_kill` once a second, as long as it runs."""
     cluster.script = run_on
@@ -389,7 +400,7 @@ async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_sam
     asked, answer = asyncio.Event(), asyncio.Event()
     delete = KubeClient.delete
 
-    async def delete_late(*arguments: Any, **options: Any):
+    async def delete_late(*arguments: Any, **options: Any) -> Any:
         asked.set()
         await answer.wait()
         return await delete(*arguments, **options)

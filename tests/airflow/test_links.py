@@ -2,16 +2,22 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from runpy import run_path
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from airflow.models.dagrun import DagRun
 from airflow.serialization.definitions.operatorlink import XComOperatorLink
 
 from airflow_provider_spark_operator.links.spark_application import DriverLogLink, SparkUILink
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster
+
+if TYPE_CHECKING:
+    from airflow.serialization.definitions.baseoperator import SerializedBaseOperator
 
 pytestmark = [
     pytest.mark.airflow,
@@ -53,16 +59,17 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run_dag(dags_folder: Path):
-    def run(dag_id: str, operator):
+def run_dag(dags_folder: Path) -> Callable[[str, str], DagRun]:
+    def run(dag_id: str, operator: str) -> DagRun:
         path = dags_folder / f"{dag_id}.py"
         path.write_text(DAG_FILE.format(dag_id=dag_id, operator=operator))
-        return run_path(str(path))["dag"].test()
+        dag_run: DagRun = run_path(str(path))["dag"].test()
+        return dag_run
 
     return run
 
 
-def links(dag_id: str):
+def links(dag_id: str) -> tuple[str, ...]:
     """The links that the task's page shows for the newest run."""
     from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
@@ -71,16 +78,16 @@ def links(dag_id: str):
         task_instance = session.query(TaskInstance).filter_by(dag_id=dag_id, task_id="pi").one()
         session.expunge(task_instance)
     stored = (XComOperatorLink(link.name, link.xcom_key) for link in (SparkUILink(), DriverLogLink()))
-    return tuple(link.get_link(None, ti_key=task_instance) for link in stored)
+    return tuple(link.get_link(cast("SerializedBaseOperator", None), ti_key=task_instance) for link in stored)
 
 
 SHOWN = ("https://ui.example.com/jobs/pi", "https://logs.example.com/?pod=my-driver")
 
 
 def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_application_runs(
-    cluster: Cluster, run_dag, configured: None
+    cluster: Cluster, run_dag: Callable[[str, str], DagRun], configured: None
 ) -> None:
-    seen = []
+    seen: list[tuple[str, ...]] = []
 
     async def run_until_linked(application: Application) -> None:
         application.start()
@@ -96,7 +103,7 @@ def test_the_links_of_a_task_that_waits_on_its_worker_are_shown_while_the_applic
 
 
 def test_a_worker_that_does_not_know_the_application_leaves_the_links_as_they_are(
-    cluster: Cluster, run_dag, configured: None
+    cluster: Cluster, run_dag: Callable[[str, str], DagRun], configured: None
 ) -> None:
     assert run_dag("links_kept", "Forgetful").state == "success"
     assert links("links_kept") == SHOWN

@@ -5,9 +5,12 @@ attempts of the operator's own.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
+from airflow.models.taskinstance import TaskInstance
 
 from tests.airflow.behind import reconciled, recorded
 from tests.cluster import Cluster
@@ -61,12 +64,15 @@ with DAG("{dag_id}", schedule=None) as dag:
         )
 """
 
+End: TypeAlias = tuple[str | None, int, str | None, int | None]
+Ends: TypeAlias = Callable[[str], dict[str, End]]
+
 
 @pytest.fixture
-def ends(cluster: Cluster, dags_folder: Path):
+def ends(cluster: Cluster, dags_folder: Path) -> Ends:
     """Run the DAG, and tell how each of its tasks has ended."""
 
-    def run(dag_id: str):
+    def run(dag_id: str) -> dict[str, End]:
         from runpy import run_path
 
         (dags_folder / f"{dag_id}.py").write_text(DAG_FILE.format(dag_id=dag_id))
@@ -78,18 +84,18 @@ def ends(cluster: Cluster, dags_folder: Path):
     return run
 
 
-def _end(task):
+def _end(task: TaskInstance) -> End:
     state, attempts = (task.xcom_pull(task_ids=task.task_id, key=key) for key in ("state", "attempts"))
     return task.state, task.try_number, state, attempts
 
 
-def test_tasks_end_as_their_applications_did_with_the_apache_operator(cluster: Cluster, ends) -> None:
+def test_tasks_end_as_their_applications_did_with_the_apache_operator(cluster: Cluster, ends: Ends) -> None:
     with recorded(cluster) as problems:
         assert ends("recorded") == ENDS
     assert problems == []
 
 
-def test_tasks_end_alike_where_the_controller_drives_their_applications(cluster: Cluster, ends) -> None:
+def test_tasks_end_alike_where_the_controller_drives_their_applications(cluster: Cluster, ends: Ends) -> None:
     with reconciled(cluster) as problems:
         assert ends("reconciled") == ENDS
     assert problems == []

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,8 +35,8 @@ class Applications:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.started = {}
-        self.at_once = Counter()
+        self.started: dict[tuple[str, str], Application] = {}
+        self.at_once: Counter[str] = Counter()
         cluster.script = self.start
 
     async def start(self, application: Application) -> None:
@@ -49,7 +50,7 @@ class Applications:
             application = self.started[present["metadata"]["name"], present["metadata"]["uid"]]
             self.cluster.do(application.succeed)
 
-    def run(self, script):
+    def run(self, script: str) -> bool:
         """Whether every task has one application, at work, and with that script."""
         present = self.cluster.applications()
         return sorted(map(task_of, present)) == sorted(WAITING) and all(
@@ -58,12 +59,13 @@ class Applications:
         )
 
 
-def task_of(application: Application):
-    return application["metadata"]["annotations"][ANNOTATION_TASK_ID]
+def task_of(application: dict[str, Any]) -> str:
+    return str(application["metadata"]["annotations"][ANNOTATION_TASK_ID])
 
 
-def state_of(application: Application):
-    return application.get("status", {}).get("currentState", {}).get("currentStateSummary")
+def state_of(application: dict[str, Any]) -> str | None:
+    current: dict[str, str] = application.get("status", {}).get("currentState", {})
+    return current.get("currentStateSummary")
 
 
 async def test_a_cleared_task_runs_the_fixed_script_in_one_application(cluster: Cluster, tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ with DAG("deferred", schedule=None):
 """
 
 
-def tries(cluster: Cluster):
+def tries(cluster: Cluster) -> list[tuple[str, str]]:
     """The try of each application that runs."""
     present = [one for one in cluster.applications() if state_of(one)]
     return sorted((task_of(one), one["metadata"]["annotations"][ANNOTATION_TRY_NUMBER]) for one in present)

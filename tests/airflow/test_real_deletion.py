@@ -44,8 +44,8 @@ class Applications:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.submitted = Counter()
-        self.running = []
+        self.submitted: Counter[str] = Counter()
+        self.running: list[Application] = []
         cluster.script = self.start
 
     async def start(self, application: Application) -> None:
@@ -65,7 +65,7 @@ class Applications:
             self.cluster.store.update(self.cluster.kind, NAMESPACE, application.name, without_finalizers)
 
 
-def without_finalizers(document: dict[str, Any]):
+def without_finalizers(document: dict[str, Any]) -> dict[str, Any]:
     document["metadata"].pop("finalizers", None)
     return document
 

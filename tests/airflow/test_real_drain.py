@@ -58,9 +58,10 @@ async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster: C
         for process in processes:
             process.kill()
 
-    seen, draining = [], []
+    seen: list[str | None] = []
+    draining: list[asyncio.Task[None]] = []
 
-    def act(states) -> None:
+    def act(states: dict[str, str | None]) -> None:
         seen.append(states.get("run"))
         if seen.count("running") == 1 and not draining:
             draining.append(asyncio.create_task(drain()))

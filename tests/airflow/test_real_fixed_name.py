@@ -31,14 +31,14 @@ with DAG("deferred", schedule=None, default_args={"retry_delay": timedelta(secon
 ENDED = ("replaced", "refused", "started")
 
 
-def create_for_earlier_run(cluster: Cluster, task):
+def create_for_earlier_run(cluster: Cluster, task: str) -> str:
     """Create the application that the task has created in the run of the day before, and return its uid."""
     stamp = TaskStamp(DAG_ID, task, "yesterday", -1, 1, f"{task}-of-yesterday")
     annotations = stamp.annotations()
     if task in ENDED:
         annotations |= {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id}
     created = cluster.create(task, labels=stamp.labels(), annotations=annotations)
-    return created["metadata"]["uid"]
+    return str(created["metadata"]["uid"])
 
 
 async def test_fixed_name_is_used_again_once_the_application_of_the_earlier_run_has_ended(
@@ -49,10 +49,10 @@ async def test_fixed_name_is_used_again_once_the_application_of_the_earlier_run_
     cluster.script = run_on
     earlier["busy"] = await asyncio.to_thread(create_for_earlier_run, cluster, "busy")
 
-    def current_uids():
+    def current_uids() -> dict[str, str]:
         return {one["metadata"]["name"]: one["metadata"]["uid"] for one in cluster.applications()}
 
-    def are_replaced():
+    def are_replaced() -> bool:
         uids = current_uids()
         return all(uids.get(task, earlier[task]) != earlier[task] for task in ("replaced", "started"))
 

@@ -12,7 +12,7 @@ import yaml
 
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.airflow_environment import airflow_environment
-from demo.processes import Components
+from demo.processes import Component, Components
 from demo.run import AIRFLOW_COMMANDS, task_states
 from demo.task_log import log_of
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS
@@ -39,18 +39,18 @@ with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": t
 """
 
 
-def messages(home: Path, task):
+def messages(home: Path, task: str) -> list[str]:
     """What triggerers have logged for the task, one after another."""
     logs = sorted(log_of(home, "deferred", task).parent.glob("attempt=1.log.trigger.*.log"))
     return [json.loads(line).get("event", "") for log in logs for line in log.read_text().splitlines()]
 
 
-async def told(home: Path, task, message: str) -> None:
+async def told(home: Path, task: str, message: str) -> None:
     while message not in messages(home, task):  # noqa: ASYNC110 - a file of another process
         await asyncio.sleep(0.2)
 
 
-async def kill(component) -> None:
+async def kill(component: Component) -> None:
     """Kill a process as a lost machine does, with all that it has started."""
     for process in psutil.Process(component.process.pid).children(recursive=True):
         process.kill()

@@ -53,7 +53,7 @@ async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster: C
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
 
-    def release(states) -> None:
+    def release(states: dict[str, str | None]) -> None:
         if set(states.values()) == {"deferred"}:
             cluster.do(deferred.set)
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import psutil
@@ -31,11 +32,12 @@ TASK = "airflow worker -- 01a20398-9c7a-703b-8ae6-b66bca3c3813"
 
 
 @contextmanager
-def worker(title: str, task: str):
+def worker(title: str, task: str) -> Iterator[tuple[psutil.Process, list[psutil.Process]]]:
     command = [sys.executable, "-c", WORKER, title, task]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
-        children = []
+        children: list[psutil.Process] = []
         try:
+            assert started.stdout is not None
             assert started.stdout.readline() == b"ready\n"
             process = psutil.Process(started.pid)
             children = process.children()
@@ -64,7 +66,7 @@ def test_kill_if_running_task_kills_worker_and_its_task() -> None:
         pytest.param("airflow scheduler", TASK, id="no worker"),
     ],
 )
-def test_kill_if_running_task_spares_what_airflow_could_not_recover_from(title: str, task) -> None:
+def test_kill_if_running_task_spares_what_airflow_could_not_recover_from(title: str, task: str) -> None:
     with worker(title, task) as (process, _):
         assert not kill_if_running_task(process)
         assert process.status() != psutil.STATUS_STOPPED
