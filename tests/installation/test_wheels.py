@@ -54,7 +54,16 @@ def installed(folder: Path, requirement: str) -> Path:
     constraints.write_text("\n".join(pins), encoding="utf-8")
     venv.create(folder / "venv", with_pip=True)
     programs = folder / "venv" / "bin"
-    command = [programs / "pip", "install", "--quiet", "--no-cache-dir", "--find-links", WHEELS, "-c", constraints]
+    command: list[str | Path] = [
+        programs / "pip",
+        "install",
+        "--quiet",
+        "--no-cache-dir",
+        "--find-links",
+        WHEELS,
+        "-c",
+        constraints,
+    ]
     subprocess.run([*command, requirement], check=True, cwd=folder)
     return programs
 
@@ -70,7 +79,14 @@ def test_local_kubernetes_alone_serves_kubectl(tmp_path: Path) -> None:
         assert found.returncode == 0, found.stderr
         return found.stdout
 
-    command = [programs / "local-kubernetes", "up", "--home", tmp_path / "home", "--kubeconfig", kubeconfig]
+    command: list[str | Path] = [
+        programs / "local-kubernetes",
+        "up",
+        "--home",
+        tmp_path / "home",
+        "--kubeconfig",
+        kubeconfig,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         try:
             assert process.stdout is not None

@@ -114,7 +114,7 @@ def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster: Cluster) -> No
 
 
 def test_a_kubeconfig_that_stays_unusable_is_named(
-    cluster: Cluster, sensor: Callable[..., object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cluster: Cluster, sensor: Callable[..., SparkClusterSensor], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}

@@ -136,7 +136,7 @@ async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_
     trigger = _trigger_of_kind(kind, cluster)
     seen = asyncio.Event()
     with when_told("it has no current-context", seen.set, shared_watch.logger):
-        task = asyncio.create_task(anext(trigger.run()))
+        task = asyncio.create_task(first_event(trigger))
         await asyncio.wait([task, asyncio.ensure_future(seen.wait())], timeout=60, return_when="FIRST_COMPLETED")
     assert not task.done()
     file.write_text(yaml.safe_dump(cluster.kubeconfig))

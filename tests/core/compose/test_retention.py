@@ -60,7 +60,7 @@ def test_the_documents_own_time_stays(stated: int) -> None:
     ("ttl", "expected"),
     [(90, 90_000), (0.5, 500), (0, 0), (-1, -1)],
 )
-def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl: timedelta | float, expected: int) -> None:
+def test_a_given_time_overrides_the_documents_and_is_not_shortened(ttl: float, expected: int) -> None:
     document = apache(ttlAfterStopMillis=5, resourceRetainPolicy="Always")
     made = set_ttl(document, ttl)
     assert made["spec"]["applicationTolerations"] == {
@@ -91,9 +91,7 @@ def test_tolerations_that_are_no_object_are_left_to_validation() -> None:
         ({"timeToLiveSeconds": 30}, -1, {}),
     ],
 )
-def test_kubeflows_application_has_seconds(
-    own: dict[str, Any], ttl: timedelta | int | None, expected: dict[str, Any]
-) -> None:
+def test_kubeflows_application_has_seconds(own: dict[str, Any], ttl: float | None, expected: dict[str, Any]) -> None:
     document = KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | own}
     assert set_ttl(document, ttl) == KUBEFLOW_DOCUMENT | {"spec": {"type": "Python"} | expected}
 
