@@ -179,7 +179,7 @@ def cancellation_sentence(outcomes: Mapping[ApplicationReference, CancelOutcome]
     )
 
 
-def timed_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
+def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
     """Cancel the application of a task that timed out, and return the exception for it.
 
     Args:

@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.operators import earlier, requests, results
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import fail_if_invalid
 from airflow_provider_spark_operator.operators.document import parse_application
-from airflow_provider_spark_operator.operators.kill import Engagement, engage, timed_out
+from airflow_provider_spark_operator.operators.kill import Engagement, engage, time_out
 from airflow_provider_spark_operator.operators.shipment import Sender, ship
 from airflow_provider_spark_operator.operators.source import folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -276,7 +276,7 @@ class ApplicationRun:
         return self._program.read_result(event, engagement.stamp) if self._program else event.name
 
     def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
-        return timed_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
+        return time_out(engagement, sentence, self._task.execution_timeout, delete=self._task.delete_on_kill)
 
     def _push(self, **values: object) -> None:
         if self._task.do_xcom_push:
