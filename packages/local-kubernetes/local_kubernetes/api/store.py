@@ -1,7 +1,8 @@
-"""The objects of the local cluster, in memory: versions, preconditions, finalizers and deletion.
+"""How objects are read and changed: preconditions, namespaces, finalizers and deletion.
 
 All methods are synchronous and meant for the event loop's thread: each is atomic. Documents are copied on
-the way in and out. What a kind's documents must look like is not judged here but in `admission` and `schema`.
+the way in and out. `Objects` keeps the objects; `admission` and `schema` judge what the documents of
+a kind must look like.
 """
 
 import time
@@ -10,13 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from local_kubernetes.api import garbage
-from local_kubernetes.api.definitions import defined_kind
 from local_kubernetes.api.documents import JsonObject, copy_json, later, timestamp
-from local_kubernetes.api.journal import Journal, latest, log_unserved
-from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.journal import Journal
 from local_kubernetes.api.kinds import (
-    BUILT_IN_KINDS,
-    CUSTOM_RESOURCE_DEFINITIONS,
     NAMESPACES,
     PODS,
     Kind,
@@ -27,25 +24,18 @@ from local_kubernetes.api.metadata import (
     complete_update,
     deletion_grace,
 )
+from local_kubernetes.api.objects import Objects
 from local_kubernetes.api.preconditions import Room, check_deletion, check_update, of_subresource
 from local_kubernetes.api.selectors import Selector
 from local_kubernetes.api.status import (
-    ApiStatusError,
     Cause,
     already_exists,
     forbidden,
-    not_found,
 )
 from local_kubernetes.api.watch import (
-    ADDED,
-    DELETED,
-    MODIFIED,
     Event,
-    Feed,
     Subscription,
 )
-
-_BUILT_IN_KINDS = {kind.key: kind for kind in BUILT_IN_KINDS}
 
 
 def _utc_now() -> datetime:
@@ -76,25 +66,15 @@ class Store:
         room: Room | None = None,
     ) -> None:
         self._clock = clock
-        self._version = time.time_ns() // 1_000_000 if first_version is None else first_version
-        self._start = self._version
-        self._room = room or Room()
-        self._history = history
-        self._queue = queue
-        self._kinds: dict[tuple[str, str], Kind] = {}
-        # An object is kept as the change that made it what it is, which has it encoded for watches.
-        self._objects: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
-        self._feeds: dict[tuple[str, str], Feed] = {}
-        self.owners = garbage.OwnerIndex()
+        version = time.time_ns() // 1_000_000 if first_version is None else first_version
+        self._objects = Objects(version, history, queue, journal, room or Room())
+        self.owners = self._objects.owners
         self.journal = journal
-        self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], Entry] = {}
-        if journal is not None:
-            self._restore(journal)
 
     @property
     def resource_version(self) -> int:
         """The version of the last change."""
-        return self._version
+        return self._objects.version
 
     def create(self, kind: Kind, namespace: str | None, document: JsonObject, *, dry_run: bool = False) -> JsonObject:
         """Store a new object and return it; the namespace is None for kinds without.
@@ -105,7 +85,7 @@ class Store:
         new = copy_json(document)
         self._require_namespace(kind, namespace, new)
         name = complete_new(kind, namespace, new, self._clock())
-        if (namespace or "", name) in self._of(kind):
+        if self.exists(kind, namespace, name):
             raise already_exists(kind, name)
         if kind.custom and kind.status:
             new.pop("status", None)
@@ -126,10 +106,7 @@ class Store:
 
     def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
         """The last change of an object; raises ApiStatusError 404."""
-        found = self._of(kind).get((namespace or "", name))
-        if found is None:
-            raise not_found(kind, name)
-        return found
+        return self._objects.event(kind, namespace, name)
 
     def list(
         self,
@@ -140,7 +117,7 @@ class Store:
         fields: Selector | None = None,
     ) -> tuple[list[JsonObject], int]:
         """Read the objects in a namespace (None: everywhere), sorted, and the version that they are of."""
-        return [copy_json(item) for item in self.views(kind, namespace, labels, fields)], self._version
+        return [copy_json(item) for item in self.views(kind, namespace, labels, fields)], self.resource_version
 
     def views(
         self,
@@ -156,15 +133,7 @@ class Store:
         self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
     ) -> Iterator[Event]:
         """The last change of each of the objects that `list` returns."""
-        objects = self._of(kind)
-        for place in sorted(objects):
-            item = objects[place].current
-            if (
-                (namespace is None or place[0] == namespace)
-                and (labels is None or labels.matches(item))
-                and (fields is None or fields.matches(item))
-            ):
-                yield objects[place]
+        return self._objects.latest(kind, namespace, labels, fields)
 
     def update(
         self,
@@ -245,47 +214,31 @@ class Store:
 
         Raises ApiStatusError 410 where the history does not reach back to `since`.
         """
-        return self._feed(kind).subscribe(namespace, since)
+        return self._objects.subscribe(kind, namespace, since)
 
     def subscribers(self, kind: Kind) -> int:
         """How many subscriptions of a kind are open."""
-        return self._feed(kind).subscribers
+        return self._objects.subscribers(kind)
 
     def close(self) -> None:
         """End all subscriptions."""
-        for feed in self._feeds.values():
-            feed.close()
+        self._objects.close()
 
     def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
         """Whether there is such an object."""
-        return (namespace or "", name) in self._of(kind)
+        return self._objects.exists(kind, namespace, name)
 
     def homeless(self) -> Counter[str]:
         """Count the objects in each namespace that does not exist."""
-        namespaces = Counter(namespace for objects in self._objects.values() for namespace, _ in objects if namespace)
-        return Counter({name: number for name, number in namespaces.items() if not self.exists(NAMESPACES, None, name)})
+        return self._objects.homeless()
 
     def inhabitants(self, namespace: str) -> Sequence[garbage.Place]:
         """Where the objects in a namespace are."""
-        return [
-            (self._kinds[key], place[0], place[1])
-            for key, objects in self._objects.items()
-            for place in sorted(objects)
-            if place[0] == namespace
-        ]
+        return self._objects.inhabitants(namespace)
 
     def instances(self, key: tuple[str, str]) -> Sequence[garbage.Place]:
         """Where the objects of a kind, named by group and plural, are."""
-        return [(self._kinds[key], place[0], place[1]) for place in sorted(self._objects.get(key, {}))]
-
-    def _of(self, kind: Kind) -> dict[tuple[str, str], Event]:
-        self._kinds[kind.key] = kind
-        return self._objects.setdefault(kind.key, {})
-
-    def _feed(self, kind: Kind) -> Feed:
-        if kind.key not in self._feeds:
-            self._feeds[kind.key] = Feed(self._start, self._history, self._queue)
-        return self._feeds[kind.key]
+        return self._objects.instances(key)
 
     def _existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         return self.event(kind, namespace, name).current
@@ -307,77 +260,10 @@ class Store:
         if marked and not metadata.get("deletionGracePeriodSeconds") and not self._held(kind, new):
             self._remove(kind, copy_json(current or new))
             return
-        self._put(kind, new, current)
-
-    def _put(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
-        metadata = new["metadata"]
-        metadata["resourceVersion"] = str(self._version + 1)
-        place = (metadata.get("namespace", ""), metadata["name"])
-        event = Event(MODIFIED if current else ADDED, new, current, self._version + 1)
-        before = self._of(kind).get(place)
-        grown = event.size - (before.size if before else 0)
-        self._room.check(new, event.size, grown)
-        self._record(kind, place, new)
-        self._room.used += grown
-        self._version += 1
-        self._of(kind)[place] = event
-        self.owners.record((kind, *place), new)
-        self._feed(kind).publish(place[0], event)
-
-    def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
-        """Write a change to the journal, before it is one; 500 where that has no room."""
-        if self.journal is None:
-            return
-        try:
-            if self.journal.overgrown:
-                self.journal.compact(self._entries())
-            self.journal.append(Entry(kind.key, place, self._version + 1, document))
-            self._unserved.pop((kind.key, place), None)
-        except OSError as error:
-            why = f"the change cannot be written to the journal: {error.strerror or error}"
-            raise ApiStatusError(500, "InternalError", why) from error
-
-    def _entries(self) -> Iterator[Entry]:
-        """All objects as they are, definitions before what they define; those of unknown kinds stay in the journal."""
-        yield from self._unserved.values()
-        keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
-        for key in keys:
-            for place, event in self._objects[key].items():
-                yield Entry(key, place, event.resource_version, event.current)
-
-    def _restore(self, journal: Journal) -> None:
-        """Take over what was written before; all of it is older than any version that a client can ask for."""
-        entries = journal.read()
-        self._version = self._start = max([self._version, *(entry.version for entry in entries)])
-        found = sorted(latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
-        for entry in found:
-            kind = self._kind_of(entry.kind)
-            if kind is None or entry.document is None:
-                self._unserved[entry.kind, entry.place] = entry
-                continue
-            self._of(kind)[entry.place] = event = Event(ADDED, entry.document, None, entry.version)
-            self._room.used += event.size
-            self.owners.record((kind, *entry.place), entry.document)
-        log_unserved(self._unserved.values())
-        journal.compact(self._entries())
-
-    def _kind_of(self, key: tuple[str, str]) -> Kind | None:
-        if key in _BUILT_IN_KINDS:
-            return _BUILT_IN_KINDS[key]
-        definition = self._of(CUSTOM_RESOURCE_DEFINITIONS).get(("", f"{key[1]}.{key[0]}"))
-        return None if definition is None else defined_kind(definition.current)
+        self._objects.put(kind, new, current)
 
     def _remove(self, kind: Kind, document: JsonObject) -> JsonObject:
-        metadata = document["metadata"]
-        place = (metadata.get("namespace", ""), metadata["name"])
-        self._record(kind, place, None)
-        last = self._of(kind).pop(place)
-        previous = last.current
-        self._room.used -= last.size
-        self.owners.forget(previous)
-        self._version += 1
-        metadata["resourceVersion"] = str(self._version)
-        self._feed(kind).publish(place[0], Event(DELETED, document, previous, self._version))
+        self._objects.remove(kind, document)
         garbage.after_removal(self, kind, document)
         return document
 
@@ -388,7 +274,7 @@ class Store:
             if kind.key == PODS.key:
                 self._mark_deleted(kind, new, grace)
                 if current["metadata"].get("deletionGracePeriodSeconds"):  # a pod's last grace is a change of its own
-                    self._put(kind, copy_json(new), current)
+                    self._objects.put(kind, copy_json(new), current)
             return self._remove(kind, new)
         self._mark_deleted(kind, new, grace)
         if new != current:

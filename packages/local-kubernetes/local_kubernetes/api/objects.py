@@ -1,0 +1,206 @@
+"""The objects of a cluster as they are kept: in memory, in the history that watches replay, and in the journal.
+
+Nothing here judges a change: `Store` does.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from local_kubernetes.api.definitions import defined_kind
+from local_kubernetes.api.documents import JsonObject
+from local_kubernetes.api.garbage import OwnerIndex, Place
+from local_kubernetes.api.journal import Journal, latest, log_unserved
+from local_kubernetes.api.journal_format import Entry
+from local_kubernetes.api.kinds import (
+    BUILT_IN_KINDS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    Kind,
+)
+from local_kubernetes.api.preconditions import Room
+from local_kubernetes.api.selectors import Selector
+from local_kubernetes.api.status import ApiStatusError, not_found
+from local_kubernetes.api.watch import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    Event,
+    Feed,
+    Subscription,
+)
+
+_BUILT_IN_KINDS = {kind.key: kind for kind in BUILT_IN_KINDS}
+
+
+class Objects:
+    """All objects of a cluster, their versions and their recent changes.
+
+    Documents are neither copied on the way in nor on the way out.
+
+    Args:
+        first_version: The resource version to start from.
+        history: How many changes of each kind can be replayed to a watch.
+        queue: How many changes may wait for one subscriber before its stream is cut.
+        journal: Where changes are written, and what was written there before is read from; None keeps nothing.
+        room: How much the objects may take together.
+    """
+
+    def __init__(self, first_version: int, history: int, queue: int, journal: Journal | None, room: Room) -> None:
+        self.version = first_version
+        self.owners = OwnerIndex()
+        self._start = first_version
+        self._history = history
+        self._queue = queue
+        self._journal = journal
+        self._room = room
+        self._kinds: dict[tuple[str, str], Kind] = {}
+        # An object is kept as the change that made it what it is, which has it encoded for watches.
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
+        self._feeds: dict[tuple[str, str], Feed] = {}
+        self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], Entry] = {}
+        if journal is not None:
+            self._restore(journal)
+
+    def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
+        """Return whether an object exists."""
+        return (namespace or "", name) in self._of(kind)
+
+    def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
+        """Return the last change of an object; raises ApiStatusError 404."""
+        found = self._of(kind).get((namespace or "", name))
+        if found is None:
+            raise not_found(kind, name)
+        return found
+
+    def latest(
+        self, kind: Kind, namespace: str | None, labels: Selector | None, fields: Selector | None
+    ) -> Iterator[Event]:
+        """Return the last change of each object of a kind in a namespace (None: everywhere), sorted."""
+        objects = self._of(kind)
+        for place in sorted(objects):
+            item = objects[place].current
+            if (
+                (namespace is None or place[0] == namespace)
+                and (labels is None or labels.matches(item))
+                and (fields is None or fields.matches(item))
+            ):
+                yield objects[place]
+
+    def homeless(self) -> Counter[str]:
+        """Count the objects in each namespace that does not exist."""
+        namespaces = Counter(namespace for objects in self._objects.values() for namespace, _ in objects if namespace)
+        return Counter({name: number for name, number in namespaces.items() if not self.exists(NAMESPACES, None, name)})
+
+    def inhabitants(self, namespace: str) -> Sequence[Place]:
+        """Return the places of the objects in a namespace."""
+        return [
+            (self._kinds[key], place[0], place[1])
+            for key, objects in self._objects.items()
+            for place in sorted(objects)
+            if place[0] == namespace
+        ]
+
+    def instances(self, key: tuple[str, str]) -> Sequence[Place]:
+        """Return the places of the objects of a kind, named by group and plural."""
+        return [(self._kinds[key], place[0], place[1]) for place in sorted(self._objects.get(key, {}))]
+
+    def put(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
+        """Store a new or changed object under the next version, which is written into it.
+
+        Raises:
+            ApiStatusError: The object has no room, in memory or in the journal.
+        """
+        metadata = new["metadata"]
+        metadata["resourceVersion"] = str(self.version + 1)
+        place = (metadata.get("namespace", ""), metadata["name"])
+        event = Event(MODIFIED if current else ADDED, new, current, self.version + 1)
+        before = self._of(kind).get(place)
+        grown = event.size - (before.size if before else 0)
+        self._room.check(new, event.size, grown)
+        self._record(kind, place, new)
+        self._room.used += grown
+        self.version += 1
+        self._of(kind)[place] = event
+        self.owners.record((kind, *place), new)
+        self._feed(kind).publish(place[0], event)
+
+    def remove(self, kind: Kind, document: JsonObject) -> None:
+        """Remove an object; the version of its removal is written into `document`, which watches receive.
+
+        Raises:
+            ApiStatusError: The journal has no room.
+        """
+        metadata = document["metadata"]
+        place = (metadata.get("namespace", ""), metadata["name"])
+        self._record(kind, place, None)
+        last = self._of(kind).pop(place)
+        self._room.used -= last.size
+        self.owners.forget(last.current)
+        self.version += 1
+        metadata["resourceVersion"] = str(self.version)
+        self._feed(kind).publish(place[0], Event(DELETED, document, last.current, self.version))
+
+    def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
+        """Follow the changes of a kind; raises ApiStatusError 410 where the history does not reach back."""
+        return self._feed(kind).subscribe(namespace, since)
+
+    def subscribers(self, kind: Kind) -> int:
+        """Return how many subscriptions of a kind are open."""
+        return self._feed(kind).subscribers
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        for feed in self._feeds.values():
+            feed.close()
+
+    def _of(self, kind: Kind) -> dict[tuple[str, str], Event]:
+        self._kinds[kind.key] = kind
+        return self._objects.setdefault(kind.key, {})
+
+    def _feed(self, kind: Kind) -> Feed:
+        if kind.key not in self._feeds:
+            self._feeds[kind.key] = Feed(self._start, self._history, self._queue)
+        return self._feeds[kind.key]
+
+    def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
+        """Write a change to the journal before it is made; 500 where the journal has no room."""
+        if self._journal is None:
+            return
+        try:
+            if self._journal.overgrown:
+                self._journal.compact(self._entries())
+            self._journal.append(Entry(kind.key, place, self.version + 1, document))
+            self._unserved.pop((kind.key, place), None)
+        except OSError as error:
+            why = f"the change cannot be written to the journal: {error.strerror or error}"
+            raise ApiStatusError(500, "InternalError", why) from error
+
+    def _entries(self) -> Iterator[Entry]:
+        """All objects as they are, definitions before what they define; those of unknown kinds stay in the journal."""
+        yield from self._unserved.values()
+        keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
+        for key in keys:
+            for place, event in self._objects[key].items():
+                yield Entry(key, place, event.resource_version, event.current)
+
+    def _restore(self, journal: Journal) -> None:
+        """Read what was written before; all of it is older than any version that a client can ask for."""
+        entries = journal.read()
+        self.version = self._start = max([self.version, *(entry.version for entry in entries)])
+        found = sorted(latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)
+        for entry in found:
+            kind = self._kind_of(entry.kind)
+            if kind is None or entry.document is None:
+                self._unserved[entry.kind, entry.place] = entry
+                continue
+            self._of(kind)[entry.place] = event = Event(ADDED, entry.document, None, entry.version)
+            self._room.used += event.size
+            self.owners.record((kind, *entry.place), entry.document)
+        log_unserved(self._unserved.values())
+        journal.compact(self._entries())
+
+    def _kind_of(self, key: tuple[str, str]) -> Kind | None:
+        if key in _BUILT_IN_KINDS:
+            return _BUILT_IN_KINDS[key]
+        definition = self._of(CUSTOM_RESOURCE_DEFINITIONS).get(("", f"{key[1]}.{key[0]}"))
+        return None if definition is None else defined_kind(definition.current)
