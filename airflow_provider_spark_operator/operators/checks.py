@@ -8,10 +8,10 @@ from typing import Any
 from airflow.sdk import XComArg
 from airflow.sdk.exceptions import AirflowFailException
 
+from airflow_provider_spark_operator.core.compose.document import is_model
 from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, restart_problem, retries_of
 from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.operators import source
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 # The words of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
@@ -29,7 +29,7 @@ def convert_application(application: Any, noun: str = "application") -> Any:
     Raises:
         TypeError: The type of the resource is not supported.
     """
-    if source.is_model(application):
+    if is_model(application):
         return application.to_document()
     if isinstance(application, os.PathLike):
         return os.fspath(application)
@@ -99,7 +99,7 @@ def map_restarts(restarts: str, application: Any, arguments: dict[str, Any]) -> 
     if restarts == CLUSTER:
         return arguments
     with reject_if_invalid():
-        retries = retries_of(application.to_document() if source.is_model(application) else application)
+        retries = retries_of(application.to_document() if is_model(application) else application)
     if retries is None:
         return arguments
     mapped: dict[str, Any] = {"retries": retries.number, "retry_delay": retries.delay}

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 
 import yaml
 
-from airflow_provider_spark_operator.core.compose.document import complete_kind, new_application
+from airflow_provider_spark_operator.core.compose.document import complete_kind, is_model, new_application
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.kube.bounded_yaml import load_all
-from airflow_provider_spark_operator.operators.source import is_model
 
 _KINDS = {"application": APPLICATION_IDENTITY.kind, "cluster": CLUSTER_IDENTITY.kind}
 

@@ -1,28 +1,12 @@
-"""The sources of a document or a program: objects, models, text and local files. DAG files import this module."""
+"""The files that contain documents, and the folders of a DAG. DAG files import this module."""
 
 from pathlib import Path
-from typing import Protocol, TypeGuard
 
 import jinja2
 from airflow.sdk import XComArg
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_spark_operator.core.json_object import JsonObject
-
 FILE_EXTENSIONS = (".yaml", ".yml", ".json")
-
-
-class Model(Protocol):
-    """The method of a pydantic model of a resource. DAG files must not import the models, so only the shape counts."""
-
-    def to_document(self) -> JsonObject:
-        """Return the resource as JSON values."""
-        ...
-
-
-def is_model(value: object) -> TypeGuard[Model]:
-    """Whether `value` is the model of a resource."""
-    return not isinstance(value, type) and callable(getattr(value, "to_document", None))
 
 
 def may_be_file(source: object) -> bool:

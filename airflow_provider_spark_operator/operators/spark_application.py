@@ -11,6 +11,7 @@ from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg, conf
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, TaskDeferralTimeout
 
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
+from airflow_provider_spark_operator.core.compose.document import Model
 from airflow_provider_spark_operator.core.compose.restarts import CLUSTER
 from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER, retention_problem, ttl_problem
 from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
@@ -117,7 +118,7 @@ class SparkApplicationOperator(BaseOperator):
     def __init__(
         self,
         *,
-        application: JsonObject | str | os.PathLike[str] | source.Model | XComArg | None = None,
+        application: JsonObject | str | os.PathLike[str] | Model | XComArg | None = None,
         py_file: str | os.PathLike[str] | None = None,
         py_files: Sequence[str] | str | None = None,
         main_class: str | None = None,

@@ -10,6 +10,7 @@ from airflow.sdk import BaseOperator, Context, XComArg, conf
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, TaskDeferralTimeout
 
 from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
+from airflow_provider_spark_operator.core.compose.document import Model
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name_problem, namespace_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
@@ -67,7 +68,7 @@ class SparkClusterOperator(BaseOperator):
     def __init__(
         self,
         *,
-        cluster: JsonObject | str | os.PathLike[str] | source.Model | XComArg,
+        cluster: JsonObject | str | os.PathLike[str] | Model | XComArg,
         name: str | None = None,
         namespace: str | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,

@@ -1,6 +1,6 @@
-"""The identity of a resource: its apiVersion, kind and metadata."""
+"""The document of a resource: its model, apiVersion, kind and metadata."""
 
-from typing import Final
+from typing import Final, Protocol, TypeGuard
 
 from airflow_provider_spark_operator.core.identity import (
     APPLICATION_IDENTITY,
@@ -13,6 +13,19 @@ from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 DEFAULT_API_VERSION: Final = f"{GROUP}/{VERSIONS[0]}"
+
+
+class Model(Protocol):
+    """The method of a pydantic model of a resource. DAG files must not import the models, so only the shape counts."""
+
+    def to_document(self) -> JsonObject:
+        """Return the resource as JSON values."""
+        ...
+
+
+def is_model(value: object) -> TypeGuard[Model]:
+    """Return whether `value` is the model of a resource."""
+    return not isinstance(value, type) and callable(getattr(value, "to_document", None))
 
 
 def new_application(api_version: str | None = None) -> JsonObject:
