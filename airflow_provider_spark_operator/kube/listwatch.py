@@ -120,7 +120,7 @@ class _Watch:
         self._recovery = _Recovery(on_alive)
         self._place = scope.place()
         self._version: str | None = None
-        self._opened = 0.0
+        self._opened_at: float | None = None  # None until the server accepts the request
         self._requested_pause = 0.0
         self._failures_since_event = 0
         self._has_lasted = False  # the latest stream
@@ -138,10 +138,9 @@ class _Watch:
         if self._scope.place() != self._place:
             # Another server may have another history, for which the version means nothing.
             self._place, self._version = self._scope.place(), None
-        self._opened, self._requested_pause = time.monotonic(), 0.0
-        on_open = self._recovery.begin if self._failures_since_event else _ignore
+        self._opened_at, self._requested_pause = None, 0.0
         try:
-            async with aclosing(self._scope.changes(self._version, on_open)) as changes:
+            async with aclosing(self._scope.changes(self._version, self._begin)) as changes:
                 yield changes
         except KubeError as error:
             self._fail(error)
@@ -151,9 +150,7 @@ class _Watch:
     def advance(self, version: str, change: Change | None) -> None:
         """Continue after `change` (None: a bookmark) from now on."""
         self._version = version
-        if isinstance(change, Listed):
-            self._opened = time.monotonic()
-        else:
+        if not isinstance(change, Listed):
             self._backoff.reset()
             self._failures_since_event = 0
         if self._has_lasted or not isinstance(change, Listed):
@@ -163,10 +160,17 @@ class _Watch:
         """Return the seconds to wait before the next stream is opened."""
         # A stream that lasted was a good one, even if nothing happened. A stream that ended at once is a failure
         # even if the server ended it without an error: it must not be opened again without a pause.
-        self._has_lasted = time.monotonic() - self._opened > self._backoff.longest
+        # A request that was not accepted is a failure as well, however long the server took to refuse it.
+        opened_at = self._opened_at
+        self._has_lasted = opened_at is not None and time.monotonic() - opened_at > self._backoff.longest
         if self._has_lasted:
             self._backoff.reset()
         return max(self._backoff.next(), min(self._requested_pause, self._backoff.longest))
+
+    def _begin(self) -> None:
+        self._opened_at = time.monotonic()
+        if self._failures_since_event:
+            self._recovery.begin()
 
     def _fail(self, error: KubeError) -> None:
         if not isinstance(error, Gone):

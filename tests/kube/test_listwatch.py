@@ -119,6 +119,25 @@ async def test_a_later_list_is_a_sign_of_life_only_after_a_watch_that_lasted(
     assert signs == ["life", "failure", "failure", *sign, "life"]
 
 
+async def test_a_watch_that_is_refused_after_a_long_time_has_not_lasted(
+    api: ScriptedApi, client: KubeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = itertools.count(step=100)
+    monkeypatch.setattr(listwatch, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    signs: list[str] = []
+    changes = list_and_watch(
+        client,
+        PODS,
+        on_error=lambda error: signs.append("failure"),
+        on_alive=lambda: signs.append("life"),
+        backoff=Backoff(first=0.001, longest=0.01),
+    )
+    refused = refuse(504, "the gateway has waited for too long")
+    api.script(page(POD), *[refused, page(POD)] * 2, stream(event("ADDED", "b", "18"), hold=True))
+    assert await take(4, changes) == ["list a", "list a", "list a", "changed b"]
+    assert signs == ["life", "failure", "failure", "life"]
+
+
 @pytest.mark.parametrize("gone", [stream(error_event(410, "Expired")), refuse(410, "old", "Expired")])
 async def test_what_is_too_old_is_listed_again(api: ScriptedApi, client: KubeClient, gone: object) -> None:
     errors: list[KubeError] = []
