@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from airflow_provider_spark_operator.follow.patience import Patience
+from airflow_provider_spark_operator.follow.patience import OutageLog, Patience
 from airflow_provider_spark_operator.kube.errors import KubeError
 from airflow_provider_spark_operator.kube.listwatch import Changed, Removed
 from airflow_provider_spark_operator.kube.transport import JsonObject
@@ -16,8 +16,6 @@ class Content:
     changed: JsonObject | None = None
     removed: JsonObject | None = None
     error: BaseException | None = None
-    interruption: KubeError | None = None
-    resumed: bool = False
     recheck: bool = False
 
 
@@ -31,6 +29,9 @@ class Mailbox:
     # A new follower reads its application live: the watch may lag behind, or have begun long ago.
     content: Content = field(default_factory=lambda: Content(recheck=True))
     wake: asyncio.Event = field(default_factory=asyncio.Event)
+    # The watch has failed, works again, or has done both in this order since the last report.
+    _interruption: KubeError | None = None
+    _resumed: bool = False
 
     def __post_init__(self) -> None:
         self.wake.set()
@@ -40,6 +41,20 @@ class Mailbox:
         content, self.content = self.content, Content()
         self.wake.clear()
         return content
+
+    def report_outage(self, outage: OutageLog, server: str) -> None:
+        """Report a failure of the watch and its end to `outage`, and forget both.
+
+        Args:
+            outage: The follower's log.
+            server: The address of the API server.
+        """
+        interruption, resumed = self._interruption, self._resumed
+        self._interruption, self._resumed = None, False
+        if interruption is not None:
+            outage.failed(interruption, request="watch")
+        if resumed:
+            outage.succeeded(server, request="watch")
 
     def put(self, change: Changed | Removed) -> None:
         """Deliver a change of the application, or of another one with its name."""
@@ -62,7 +77,7 @@ class Mailbox:
 
     def interrupt(self, error: KubeError) -> None:
         """Report a failure of the watch; it becomes the follower's error when its patience is used up."""
-        self.content.interruption, self.content.resumed = error, False
+        self._interruption, self._resumed = error, False
         try:
             self.patience.failed(error)
         except KubeError:
@@ -71,7 +86,7 @@ class Mailbox:
 
     def resume(self) -> None:
         """Report that the watch works again."""
-        self.content.resumed = True
+        self._resumed = True
         self.patience.succeeded()
         self.wake.set()
 

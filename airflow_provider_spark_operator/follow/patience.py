@@ -47,7 +47,7 @@ class Patience:
 
 
 class OutageLog:
-    """Reports an outage: each cause once, and the end.
+    """Reports an outage: each cause once, and the end when none of the requests fails any more.
 
     Args:
         subject: Who waits for the API server, for messages.
@@ -60,9 +60,16 @@ class OutageLog:
         self._report = report
         self._seconds = seconds
         self._causes: set[str] = set()
+        self._failing: set[str] = set()
 
-    def failed(self, error: Exception) -> None:
-        """Report the error, unless another request has failed for the same cause."""
+    def failed(self, error: Exception, *, request: str = "read") -> None:
+        """Report the error, unless a request has failed for the same cause in this outage.
+
+        Args:
+            error: The failure.
+            request: Which of the requests that share this log has failed.
+        """
+        self._failing.add(request)
         cause = error.message if isinstance(error, KubeError) else str(error)
         if cause in self._causes:
             return
@@ -71,9 +78,15 @@ class OutageLog:
         message = f"{self._subject}: the Kubernetes API is not available: {error}; trying again for up to {limit}"
         self._report(logging.WARNING, message)
 
-    def succeeded(self, server: str) -> None:
-        """Report the end of the outage, if there was one."""
-        if self._causes:
+    def succeeded(self, server: str, *, request: str = "read") -> None:
+        """Report the end of the outage, if there was one and no other request still fails.
+
+        Args:
+            server: The address of the API server.
+            request: Which of the requests that share this log has succeeded.
+        """
+        self._failing.discard(request)
+        if self._causes and not self._failing:
             self._causes.clear()
             self._report(logging.INFO, f"{self._subject}: the Kubernetes API is available again at {server}")
 

@@ -91,11 +91,8 @@ class WatchHub:
         with self._mailbox(reference) as mailbox:
             while True:
                 await mailbox.wake.wait()
+                mailbox.report_outage(outage, self.client.server)
                 content = mailbox.take()
-                if content.interruption is not None:
-                    outage.failed(content.interruption)
-                if content.resumed:
-                    outage.succeeded(self.client.server)
                 if content.error is not None:
                     raise content.error
                 if content.removed is not None:
@@ -105,7 +102,7 @@ class WatchHub:
                     yield content.changed
                 if content.recheck:
                     # Only a live read can tell a deletion from a watch that lags behind.
-                    current = await self._read(reference, outage)
+                    current = await self._read(reference, mailbox, outage)
                     if current is None:
                         if place != self.fingerprint.place:
                             raise _lost(reference, self.client.server)
@@ -119,7 +116,8 @@ class WatchHub:
         Raises:
             KubeError: The API refuses to show it, or was unreachable for longer than the patience.
         """
-        return await self._get(resource, name, namespace, self._outage_log(f"{resource.kind} {namespace}/{name}"))
+        outage = self._outage_log(f"{resource.kind} {namespace}/{name}")
+        return await self._patiently(lambda: self._get(resource, name, namespace), outage)
 
     async def served(self, wanted: ResourceType) -> ResourceType:
         """The kind in a version that the cluster serves. Tolerates outages like `follow`.
@@ -150,15 +148,12 @@ class WatchHub:
     def _outage_log(self, subject: str) -> OutageLog:
         return OutageLog(subject, logger.log, self._patience)
 
-    async def _get(self, resource: ResourceType, name: str, namespace: str, outage: OutageLog) -> JsonObject | None:
-        async def get() -> JsonObject | None:
-            async with self._reading:
-                try:
-                    return await self.client.get(resource, name, namespace)
-                except NotFound:
-                    return None
-
-        return await self._patiently(get, outage)
+    async def _get(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:
+        async with self._reading:
+            try:
+                return await self.client.get(resource, name, namespace)
+            except NotFound:
+                return None
 
     async def _patiently(self, ask: Callable[[], Awaitable[_Answer]], outage: OutageLog) -> _Answer:
         patience, backoff = Patience(self._patience), Backoff()
@@ -175,8 +170,14 @@ class WatchHub:
                 outage.succeeded(self.client.server)
                 return answer
 
-    async def _read(self, reference: ApplicationReference, outage: OutageLog) -> JsonObject | None:
-        found = await self._get(reference.resource, reference.name, reference.namespace, outage)
+    async def _read(self, reference: ApplicationReference, mailbox: Mailbox, outage: OutageLog) -> JsonObject | None:
+        async def get() -> JsonObject | None:
+            found = await self._get(reference.resource, reference.name, reference.namespace)
+            # While the watch fails, the success of this request is not the end of the outage.
+            mailbox.report_outage(outage, self.client.server)
+            return found
+
+        found = await self._patiently(get, outage)
         return found if found is not None and found["metadata"]["uid"] == reference.uid else None
 
     @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 from aiohttp.test_utils import unused_port
 
 from airflow_provider_spark_operator.follow import patience, shared_watch, watch
@@ -181,6 +182,40 @@ async def test_every_follower_reports_an_outage_once_and_its_end(
         assert lines[0].startswith("SparkApplication jobs/pi: the Kubernetes API is not available: cannot watch")
         assert lines[0].endswith("starting; trying again for up to 15 min")
         assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
+
+
+async def test_an_outage_lasts_until_the_watch_works_although_a_read_succeeds_before(
+    api: ScriptedApi, said: list[tuple[str, str]]
+) -> None:
+    refused = refuse(503, "starting", "ServiceUnavailable")
+    watched, was_read = asyncio.Event(), asyncio.Event()
+    refused_after_read = iter(range(5))
+
+    async def read_after_watch(request: web.BaseRequest) -> web.StreamResponse:
+        await watched.wait()
+        return await answer(stored())(request)
+
+    async def watch_long_after_read(request: web.BaseRequest) -> web.StreamResponse:
+        works = was_read.is_set() and next(refused_after_read, None) is None
+        response = await (stream(ENDED, hold=True) if works else refused)(request)
+        watched.set()
+        return response
+
+    api.script(*[refused] * 5, read_after_watch, verb="get")
+    api.script(*[page(stored())] * 500, verb="list")
+    api.script(*[watch_long_after_read] * 500, verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        async with asyncio.timeout(30), aclosing(hub.follow(REFERENCE)) as contents:
+            async for resource in contents:
+                was_read.set()
+                if resource["metadata"]["resourceVersion"] == "100":
+                    break
+        await hub.close()
+    lines = [line for _, line in said]
+    assert len(lines) == 2, lines
+    assert lines[0].endswith("starting; trying again for up to 15 min")
+    assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
 
 
 @pytest.mark.parametrize("verb", ["get", "list", "watch"])
