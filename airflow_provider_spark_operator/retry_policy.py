@@ -1,11 +1,11 @@
 """A retry policy for tasks that run Spark applications: what is worth another try gets one, the rest fails at once."""
 
-import re
 from collections.abc import Mapping
 
 from airflow.sdk import Context, RetryDecision, RetryPolicy
 
 from airflow_provider_spark_operator.core.arguments import check_booleans
+from airflow_provider_spark_operator.core.compose.memory import ROLES, MemoryGrowth, is_size
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -15,8 +15,6 @@ from airflow_provider_spark_operator.exceptions import (
 
 STORE_KEY = "spark_memory_growth"
 _LIMIT_KEY = "spark_memory_at_limit"
-_ROLES = ("driver", "executor")
-_SIZE = re.compile(r"([1-9][0-9]*)([kmgt])b?\Z", re.IGNORECASE)
 
 
 class SparkRetryPolicy(RetryPolicy):
@@ -51,7 +49,7 @@ class SparkRetryPolicy(RetryPolicy):
         check_booleans(application_failures=application_failures, deletions=deletions)
         if memory_growth is not None and not memory_growth > 1:
             raise ValueError(f"memory_growth must be over 1, not {memory_growth!r}")
-        if memory_limit is not None and not _SIZE.match(memory_limit.strip()):
+        if memory_limit is not None and not is_size(memory_limit):
             raise ValueError(f"memory_limit must be a size with its unit, such as 32g, not {memory_limit!r}")
         self.application_failures = application_failures
         self.deletions = deletions
@@ -68,7 +66,7 @@ class SparkRetryPolicy(RetryPolicy):
         """Decide by the kind of failure; see the class."""
         if not isinstance(exception, SparkApplicationError):
             return RetryDecision.default()
-        starved = [role for role in _ROLES if role in exception.out_of_memory]
+        starved = [role for role in ROLES if role in exception.out_of_memory]
         if self.memory_growth is not None and context is not None:
             starved = [role for role in starved if role not in _stored(context, _LIMIT_KEY)]
         if starved and self.memory_growth is not None and context is not None:
@@ -86,57 +84,38 @@ class SparkRetryPolicy(RetryPolicy):
             return RetryDecision.default()
         return RetryDecision.retry(exception.retry_delay, exception.reason)
 
-    def grown(self, conf: Mapping[str, str], context: Context) -> dict[str, str]:
-        """The Spark properties to set because of earlier failures; none before the first.
+    def read_growth(self, context: Context) -> MemoryGrowth:
+        """Return the growth of memory after the earlier failures of a task; no growth before the first.
 
         Args:
-            conf: The application's properties.
-            context: Of the task.
+            context: The context of the task.
         """
         if self.memory_growth is None:
-            return {}
-        found: dict[str, str] = {}
-        limit = _mebibytes(self.memory_limit) if self.memory_limit else None
-        full: dict[str, bool] = {}
-        for role, factor in _growth(context).items():
-            keys = {f"spark.{role}.memory": conf.get(f"spark.{role}.memory", "1g")}
-            overhead = f"spark.{role}.memoryOverhead"
-            # Without it the overhead is a share of the memory, and grows with it.
-            keys |= {overhead: conf[overhead]} if overhead in conf else {}
-            for key, size in keys.items():
-                before = _mebibytes(size)
-                if before is not None:
-                    size_now = max(before, min(int(before * factor), limit or int(before * factor)))
-                    found[key] = f"{size_now}m"
-                    full[role] = full.get(role, True) and limit is not None and size_now >= limit
-        if full:
-            context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in full.items() if reached})
-        return found
+            return MemoryGrowth()
+        return MemoryGrowth(_read_factors(context), self.memory_limit)
+
+    def record_limits(self, limits: Mapping[str, bool], context: Context) -> None:
+        """Record which roles have reached the memory limit: they get no other try after they run out of memory.
+
+        Args:
+            limits: Whether each role that grew, "driver" or "executor", has reached the limit.
+            context: The context of the task.
+        """
+        context["task_state_store"].set(_LIMIT_KEY, {role: True for role, reached in limits.items() if reached})
 
     def _grow(self, context: Context, roles: list[str]) -> None:
-        growth = _growth(context)
+        growth = _read_factors(context)
         for role in roles:
             growth[role] = growth.get(role, 1.0) * (self.memory_growth or 1.0)
         context["task_state_store"].set(STORE_KEY, dict(growth))
 
 
-def _growth(context: Context) -> dict[str, float]:
+def _read_factors(context: Context) -> dict[str, float]:
     known = _stored(context, STORE_KEY)
-    factors = {role: known.get(role) for role in _ROLES}
+    factors = {role: known.get(role) for role in ROLES}
     return {role: float(factor) for role, factor in factors.items() if isinstance(factor, (int, float))}
 
 
 def _stored(context: Context, key: str) -> Mapping[str, object]:
     stored = context["task_state_store"].get(key) if "task_state_store" in context else None
     return stored if isinstance(stored, dict) else {}
-
-
-def _mebibytes(size: str) -> int | None:
-    """The size in MiB, rounded up; a number alone is MiB, as Spark reads memory. None where it is no size."""
-    if size.strip().isdecimal():
-        return int(size)
-    match = _SIZE.match(size.strip())
-    if match is None:
-        return None
-    kibibytes = int(match[1]) * {"k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}[match[2].lower()]
-    return -(-kibibytes // 1024)

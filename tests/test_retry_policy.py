@@ -7,6 +7,7 @@ import pytest
 from airflow.sdk import Context, RetryAction
 from airflow.sdk.definitions.retry_policy import RetryDecision
 
+from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationDeleted,
     SparkApplicationError,
@@ -82,42 +83,28 @@ def test_a_lack_of_memory_is_final_unless_it_may_grow(context: Context) -> None:
     assert context["task_state_store"] == {}
 
 
-def test_memory_grows_with_every_try_that_lacked_it(context: Context) -> None:
-    policy = SparkRetryPolicy(memory_growth=1.5)
-    conf = {"spark.driver.memory": "2g", "spark.executor.memory": "1g", "spark.executor.memoryOverhead": "512"}
-    assert policy.grown(conf, context) == {}
+def test_growth_is_multiplied_by_each_failure(context: Context) -> None:
+    policy = SparkRetryPolicy(memory_growth=1.5, memory_limit="32g")
+    assert policy.read_growth(context) == MemoryGrowth({}, "32g")
     assert policy.evaluate(out_of_memory("driver"), 1, 3, context).action is RetryAction.RETRY
-    assert policy.grown(conf, context) == {"spark.driver.memory": "3072m"}
+    assert policy.read_growth(context) == MemoryGrowth({"driver": 1.5}, "32g")
     policy.evaluate(out_of_memory("driver", "executor"), 2, 3, context)
-    assert policy.grown(conf, context) == {
-        "spark.driver.memory": "4608m",
-        "spark.executor.memory": "1536m",
-        "spark.executor.memoryOverhead": "768m",
-    }
+    assert policy.read_growth(context) == MemoryGrowth({"driver": 2.25, "executor": 1.5}, "32g")
 
 
-def test_memory_grows_from_sparks_own_default(context: Context) -> None:
-    policy = SparkRetryPolicy(memory_growth=2)
-    policy.evaluate(out_of_memory("driver"), 1, 3, context)
-    assert policy.grown({}, context) == {"spark.driver.memory": "2048m"}
+def test_growth_is_ignored_by_a_policy_without_it(context: Context) -> None:
+    SparkRetryPolicy(memory_growth=2).evaluate(out_of_memory("driver"), 1, 3, context)
+    assert SparkRetryPolicy().read_growth(context) == MemoryGrowth()
 
 
-def test_memory_grows_to_its_limit_and_never_shrinks(context: Context) -> None:
-    policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
-    policy.evaluate(out_of_memory("driver"), 1, 3, context)
-    assert policy.grown({"spark.driver.memory": "4g"}, context) == {"spark.driver.memory": "6144m"}
-    assert policy.grown({"spark.driver.memory": "8g"}, context) == {"spark.driver.memory": "8192m"}
-
-
-def test_what_lacks_memory_at_the_limit_is_not_tried_again_with_the_same(context: Context) -> None:
+def test_role_at_the_limit_is_not_retried(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
     assert policy.evaluate(out_of_memory("driver"), 1, 5, context).action is RetryAction.RETRY
-    policy.grown({"spark.driver.memory": "1g"}, context)
+    policy.record_limits({"driver": False}, context)
     assert policy.evaluate(out_of_memory("driver"), 2, 5, context).action is RetryAction.RETRY
-    policy.grown({"spark.driver.memory": "1g"}, context)
+    policy.record_limits({"driver": True}, context)
     assert policy.evaluate(out_of_memory("driver"), 3, 5, context).action is RetryAction.FAIL
-    policy = SparkRetryPolicy(memory_growth=4, memory_limit="64g")
-    policy.grown({"spark.driver.memory": "1g"}, context)
+    policy.record_limits({"driver": False}, context)
     assert policy.evaluate(out_of_memory("driver"), 4, 5, context).action is RetryAction.RETRY
 
 
@@ -125,7 +112,7 @@ def test_an_executors_lack_of_memory_beneath_another_failure_counts(context: Con
     error = SparkInfrastructureFailed("lost", reason="DriverLost", out_of_memory=("executor",))
     policy = SparkRetryPolicy(memory_growth=2)
     assert policy.evaluate(error, 1, 3, context).action is RetryAction.RETRY
-    assert set(policy.grown({}, context)) == {"spark.executor.memory"}
+    assert policy.read_growth(context).factors == {"executor": 2}
 
 
 @pytest.mark.parametrize(
@@ -158,10 +145,3 @@ def test_a_switch_of_a_policy_that_is_no_boolean_is_refused(name: str) -> None:
     switch: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         SparkRetryPolicy(**switch)
-
-
-@pytest.mark.parametrize("size", ["", "abc", "1.5g"])
-def test_memory_that_cannot_be_read_is_left_as_it_is(context: Context, size: str) -> None:
-    policy = SparkRetryPolicy(memory_growth=2)
-    policy.evaluate(out_of_memory("driver"), 1, 3, context)
-    assert policy.grown({"spark.driver.memory": size}, context) == {}

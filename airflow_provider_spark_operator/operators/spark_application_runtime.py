@@ -201,23 +201,25 @@ class ApplicationRun:
             download_from=task.download_from,
             generated=program.files(stamp) if program else (),
         )
+        dialect = dialect_of(document.get("apiVersion"))
         parameters = replace(self._parameters, arguments=program.arguments(stamp)) if program else self._parameters
-        can_mount = dialect_of(document.get("apiVersion")).mount_files is not None
-        parameters, files = ship(parameters, sender, can_mount=can_mount)
+        parameters, files = ship(parameters, sender, can_mount=dialect.mount_files is not None)
         keep_failed_driver = None if program else task.keep_failed_driver
-        settings = Settings(task.ttl, keep_failed_driver, restarts=task.restarts == CLUSTER)
+        growth = tries.read_growth(task.retry_policy, self._context)
+        settings = Settings(task.ttl, keep_failed_driver, restarts=task.restarts == CLUSTER, memory=growth)
         document = compose_application(document, parameters, settings, files)
+        tries.record_growth(dialect.read_memory(document), growth, task.retry_policy, self._context)
         warning = product_warning(document, task.retries or 0)
         if warning:
             logger.warning("%s", warning)
-        document = tries.increase_memory(document, task.retry_policy, self._context)
         document = program.keep_driver(document) if program else document
-        return tries.add_lineage(
-            document,
+        lineage = tries.create_lineage(
+            dialect.read_properties(document),
             self._context,
             parent=task.openlineage_inject_parent_job_info,
             transport=task.openlineage_inject_transport_info,
         )
+        return dialect.write_properties(document, lineage)
 
     def _submit(self, loop: LoopThread, engagement: Engagement, document: JsonObject) -> Submission:
         submission = requests.submit(loop, engagement, document, self._task.if_exists)

@@ -1,54 +1,67 @@
-"""Adapt an application to one try: restarts, the memory that earlier tries needed, and OpenLineage."""
+"""What one try of a task adds to its application: the memory that earlier tries needed, and OpenLineage."""
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from airflow.sdk import Context
 from airflow.sdk.definitions.retry_policy import RetryPolicy
 
-from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
-from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, find_limits
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 logger = logging.getLogger(__name__)
 
 
-def increase_memory(document: JsonObject, policy: RetryPolicy | None, context: Context) -> JsonObject:
-    """Return `document` with more memory if earlier tries of the same task ran out of it."""
-    if not isinstance(policy, SparkRetryPolicy):
-        return document
-    dialect = dialect_of(document.get("apiVersion"))
-    grown = policy.grown(dialect.read_memory(document), context)
-    if grown:
-        shown = ", ".join(f"{key}={value}" for key, value in sorted(grown.items()))
-        logger.info("an earlier try ran out of memory; this one has %s", shown)
-    return dialect.write_memory(document, grown)
-
-
-def add_lineage(document: JsonObject, context: Context, *, parent: bool, transport: bool) -> JsonObject:
-    """Return `document` with the OpenLineage properties of the task, as Airflow's OpenLineage provider creates them.
+def read_growth(policy: RetryPolicy | None, context: Context) -> MemoryGrowth:
+    """Return how much more memory this try gets, because earlier tries of the task ran out of memory.
 
     Args:
-        document: The application.
+        policy: The retry policy of the task.
         context: The context of the task.
-        parent: Add the task as the parent of the job.
-        transport: Add the transport to which Airflow sends its events. The application then contains the key of the
-            transport in plain text.
+    """
+    return policy.read_growth(context) if isinstance(policy, SparkRetryPolicy) else MemoryGrowth()
+
+
+def record_growth(
+    memory: Mapping[str, str], growth: MemoryGrowth, policy: RetryPolicy | None, context: Context
+) -> None:
+    """Log the memory of an application that grew, and record which roles have reached the limit.
+
+    Args:
+        memory: The memory after the increase, by Spark property.
+        growth: The growth.
+        policy: The retry policy of the task.
+        context: The context of the task.
+    """
+    limits = find_limits(memory, growth)
+    if not limits or not isinstance(policy, SparkRetryPolicy):
+        return
+    shown = ", ".join(f"{key}={memory[key]}" for key in sorted(memory) if key.split(".")[1] in limits)
+    logger.info("an earlier try ran out of memory; this one has %s", shown)
+    policy.record_limits(limits, context)
+
+
+def create_lineage(
+    properties: Mapping[str, object], context: Context, *, parent: bool, transport: bool
+) -> dict[str, str]:
+    """Return the OpenLineage properties of the task, as Airflow's OpenLineage provider creates them.
+
+    Args:
+        properties: The Spark properties of the application. The provider keeps the OpenLineage properties in them.
+        context: The context of the task.
+        parent: Create the properties that make the task the parent of the job.
+        transport: Create the properties of the transport to which Airflow sends its events. They contain the key of
+            the transport in plain text.
     """
     if not parent and not transport:
-        return document
+        return {}
     # An optional package.
     from airflow.providers.common.compat.openlineage.utils import spark  # noqa: PLC0415
 
-    conf = dict(document["spec"].get("sparkConf") or {})
+    extended: dict[str, Any] = dict(properties)
     if parent:
-        conf = spark.inject_parent_job_information_into_spark_properties(conf, context)
+        extended = spark.inject_parent_job_information_into_spark_properties(extended, context)
     if transport:
-        conf = spark.inject_transport_information_into_spark_properties(conf, context)
-    return _with_conf(document, conf)
-
-
-def _with_conf(document: JsonObject, properties: dict[str, str]) -> JsonObject:
-    if not properties:
-        return document
-    spec = document["spec"]
-    return document | {"spec": spec | {"sparkConf": {**(spec.get("sparkConf") or {}), **properties}}}
+        extended = spark.inject_transport_information_into_spark_properties(extended, context)
+    return {key: value for key, value in extended.items() if key not in properties or properties[key] != value}

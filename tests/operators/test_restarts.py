@@ -121,7 +121,7 @@ def test_the_next_try_has_the_memory_that_the_first_one_lacked(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster.script = starve
-    policy, store, first = SparkRetryPolicy(memory_growth=2), Store(), TaskInstance()
+    policy, store, first = SparkRetryPolicy(memory_growth=4, memory_limit="2g"), Store(), TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
         run(operator(retry_policy=policy), first)
     assert caught.value.out_of_memory == ("executor",)
@@ -131,3 +131,5 @@ def test_the_next_try_has_the_memory_that_the_first_one_lacked(
     cluster.script = succeed
     operator(False, retry_policy=policy).execute(context_of(first.next_try(), task_state_store=store))
     assert cluster.application()["spec"]["sparkConf"]["spark.executor.memory"] == "2048m"
+    assert "an earlier try ran out of memory; this one has spark.executor.memory=2048m" in caplog.text
+    assert store["spark_memory_at_limit"] == {"executor": True}

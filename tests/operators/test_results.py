@@ -60,12 +60,11 @@ def test_lineage_is_injected_where_asked_for(cluster: Cluster, lineage: None) ->
     assert conf["spark.executor.instances"] == "2"
 
 
-def test_the_transport_is_injected_only_by_its_own_switch(lineage: None) -> None:
-    document: dict[str, Any] = {"spec": {}}
+def test_transport_is_injected_only_by_its_own_switch(lineage: None) -> None:
     context = context_of(TaskInstance())
-    assert tries.add_lineage(document, context, parent=False, transport=False) is document
-    injected = tries.add_lineage(document, context, parent=False, transport=True)
-    assert injected["spec"]["sparkConf"] == {"spark.openlineage.transport.type": "http"}
+    assert tries.create_lineage({"a": "b"}, context, parent=False, transport=False) == {}
+    created = tries.create_lineage({"a": "b"}, context, parent=False, transport=True)
+    assert created == {"spark.openlineage.transport.type": "http"}
 
 
 def test_lineage_is_off_by_default() -> None:

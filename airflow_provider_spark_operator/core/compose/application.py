@@ -1,9 +1,10 @@
 """Compose an application from its document, the parameters of a task, and its files."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from airflow_provider_spark_operator.core.compose.files import MountedFiles
+from airflow_provider_spark_operator.core.compose.memory import MemoryGrowth, grow_memory
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
@@ -21,11 +22,13 @@ class Settings:
         keep_failed_driver: Time that the cluster keeps a failed driver pod, in seconds if it is a number. None leaves
             the document unchanged.
         restarts: Whether the operator in the cluster may restart the application.
+        memory: How much more memory the application gets, because earlier tries of the task ran out of memory.
     """
 
     ttl: timedelta | float | None = None
     keep_failed_driver: timedelta | float | None = None
     restarts: bool = True
+    memory: MemoryGrowth = field(default_factory=MemoryGrowth)
 
 
 def apply_parameters(document: JsonObject, parameters: Parameters) -> JsonObject:
@@ -65,6 +68,7 @@ def compose_application(
     document = dialect.write_ttl(document, _seconds(settings.ttl))
     if not settings.restarts:
         document = dialect.disable_restarts(document)
+    document = dialect.write_memory(document, grow_memory(dialect.read_memory(document), settings.memory))
     kept = _seconds(settings.keep_failed_driver)
     return dialect.keep_failed_driver(document, kept) if kept else document
 

@@ -194,9 +194,14 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:
     return _write_tolerations(document, {**retention, **tolerations})
 
 
+def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the Spark properties of an application."""
+    return mapping(mapping(document.get("spec")).get("sparkConf"))
+
+
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
     """Return the memory that an application requests, by Spark property."""
-    conf = mapping(mapping(document.get("spec")).get("sparkConf"))
+    conf = read_properties(document)
     return {key: value for key in MEMORY_KEYS if isinstance(value := conf.get(key), str)}
 
 

@@ -46,11 +46,13 @@ class Dialect:
         read_restart_config: Reads the restart policy, in the fields of the restartConfig of spark.apache.org; empty if
             there is none.
         read_ttl: Reads after how many seconds the operator deletes a terminated application; None if it keeps it.
+        read_properties: Reads the Spark properties.
         read_memory: Reads the memory that the pods request, by Spark property.
         write_parameters: Writes the fields that parameters override.
         write_ttl: Writes the time to live in seconds. None writes the default unless the document has a time to live.
         patch_ttl: Returns the merge patch that changes the time to live after a success; None if a change of the spec
             would run the application again.
+        write_properties: Writes additional Spark properties.
         write_memory: Writes the memory of the pods, by Spark property.
         mount_files: Writes files into the pods; None if an application cannot contain files.
         disable_restarts: Writes that the operator never restarts the application.
@@ -77,10 +79,12 @@ class Dialect:
     read_ui_url: Callable[[Mapping[str, object]], str]
     read_restart_config: Callable[[Mapping[str, object]], Mapping[str, object]]
     read_ttl: Callable[[Mapping[str, object]], float | None]
+    read_properties: Callable[[Mapping[str, object]], Mapping[str, object]]
     read_memory: Callable[[Mapping[str, object]], Mapping[str, str]]
     write_parameters: Callable[[JsonObject, Parameters], JsonObject]
     write_ttl: Callable[[JsonObject, float | None], JsonObject]
     patch_ttl: Callable[[int], JsonObject] | None
+    write_properties: Callable[[JsonObject, Mapping[str, str]], JsonObject]
     write_memory: Callable[[JsonObject, Mapping[str, str]], JsonObject]
     mount_files: MountFiles | None
     disable_restarts: Callable[[JsonObject], JsonObject]

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.dialect import APACHE
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE, DIALECTS
+from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 DOCUMENT = {"spec": {"sparkConf": {"spark.driver.memory": "2g", "spark.executor.memory": 3, "spark.x": "y"}}}
@@ -18,6 +19,14 @@ def test_memory_is_written_to_the_properties() -> None:
     made = APACHE.write_memory(DOCUMENT, {"spark.driver.memory": "4g"})
     assert made["spec"]["sparkConf"] == DOCUMENT["spec"]["sparkConf"] | {"spark.driver.memory": "4g"}
     assert APACHE.write_memory(DOCUMENT, {}) is DOCUMENT
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.group)
+def test_properties_are_read_and_added(dialect: Dialect) -> None:
+    assert dialect.read_properties(DOCUMENT) == DOCUMENT["spec"]["sparkConf"]
+    assert dialect.read_properties({"spec": None}) == {}
+    made = dialect.write_properties(DOCUMENT, {"spark.z": "1"})
+    assert made["spec"]["sparkConf"] == DOCUMENT["spec"]["sparkConf"] | {"spark.z": "1"}
 
 
 def test_time_to_live_is_changed_by_a_patch() -> None:
