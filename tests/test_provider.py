@@ -93,6 +93,17 @@ print(*(m for m in ours if m.startswith({RUNTIME!r}) or m.endswith("_runtime")))
     assert result.stdout.strip() == ""
 
 
+def test_operator_loads_no_dialect_unless_an_argument_needs_one() -> None:
+    program = """
+import sys
+from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
+SparkApplicationOperator(task_id="pi", application="pi.yaml")
+print("airflow_provider_spark_operator.core.dialects" in sys.modules)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert result.stdout.split() == ["False"]
+
+
 def test_the_metadata_needs_the_standard_library_only() -> None:
     program = """
 import sys

@@ -4,10 +4,14 @@ DAG files run these checks each time they are parsed, so the checks are cheap.
 """
 
 import re
+from typing import Final
 
 from airflow_provider_spark_operator.core.identity import NAMESPACE
 
 DEFAULT_CONNECTION_ID = "kubernetes_default"
+# Who starts a failed application again: its operator in the cluster, or Airflow with the retries of the task.
+RESTARTS_BY_CLUSTER: Final = "cluster"
+RESTARTS_BY_AIRFLOW: Final = "airflow"
 # Wider than the names that our own operators give: the resource of a sensor may have been named by other software.
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?\Z")
 

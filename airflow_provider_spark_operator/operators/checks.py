@@ -9,10 +9,8 @@ from airflow.sdk import XComArg
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_spark_operator.core.compose.document import is_model
-from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, restart_problem, retries_of
 from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
-from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 # The words of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
 REPLACE_ENDED = "replace_ended"
@@ -87,25 +85,6 @@ def check_if_exists(value: object) -> None:
     """
     if value not in (REPLACE_ENDED, FAIL):
         raise ValueError(f"if_exists must be {REPLACE_ENDED!r} or {FAIL!r}, not {value!r}")
-
-
-def map_restarts(restarts: str, application: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a task, with its retries if they replace the restarts of the application.
-
-    Raises:
-        ValueError: `restarts` is not supported, or retries cannot replace the restartConfig.
-    """
-    check_problems([restart_problem(restarts)])
-    if restarts == CLUSTER:
-        return arguments
-    with reject_if_invalid():
-        retries = retries_of(application.to_document() if is_model(application) else application)
-    if retries is None:
-        return arguments
-    mapped: dict[str, Any] = {"retries": retries.number, "retry_delay": retries.delay}
-    if arguments.get("retry_policy") is None:
-        mapped["retry_policy"] = SparkRetryPolicy(application_failures=retries.application_failures)
-    return arguments | mapped
 
 
 @contextmanager

@@ -10,11 +10,9 @@ import jinja2
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context, XComArg, conf
 from airflow.sdk.exceptions import AirflowFailException, TaskDeferralError, TaskDeferralTimeout
 
-from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, check_booleans
+from airflow_provider_spark_operator.core.arguments import DEFAULT_CONNECTION_ID, RESTARTS_BY_CLUSTER, check_booleans
 from airflow_provider_spark_operator.core.compose.document import Model
-from airflow_provider_spark_operator.core.compose.restarts import CLUSTER
 from airflow_provider_spark_operator.core.compose.retention import KEEP_FAILED_DRIVER, retention_problem, ttl_problem
-from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY, name_problem, namespace_problem
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import NAMES as PARAMETERS
@@ -147,14 +145,18 @@ class SparkApplicationOperator(BaseOperator):
         ttl: timedelta | float | None = None,
         get_logs: bool = True,
         keep_failed_driver: timedelta | float | None = KEEP_FAILED_DRIVER,
-        restarts: str = CLUSTER,
+        restarts: str = RESTARTS_BY_CLUSTER,
         openlineage_inject_parent_job_info: bool = _INJECT_PARENT,
         openlineage_inject_transport_info: bool = _INJECT_TRANSPORT,
         start_from_trigger: bool = False,
         if_exists: str = checks.REPLACE_ENDED,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**checks.map_restarts(restarts, application, kwargs))
+        if restarts != RESTARTS_BY_CLUSTER:
+            from airflow_provider_spark_operator.operators.dialect_checks import map_restarts
+
+            kwargs = map_restarts(restarts, application, kwargs)
+        super().__init__(**kwargs)
         check_booleans(
             deferrable=deferrable,
             wait_for_completion=wait_for_completion,
@@ -199,9 +201,12 @@ class SparkApplicationOperator(BaseOperator):
         checks.check_if_exists(if_exists)
         self.if_exists = if_exists
         known = checks.known_parameters({name: getattr(self, name) for name in PARAMETERS})
-        version_problem = api_version_problem(api_version) if api_version else None
-        problems = [ttl_problem(ttl), retention_problem(keep_failed_driver), version_problem]
+        problems = [ttl_problem(ttl), retention_problem(keep_failed_driver)]
         checks.check_problems([*known.problems(alone=application is None), *problems])
+        if api_version:
+            from airflow_provider_spark_operator.operators.dialect_checks import check_api_version
+
+            check_api_version(api_version)
         self.start_from_trigger = start_from_trigger
         if start_from_trigger:
             from airflow_provider_spark_operator.operators.start import trigger_arguments

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowTaskTimeout, TaskDeferralError, TaskDeferralTimeout
 
+from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.document import override_metadata
 from airflow_provider_spark_operator.core.compose.files import LocalFile
-from airflow_provider_spark_operator.core.compose.restarts import CLUSTER, backoff, product_warning
+from airflow_provider_spark_operator.core.compose.restarts import backoff, product_warning
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
@@ -206,7 +207,7 @@ class ApplicationRun:
         parameters, files = ship(parameters, sender, can_mount=dialect.mount_files is not None)
         keep_failed_driver = None if program else task.keep_failed_driver
         growth = tries.read_growth(task.retry_policy, self._context)
-        settings = Settings(task.ttl, keep_failed_driver, restarts=task.restarts == CLUSTER, memory=growth)
+        settings = Settings(task.ttl, keep_failed_driver, restarts=task.restarts == RESTARTS_BY_CLUSTER, memory=growth)
         document = compose_application(document, parameters, settings, files)
         tries.record_growth(dialect.read_memory(document), growth, task.retry_policy, self._context)
         warning = product_warning(document, task.retries or 0)

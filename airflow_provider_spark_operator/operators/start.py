@@ -3,9 +3,9 @@
 from airflow.sdk import XComArg
 from airflow.triggers.base import StartTriggerArgs
 
+from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.files import is_local
-from airflow_provider_spark_operator.core.compose.restarts import CLUSTER
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, is_template, split_list
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid
@@ -34,7 +34,7 @@ def trigger_arguments(task: ApplicationTask, parameters: Parameters) -> StartTri
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
         document = parse_application(task.application, task.api_version)
-        settings = Settings(task.ttl, task.keep_failed_driver, restarts=task.restarts == CLUSTER)
+        settings = Settings(task.ttl, task.keep_failed_driver, restarts=task.restarts == RESTARTS_BY_CLUSTER)
         document = compose_application(document, parameters, settings)
     return StartTriggerArgs(
         trigger_cls=_TRIGGER,

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject, is_integer
 from airflow_provider_spark_operator.core.parameters import is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
-CLUSTER: Final = "cluster"
-AIRFLOW: Final = "airflow"
 _NEVER: Final = "Never"
 
 
@@ -35,9 +34,9 @@ class Retries:
 
 def restart_problem(restarts: object) -> Problem | None:
     """Return what is wrong with the parameter `restarts`; None if it is valid."""
-    if restarts in (CLUSTER, AIRFLOW):
+    if restarts in (RESTARTS_BY_CLUSTER, RESTARTS_BY_AIRFLOW):
         return None
-    return Problem("restarts", f"must be {CLUSTER!r} or {AIRFLOW!r}, not {restarts!r}")
+    return Problem("restarts", f"must be {RESTARTS_BY_CLUSTER!r} or {RESTARTS_BY_AIRFLOW!r}, not {restarts!r}")
 
 
 def retries_of(document: object) -> Retries | None:
