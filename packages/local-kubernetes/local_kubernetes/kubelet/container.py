@@ -84,8 +84,8 @@ class Container:
         if self._process:
             self._process.kill()
 
-    def find_log(self, folder: Path) -> None:
-        """Take over the log that the last run left in an earlier life of the node."""
+    def restore_log(self, folder: Path) -> None:
+        """Restore the log that the last run left before the node was restarted."""
         path = self._log_path(folder)
         if path.exists():
             self.log = ContainerLog(path, clock=self._node.clock)

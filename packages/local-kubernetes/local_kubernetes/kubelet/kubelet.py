@@ -122,7 +122,7 @@ class Kubelet:
         present = {str(pod["metadata"]["uid"]) for pod in pods}
         for uid, worker in list(self._workers.items()):
             if uid not in present:
-                worker.vanished()
+                worker.stop()
         for pod in pods:
             self._changed(pod)
         subscription = self._store.subscribe(PODS, None, version)
@@ -148,12 +148,12 @@ class Kubelet:
             worker = PodWorker(self._node, pod)
             self._workers[uid] = worker
             self._tasks[uid] = asyncio.create_task(self._run_pod(worker), name=f"pod {worker.name}")
-        self._workers[uid].changed(pod)
+        self._workers[uid].update(pod)
 
     def _vanished(self, pod: JsonObject) -> None:
         worker = self._workers.get(str(pod["metadata"]["uid"]))
         if worker:
-            worker.vanished()
+            worker.stop()
 
     async def _run_pod(self, worker: PodWorker) -> None:
         try:
@@ -179,7 +179,7 @@ class Kubelet:
         """End all pods at once, and wait for that."""
         tasks = list(self._tasks.values())
         for worker in list(self._workers.values()):
-            worker.vanished()
+            worker.stop()
         if not tasks:
             return
         _, unfinished = await asyncio.wait(tasks, timeout=_STOP_SECONDS)

@@ -17,28 +17,28 @@ def read_log(
     *,
     previous: bool,
 ) -> AsyncIterator[bytes]:
-    """The wanted part of a container's log.
+    """Return the wanted part of a container's log.
 
     Args:
-        worker: who runs the pod; None if nobody does.
-        pod: the pod's name.
-        container: the container's name.
-        query: what part is wanted.
-        previous: whether it is of the run before the present or last one.
+        worker: The worker of the pod; None if the node does not run the pod.
+        pod: The pod's name.
+        container: The container's name.
+        query: The wanted part of the log.
+        previous: Whether to read the log of the run before the present or last one.
 
     Raises:
-        ApiStatusError: 400, as a kubelet words it, where there is no such log (yet).
+        ApiStatusError: 400 with the message of a kubelet, if the log does not exist (yet).
     """
-    record = worker.record(container) if worker else None
-    if worker is None or record is None:
+    found = worker.find_container(container) if worker else None
+    if found is None:
         raise bad_request(f"container {container} is not valid for pod {pod}")
-    log = worker.log(container, previous=previous)
+    log = found.previous_log if previous else found.log
     if log is not None:
         return log.read(query)
     if previous:
         raise bad_request(f'previous terminated container "{container}" in pod "{pod}" not found')
-    if isinstance(record.state, Waiting):
-        raise bad_request(f'container "{container}" in pod "{pod}" is waiting to start: {record.state.reason}')
+    if isinstance(found.record.state, Waiting):
+        raise bad_request(f'container "{container}" in pod "{pod}" is waiting to start: {found.record.state.reason}')
     return _nothing()
 
 

@@ -187,32 +187,6 @@ async def test_a_program_that_is_not_there_is_a_start_error(node: RunningNode) -
     assert '"no-such-program": executable file not found' in terminated["message"]
 
 
-async def test_a_node_selector_that_does_not_match_leaves_the_pod_unscheduled(node: RunningNode) -> None:
-    node.create(pod(shell("true"), nodeSelector={"disk": "fast"}))
-
-    await eventually(lambda: node.condition("PodScheduled").get("reason") == "Unschedulable")
-
-    assert node.phase() == "Pending"
-    node.store.delete(PODS, "default", "it")
-    await eventually(lambda: not node.exists())
-
-
-async def test_more_pods_than_the_node_takes_wait_for_a_place(tmp_path: Path) -> None:
-    async with RunningNode(tmp_path / "home", max_pods=1) as node:
-        node.create(pod(shell("sleep 600"), name="first"))
-        await eventually(lambda: node.phase("first") == "Running")
-        node.create(pod(shell("true"), name="second"))
-        node.create(pod(shell("true"), name="deleted"))
-        await eventually(lambda: node.condition("PodScheduled", "deleted").get("reason") == "Unschedulable")
-        assert node.condition("PodScheduled", "second")["message"].endswith("Too many pods.")
-
-        node.store.delete(PODS, "default", "deleted")
-        node.store.delete(PODS, "default", "first", grace_seconds=0)
-
-        assert (await node.ended("second"))["phase"] == "Succeeded"
-        await eventually(lambda: not node.exists("deleted"))
-
-
 async def test_a_pod_whose_deadline_is_brought_forward_ends_then(node: RunningNode) -> None:
     node.create(pod(shell("sleep 600"), activeDeadlineSeconds=600, terminationGracePeriodSeconds=1))
     await eventually(lambda: node.phase() == "Running")
