@@ -1,5 +1,6 @@
 """The HTTP face of the local cluster."""
 
+import asyncio
 import hmac
 import logging
 import re
@@ -54,6 +55,7 @@ class ApiServer:
         self._resources = ResourceHandlers(store)
         self._subresources = SubresourceHandlers(store, logs)
         self._runner: web.AppRunner | None = None
+        self._listener: asyncio.Server | None = None
         self._address = ""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
@@ -68,13 +70,15 @@ class ApiServer:
             application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, handler_cancellation=True
         )
         await runner.setup()
+        assert runner.server is not None  # noqa: S101 - set by setup()
         try:
-            await web.TCPSite(runner, host, port, ssl_context=self._tls).start()
+            loop = asyncio.get_running_loop()
+            self._listener = await loop.create_server(runner.server, host, port, ssl=self._tls)
         except OSError:
             await runner.cleanup()
             raise
         self._runner = runner
-        bound: int = runner.addresses[0][1]
+        bound: int = self._listener.sockets[0].getsockname()[1]
         self._address = f"{host}:{bound}"
         return bound
 
@@ -83,7 +87,21 @@ class ApiServer:
         runner, self._runner = self._runner, None
         if runner is not None:
             self._resources.close()
+            await self._stop_listening()
             await runner.cleanup()
+
+    async def _stop_listening(self) -> None:
+        """Close the listening socket after the connections that it has just accepted are complete.
+
+        asyncio never closes a connection that it accepts in the turn of the event loop in which its server closes.
+        """
+        listener, self._listener = self._listener, None
+        if listener is None:
+            return
+        for one in listener.sockets:
+            asyncio.get_running_loop().remove_reader(one.fileno())
+        await asyncio.sleep(0)
+        listener.close()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         try:

@@ -1,10 +1,18 @@
+import asyncio
+import gc
+import socket
+import warnings
 from pathlib import Path
 
 import pytest
 
 from local_kubernetes.api import absent
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.server import ApiServer
+from local_kubernetes.api.store import Store
 
 from api.builders import CONFIG_MAPS, PODS, Api, config_map
+from api.conftest import TOKEN, RecordedLogs
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/version"])
@@ -139,3 +147,15 @@ async def test_the_server_lives_on_after_bad_requests(api: Api) -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         await api.send(method, PODS + "/%00%ff", b"\x00\x01", "application/json")
     assert (await api.get(PODS)).status == 200
+
+
+async def test_stop_closes_a_connection_that_was_just_accepted(store: Store) -> None:
+    server = ApiServer(store, KindRegistry(store), token=TOKEN, tls=None, logs=RecordedLogs())
+    port = await server.start()
+    with socket.create_connection(("127.0.0.1", port)), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the event loop has accepted the connection, but not set it up
+        await server.stop()
+        gc.collect()
+    assert [str(one.message) for one in caught] == []
