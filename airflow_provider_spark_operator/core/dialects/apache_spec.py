@@ -209,8 +209,7 @@ def write_properties(document: JsonObject, properties: Mapping[str, str]) -> Jso
     """Return `document` with additional Spark properties."""
     if not properties:
         return document
-    spec = document["spec"]
-    return document | {"spec": spec | {"sparkConf": {**(spec.get("sparkConf") or {}), **properties}}}
+    return document | {"spec": document["spec"] | {"sparkConf": {**read_properties(document), **properties}}}
 
 
 def mount_files(document: JsonObject, name: str, files: Mapping[str, str], *, executors: bool) -> JsonObject:

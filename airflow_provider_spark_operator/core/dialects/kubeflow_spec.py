@@ -114,10 +114,22 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: AR
     return document
 
 
+def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the Spark properties of an application."""
+    return mapping(mapping(document.get("spec")).get("sparkConf"))
+
+
+def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
+    """Return `document` with additional Spark properties."""
+    if not properties:
+        return document
+    return document | {"spec": document["spec"] | {"sparkConf": {**read_properties(document), **properties}}}
+
+
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
     """Return the memory that an application requests, by Spark property."""
     spec = mapping(document.get("spec"))
-    conf, found = mapping(spec.get("sparkConf")), {}
+    conf, found = read_properties(document), {}
     for key in MEMORY_KEYS:
         _, role, field = key.split(".")
         value = mapping(spec.get(role)).get(field) or conf.get(key)

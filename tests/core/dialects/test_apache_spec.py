@@ -26,6 +26,7 @@ def test_properties_are_read_and_added(dialect: Dialect) -> None:
     assert dialect.read_properties(DOCUMENT) == DOCUMENT["spec"]["sparkConf"]
     assert dialect.read_properties({"spec": None}) == {}
     made = dialect.write_properties(DOCUMENT, {"spark.z": "1"})
+    assert dialect.write_properties(DOCUMENT, {}) is DOCUMENT
     assert made["spec"]["sparkConf"] == DOCUMENT["spec"]["sparkConf"] | {"spark.z": "1"}
 
 
