@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
+from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.problems import Problem
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
@@ -22,7 +23,6 @@ MEMORY_KEYS: Final = (
     "spark.executor.memory",
     "spark.executor.memoryOverhead",
 )
-_DYNAMIC_KEY = "spark.dynamicAllocation.enabled"
 _POSITIVE_NUMBERS = ("driver_cores", "executor_cores")
 _MEMORIES = ("driver_memory", "executor_memory")
 _LISTS = ("jars", "py_files", "files", "arguments")
@@ -122,10 +122,10 @@ class Parameters:
         """Spark refuses to start without executors, unless it may request some itself."""
         if not self.has_no_executors or not isinstance(self.conf, Mapping | None):
             return None
-        enabled = (self.conf or {}).get(_DYNAMIC_KEY, False)
+        enabled = (self.conf or {}).get(DYNAMIC_ALLOCATION_KEY, False)
         if is_pending(enabled) or str(enabled).strip().lower() == "true":
             return None
-        return Problem("executor_instances", f"must be at least 1, or set {_DYNAMIC_KEY} in conf")
+        return Problem("executor_instances", f"must be at least 1, or set {DYNAMIC_ALLOCATION_KEY} in conf")
 
 
 NAMES: Final = tuple(one.name for one in fields(Parameters))

@@ -20,6 +20,7 @@ from airflow_provider_spark_operator.core.models.application import (
 )
 from airflow_provider_spark_operator.core.models.base import INT64_MAX, LONGEST_MILLIS
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
+from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.states import (
     FAILURE,
     INFRASTRUCTURE_FAILURE,
@@ -112,7 +113,7 @@ def choose_executor_state(
 
 def uses_dynamic_allocation(spark_conf: Mapping[str, str]) -> bool:
     """Whether Spark chooses the number of executors."""
-    return spark_conf.get("spark.dynamicAllocation.enabled", "").strip().lower() == "true"
+    return spark_conf.get(DYNAMIC_ALLOCATION_KEY, "").strip().lower() == "true"
 
 
 def wants_restart(spec: SparkApplicationSpec, ended_in: ApplicationState) -> bool:

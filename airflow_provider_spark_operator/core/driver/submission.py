@@ -19,6 +19,7 @@ from airflow_provider_spark_operator.core.driver.packages import check_packages
 from airflow_provider_spark_operator.core.driver.text import trimmed, trimmed_but_lines
 from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, resolved, without_alias
 from airflow_provider_spark_operator.core.identity import NAMESPACE
+from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
 _MASTER = re.compile(r"k8s://(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<rest>.+)")
@@ -237,7 +238,7 @@ def _checked(inputs: SubmissionInputs) -> SubmissionInputs:
             raise DriverBuildError(key, "must be greater than 0")
     _check_client(conf)
     positive = ["spark.driver.cores", "spark.executor.cores"]
-    if inputs.conf.get("spark.dynamicAllocation.enabled", "").lower() != "true":
+    if inputs.conf.get(DYNAMIC_ALLOCATION_KEY, "").lower() != "true":
         positive.append("spark.executor.instances")
     for key in positive:
         number = inputs.conf.get(key, "1")

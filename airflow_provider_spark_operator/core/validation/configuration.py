@@ -7,11 +7,11 @@ from typing import Final
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import is_positive_size, memory_mib
 from airflow_provider_spark_operator.core.models.parse import format_path
+from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
 
 _INSTANCES_KEY: Final = "spark.executor.instances"
-_DYNAMIC_KEY: Final = "spark.dynamicAllocation.enabled"
 _MEMORIES: Final = ("spark.driver.memory", "spark.executor.memory")
 _OTHER_SIZES: Final = ("spark.driver.memoryOverhead", "spark.executor.memoryOverhead", "spark.executor.pyspark.memory")
 _CORES: Final = ("spark.driver.cores", "spark.executor.cores")
@@ -19,7 +19,7 @@ _BOUNDS: Final = tuple(f"spark.dynamicAllocation.{name}Executors" for name in ("
 _IMAGES: Final = tuple(f"spark.kubernetes.{part}container.image" for part in ("", "driver.", "executor."))
 # Booleans and times that every driver reads, so that Spark never accepts another value.
 _BOOLEANS: Final = (
-    _DYNAMIC_KEY,
+    DYNAMIC_ALLOCATION_KEY,
     "spark.authenticate",
     "spark.eventLog.enabled",
     "spark.shuffle.compress",
@@ -57,7 +57,7 @@ def configuration_problems(conf: Mapping[str, str]) -> Iterator[Problem]:
 
 def is_dynamic_allocation(conf: Mapping[str, str]) -> bool:
     """Whether Spark itself chooses the number of executors."""
-    return str(conf.get(_DYNAMIC_KEY, "")).strip().lower() == "true"
+    return str(conf.get(DYNAMIC_ALLOCATION_KEY, "")).strip().lower() == "true"
 
 
 def conf_path(key: str) -> str:
@@ -98,7 +98,7 @@ def _count_problems(conf: Mapping[str, str], key: str, least: int) -> Iterator[P
     if not _INTEGER.fullmatch(value):
         yield Problem(conf_path(key), f"must be a whole number, but is {value!r}")
     elif int(value) < least:
-        dynamic = f". Set {_DYNAMIC_KEY} to allow 0" if key == _INSTANCES_KEY and int(value) == 0 else ""
+        dynamic = f". Set {DYNAMIC_ALLOCATION_KEY} to allow 0" if key == _INSTANCES_KEY and int(value) == 0 else ""
         yield Problem(conf_path(key), f"must be at least {least}, but is {value.strip()}{dynamic}")
     elif int(value) > MOST_EXECUTORS:
         yield Problem(conf_path(key), f"is {value.strip()}: use at most {MOST_EXECUTORS}")
