@@ -79,8 +79,9 @@ class SparkApplicationSensor(BaseSensorOperator):
         wait = self._wait = self._runtime(context)
         if self.deferrable:
             self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
+        access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
         with skip_failures(self):
-            return wait.run()
+            return wait.run(access)
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the state that the trigger reports. `resume_execution` turns an exception into a skip."""

@@ -14,6 +14,7 @@ from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, failure
 from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationStateTrigger
@@ -71,13 +72,23 @@ class ApplicationWait:
         states = " or ".join(self.expects)
         return f"SparkApplication {self.name} has not reached {states} within {self.timeout:.0f} s"
 
-    def run(self) -> str:
+    def read_connection(self) -> ClusterAccess:
+        """Return the access to the cluster of the connection.
+
+        Raises:
+            AirflowException: The connection does not exist or is not valid.
+        """
+        return access_from_connection(self.kubernetes_conn_id)
+
+    def run(self, access: ClusterAccess) -> str:
         """Wait on the worker and return the state.
+
+        Args:
+            access: The access to the cluster.
 
         Raises:
             AirflowException: The application can no longer reach an expected state, or the wait timed out.
         """
-        access = access_from_connection(self.kubernetes_conn_id)
         with LoopThread() as loop:
             try:
                 event = loop.run(self.trigger.wait(access), timeout=self.timeout)

@@ -63,8 +63,9 @@ class SparkClusterSensor(BaseSensorOperator):
         wait = self._runtime()
         if self.deferrable:
             self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
+        access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
         with skip_failures(self):
-            return wait.run()
+            return wait.run(access)
 
     def execute_complete(
         self,

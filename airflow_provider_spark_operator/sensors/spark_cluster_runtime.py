@@ -13,6 +13,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkSchedulingFailed,
 )
 from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
@@ -53,13 +54,23 @@ class ClusterWait:
         """The message of a wait that timed out."""
         return f"SparkCluster {self.name} is not ready after {self.timeout:.0f} s"
 
-    def run(self) -> str:
+    def read_connection(self) -> ClusterAccess:
+        """Return the access to the cluster of the connection.
+
+        Raises:
+            AirflowException: The connection does not exist or is not valid.
+        """
+        return access_from_connection(self.kubernetes_conn_id)
+
+    def run(self, access: ClusterAccess) -> str:
         """Wait on the worker and return the name of the cluster.
+
+        Args:
+            access: The access to the cluster.
 
         Raises:
             AirflowException: The cluster failed or was deleted, or the wait timed out.
         """
-        access = access_from_connection(self.kubernetes_conn_id)
         with LoopThread() as loop:
             try:
                 event = loop.run(self.trigger.wait(access), timeout=self.timeout)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException
+from airflow.sdk.exceptions import AirflowNotFoundException, AirflowSensorTimeout, AirflowSkipException
 
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
@@ -146,3 +146,11 @@ def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer() 
     with pytest.raises(ValueError, match=r"mode='reschedule' is not supported by Spark.*Use deferrable=True"):
         SparkClusterSensor(task_id="wait", name="shared", deferrable=False, **given)
     assert SparkClusterSensor(task_id="wait", name="shared", deferrable=True, **given).deferrable
+
+
+@pytest.mark.parametrize("softly", ["soft_fail", "never_fail"])
+def test_worker_fails_without_connection_although_sensor_may_fail_softly(softly: str) -> None:
+    sensor = SparkClusterSensor(task_id="wait", name="shared", kubernetes_conn_id="missing", deferrable=False)
+    setattr(sensor, softly, True)
+    with pytest.raises(AirflowNotFoundException, match="missing"):
+        run(sensor, TaskInstance())
