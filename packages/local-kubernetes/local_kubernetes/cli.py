@@ -68,13 +68,13 @@ def parser() -> argparse.ArgumentParser:
     up = verbs.add_parser("up", help="start a cluster and keep it in the foreground", epilog=_EXIT_CODES)
     up.add_argument(
         "--home",
-        type=Path,
+        type=_path,
         metavar="DIR",
         default=Path(".local-kubernetes"),
         help="directory for the state of the cluster (default: %(default)s)",
     )
     up.add_argument(
-        "--kubeconfig", type=Path, metavar="FILE", help="write the kubeconfig to FILE in addition to DIR/kubeconfig"
+        "--kubeconfig", type=_path, metavar="FILE", help="write the kubeconfig to FILE in addition to DIR/kubeconfig"
     )
     up.add_argument("--keep", action="store_true", help="keep the objects in DIR for the next start with --keep")
     up.add_argument(
@@ -93,6 +93,12 @@ def parser() -> argparse.ArgumentParser:
     return root
 
 
+def _path(text: str) -> Path:
+    if not text:  # an unset variable of a shell; as a path it would be the current directory
+        raise argparse.ArgumentTypeError("must not be empty")
+    return Path(text)
+
+
 def _rule(text: str) -> ImageRule:
     try:
         return parse_rule(text)
@@ -109,7 +115,10 @@ async def _up(options: argparse.Namespace) -> ExitCode:
     images = (*options.image, *DEFAULT_IMAGES)
     async with LocalCluster(options.home, images=images, keep=options.keep, repair=options.repair) as cluster:
         with published_kubeconfig(cluster.kubeconfig, options.kubeconfig, _COMMAND) as path:
-            print(f"ready kubeconfig={path}", flush=True)
+            try:
+                print(f"ready kubeconfig={path}", flush=True)
+            except OSError as error:
+                return _report(f"could not write to standard output: {error.strerror}", ExitCode.INFRASTRUCTURE_FAILED)
             await asyncio.Event().wait()
     return ExitCode.SUCCESS
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -34,7 +34,7 @@ def check_kubeconfig(path: Path, command: str) -> None:
 
 @contextmanager
 def published_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterator[Path]:
-    """Copy the kubeconfig, readable by its owner only; delete the copy at the end.
+    """Copy the kubeconfig, readable by its owner only; delete the copy at the end, unless another cluster replaced it.
 
     Args:
         source: The kubeconfig in the home of the cluster.
@@ -54,14 +54,25 @@ def published_kubeconfig(source: Path, copy: Path | None, command: str) -> Itera
     try:
         copy.unlink(missing_ok=True)
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(content)
     except OSError as error:
-        raise UnusableKubeconfig(f"{copy}: cannot be written: {error.strerror}") from None
+        raise _unwritable(copy, error) from None
+    # The file stays open: as long as it is, no file that replaces it can have the same inode.
     try:
+        try:
+            with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as stream:
+                stream.write(content)
+        except OSError as error:
+            raise _unwritable(copy, error) from None
         yield copy
     finally:
-        copy.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), copy.stat()):
+                copy.unlink()
+        os.close(descriptor)
+
+
+def _unwritable(copy: Path, error: OSError) -> UnusableKubeconfig:
+    return UnusableKubeconfig(f"{copy}: cannot be written: {error.strerror}")
 
 
 def _is_replaceable(path: Path, command: str) -> bool:

@@ -110,6 +110,47 @@ def test_invalid_arguments_are_one_sentence(
     assert error.count("\n") == 1
 
 
+def test_a_cluster_keeps_the_kubeconfig_that_another_cluster_has_replaced(tmp_path: Path) -> None:
+    copy = tmp_path / "kubeconfig"
+    (tmp_path / "second").mkdir()
+    with running(tmp_path, "--kubeconfig", str(copy)) as first:
+        with running(tmp_path / "second", "--kubeconfig", str(copy)) as second:
+            first.terminate()
+            assert first.wait(DEADLINE_SECONDS) == ExitCode.SUCCESS
+            assert copy.read_text().endswith((tmp_path / "second" / "home" / "kubeconfig").read_text())
+            second.terminate()
+            assert second.wait(DEADLINE_SECONDS) == ExitCode.SUCCESS
+        assert not copy.exists()
+
+
+def test_a_kubeconfig_that_its_user_changed_is_deleted(tmp_path: Path) -> None:
+    copy = tmp_path / "kubeconfig"
+    with running(tmp_path, "--kubeconfig", str(copy)) as process:
+        copy.write_text("apiVersion: v1")  # as `kubectl config set-context` rewrites the file
+        process.terminate()
+        assert process.wait(DEADLINE_SECONDS) == ExitCode.SUCCESS
+    assert not copy.exists()
+
+
+@pytest.mark.parametrize("option", ["--home", "--kubeconfig"])
+def test_an_empty_path_is_a_usage_error(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["up", option, ""])
+
+    assert stop.value.code == ExitCode.INVALID
+    assert f"argument {option}: must not be empty" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_standard_output_fails_with_a_sentence(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "local_kubernetes", "up", "--home", str(tmp_path / "home")]
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_SECONDS)
+
+    assert run.returncode == ExitCode.INFRASTRUCTURE_FAILED
+    assert run.stderr == "local-kubernetes: error: could not write to standard output: No space left on device\n"
+
+
 def test_an_unknown_runtime_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["up", "--image", "*/tool=docker"])
