@@ -123,7 +123,7 @@ class Parameters:
         if not self.has_no_executors or not isinstance(self.conf, Mapping | None):
             return None
         enabled = (self.conf or {}).get(DYNAMIC_ALLOCATION_KEY, False)
-        if is_pending(enabled) or str(enabled).strip().lower() == "true":
+        if (enabled is not None and is_pending(enabled)) or str(enabled).strip().lower() == "true":
             return None
         return Problem("executor_instances", f"must be at least 1, or set {DYNAMIC_ALLOCATION_KEY} in conf")
 

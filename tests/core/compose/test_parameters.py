@@ -194,6 +194,15 @@ WRONG = [
         {"py_file": "local:///a.py", "image": "spark:4.3.0", "executor_instances": 0},
         "executor_instances: must be at least 1, or set spark.dynamicAllocation.enabled in conf",
     ),
+    (
+        {
+            "py_file": "local:///a.py",
+            "image": "spark:4.3.0",
+            "executor_instances": 0,
+            "conf": {"spark.dynamicAllocation.enabled": None},
+        },
+        "executor_instances: must be at least 1, or set spark.dynamicAllocation.enabled in conf",
+    ),
     ({"py_file": "local:///a.py", "executor_cores": 0}, "executor_cores: must be an integer of 1 or more"),
     ({"py_file": "local:///a.py", "driver_cores": True}, "driver_cores: must be an integer"),
     ({"py_file": "local:///a.py", "executor_cores": "two"}, "executor_cores: must be an integer"),
