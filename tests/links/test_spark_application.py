@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.attempt import driver_pod_name
+from airflow_provider_spark_operator.core.driver.naming import attempt_naming
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut, SparkSchedulingFailed
 from airflow_provider_spark_operator.links.spark_application import (
@@ -108,8 +108,9 @@ def test_the_link_to_the_log_has_the_name_that_the_controller_gives_the_driver_p
     cluster.script = succeed
     task_instance, task = TaskInstance(), operator(deferrable, conf=conf)
     run(task, task_instance)
-    document = cluster.application()
-    assert driver_pod_name(SparkApplication.model_validate(document), 0) == pod
+    application = SparkApplication.model_validate(cluster.application())
+    naming = attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
+    assert naming.pod_name == pod
     assert links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
 
 

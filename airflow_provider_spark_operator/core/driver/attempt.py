@@ -65,16 +65,6 @@ def build_attempt(
     )
 
 
-def driver_pod_name(application: SparkApplication, attempt_id: int) -> str:
-    """The name of an attempt's driver pod, without building the rest.
-
-    Raises:
-        DriverBuildError: the application's name or id makes no names, so that nothing can exist.
-    """
-    naming = attempt_naming(application.namespace, application.name, attempt_id, application.spec.spark_conf)
-    return naming.pod_name
-
-
 def owned_by_driver(documents: Iterable[Mapping[str, object]], pod_name: str, pod_uid: str) -> tuple[JsonObject, ...]:
     """The documents with the driver pod as their owner: they go when it goes."""
     reference = {

@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.dialects.apache import progress, wanted_executors
 from airflow_provider_spark_operator.core.dialects.progress import Phase
-from airflow_provider_spark_operator.core.driver.attempt import driver_pod_name
+from airflow_provider_spark_operator.core.driver.naming import attempt_naming
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.states import ApplicationState
@@ -162,4 +162,5 @@ def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, st
     application = document(status_at(S.RUNNING_HEALTHY), conf=conf)
     assert progress(application).driver_name == name
     if name:
-        assert driver_pod_name(parse_application(application), 0) == name
+        parsed = parse_application(application)
+        assert attempt_naming(parsed.namespace, parsed.name, 0, parsed.spec.spark_conf).pod_name == name

@@ -9,7 +9,6 @@ import yaml
 from airflow_provider_spark_operator.core.driver.attempt import (
     AttemptResources,
     build_attempt,
-    driver_pod_name,
     owned_by_driver,
 )
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -101,11 +100,6 @@ def test_every_document_names_its_namespace_and_carries_the_drivers_labels() -> 
         assert document["metadata"]["namespace"] == "ns"
         assert document["metadata"]["labels"]["spark.operator/spark-app-name"] == "app"
         assert document["metadata"]["labels"]["spark-app-selector"] == "app-0"
-
-
-def test_the_pods_name_is_known_before_anything_is_built() -> None:
-    broken = application({"spark.driver.memory": "lots"})
-    assert driver_pod_name(broken, 2) == "app-2-driver"
 
 
 @pytest.mark.parametrize(
