@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.compose.document import complete_kind, new_application, override_metadata
+from airflow_provider_spark_operator.core.compose.document import (
+    complete_kind,
+    is_model,
+    new_application,
+    override_metadata,
+)
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
+from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 KUBEFLOW = "sparkoperator.k8s.io/v1beta2"
@@ -61,3 +67,11 @@ def test_document_is_completed_with_its_kind(
 def test_document_of_another_version_is_refused() -> None:
     with pytest.raises(InvalidResource, match=r"apiVersion: is 'spark.apache.org/v1', but the parameter"):
         complete_kind({"apiVersion": "spark.apache.org/v1"}, KUBEFLOW)
+
+
+def test_model_is_an_object_that_returns_its_document() -> None:
+    spec = {"pyFiles": "local:///a.py", "runtimeVersions": {"sparkVersion": "4.3.0"}}
+    model = SparkApplication.model_validate({**new_application(), "metadata": {"name": "pi"}, "spec": spec})
+    assert is_model(model)
+    assert not is_model(SparkApplication)
+    assert not is_model(new_application())
