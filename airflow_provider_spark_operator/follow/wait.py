@@ -226,8 +226,10 @@ async def _find_ending(
         present = await hub.read(reference.resource, reference.name, reference.namespace)
         if ending is not None and ending.verdict.outcome is Outcome.SUCCEEDED:
             return ending
-        if present is None or present["metadata"]["uid"] != reference.uid or is_deleted(present):
-            raise ApplicationDeleted(reference, present or resource)
+        if present is None or present["metadata"]["uid"] != reference.uid:
+            raise ApplicationDeleted(reference, resource)
+        if is_deleted(present):
+            raise ApplicationDeleted(reference, present)
         if ending is not None or not progress(present).driver_abandoned:
             return ending or judge(present)
         resource, was_alive = present, True

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
+from airflow_provider_spark_operator.core.dialects.progress import Progress
 from airflow_provider_spark_operator.exceptions import SparkSchedulingFailed
+from airflow_provider_spark_operator.follow.narrator import Narrator
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
@@ -162,6 +164,23 @@ async def test_replacement_beside_a_live_driver_is_a_deletion(cluster: Cluster) 
         cluster.create("pi")
 
     assert (await event_after(cluster, replace))["kind"] == "deleted"
+
+
+async def test_driver_log_of_a_replaced_application_ends_with_its_own_state(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states: list[str] = []
+
+    async def finish(_: Narrator, seen: Progress) -> None:
+        states.append(seen.state)
+
+    def replace() -> None:
+        cluster.delete("pi")
+        cluster.create("pi")
+
+    monkeypatch.setattr(Narrator, "finish", finish)
+    await event_after(cluster, replace)
+    assert states == ["FAILED"]
 
 
 async def test_lost_driver_pod_is_not_a_scheduling_failure(cluster: Cluster) -> None:
