@@ -57,7 +57,7 @@ def progress(resource: Mapping[str, object]) -> Progress:
 
 def wanted_executors(resource: Mapping[str, object]) -> int:
     """How many executors the application begins with, and never has fewer of."""
-    conf = mapping(mapping(resource.get("spec")).get("sparkConf"))
+    conf = _conf(resource)
     dynamic = str(conf.get(DYNAMIC_ALLOCATION_KEY, "")).lower() == "true"
     key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
     value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
@@ -68,21 +68,20 @@ def read_application_id(resource: Mapping[str, object], attempt: int) -> str | N
     """Return Spark's id of an attempt; None if the application has no name."""
     metadata = mapping(resource.get("metadata"))
     name, namespace = text(metadata.get("name")), text(metadata.get("namespace"))
-    fixed = _properties(resource).get("spark.app.id")
-    return fixed or (application_id(namespace, name, attempt) if name else None)
+    fixed = _conf(resource).get("spark.app.id")
+    return str(fixed) if fixed else (application_id(namespace, name, attempt) if name else None)
 
 
 def read_driver_pod_name(resource: Mapping[str, object], identifier: str | None) -> str | None:
     """Return the name of the driver pod of the attempt with an application id; None if no driver can have a name."""
     try:
-        return driver_pod_of(identifier, _properties(resource)) if identifier else None
+        return driver_pod_of(identifier, _conf(resource)) if identifier else None
     except DriverBuildError:
         return None
 
 
-def _properties(resource: Mapping[str, object]) -> dict[str, str]:
-    conf = mapping(mapping(resource.get("spec")).get("sparkConf"))
-    return {key: str(value) for key, value in conf.items()}
+def _conf(resource: Mapping[str, object]) -> Mapping[str, object]:
+    return mapping(mapping(resource.get("spec")).get("sparkConf"))
 
 
 def _phase(state: str) -> Phase:

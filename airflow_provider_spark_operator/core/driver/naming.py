@@ -91,13 +91,20 @@ def attempt_naming(namespace: str, name: str, attempt_id: int, conf: Mapping[str
     )
 
 
-def driver_pod_of(identifier: str, conf: Mapping[str, str]) -> str:
-    """The name of the driver pod of the attempt with this application id.
+def driver_pod_of(identifier: str, conf: Mapping[str, object]) -> str:
+    """Return the name of the driver pod of the attempt with this application id.
+
+    Args:
+        identifier: The application id.
+        conf: The Spark configuration. A property that is null is not set.
 
     Raises:
         DriverBuildError: The name in the configuration refers to itself.
     """
-    return Configuration({**conf, "spark.app.id": identifier}, {}).text(POD_NAME_KEY) or f"{identifier}-driver"
+    if conf.get(POD_NAME_KEY) is None:
+        return f"{identifier}-driver"
+    values = {key: str(value) for key, value in conf.items() if value is not None}
+    return Configuration({**values, "spark.app.id": identifier}, {}).text(POD_NAME_KEY) or f"{identifier}-driver"
 
 
 def submit_naming(name: str, conf: Mapping[str, str], seed: str, environment: Mapping[str, str]) -> Naming:

@@ -164,3 +164,14 @@ def test_driver_pod_has_the_name_that_the_controller_gives_it(conf: dict[str, st
     if name:
         parsed = parse_application(application)
         assert attempt_naming(parsed.namespace, parsed.name, 0, parsed.spec.spark_conf).pod_name == name
+
+
+@pytest.mark.parametrize(
+    ("conf", "name"),
+    [
+        ({"spark.app.id": None, "spark.kubernetes.driver.pod.name": None}, "pi-0-driver"),
+        ({"spark.kubernetes.driver.pod.name": "${spark.app.id}-main", "spark.app.id": None}, "pi-0-main"),
+    ],
+)
+def test_property_that_is_null_is_not_set(conf: dict[str, str | None], name: str) -> None:
+    assert progress(document(status_at(S.RUNNING_HEALTHY), conf=conf)).driver_name == name
