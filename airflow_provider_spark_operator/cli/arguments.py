@@ -21,8 +21,8 @@ EXIT_CODES = (
 _MOST_WORKERS = 10_000
 
 
-def parser(version: str) -> argparse.ArgumentParser:
-    """The whole command line; usage errors end with exit code 2, as argparse has it."""
+def build_parser(version: str) -> argparse.ArgumentParser:
+    """Build the parser of the whole command line; a usage error ends with exit code 2, as argparse defines it."""
     root = argparse.ArgumentParser(prog="spark-operator", description=DESCRIPTION, epilog=EXIT_CODES)
     root.add_argument("--version", action="version", version=f"spark-operator {version}")
     verbs = root.add_subparsers(title="verbs", metavar="VERB", required=True)
@@ -47,27 +47,30 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
     scope = reconcile.add_mutually_exclusive_group()
     scope.add_argument("--namespaces", metavar="A,B", help="watch these namespaces (default: the current one)")
     scope.add_argument(
-        "--namespace-selector", type=_selector, metavar="S", help="watch the namespaces with these labels"
+        "--namespace-selector", type=_parse_selector, metavar="S", help="watch the namespaces with these labels"
     )
     scope.add_argument("--all-namespaces", action="store_true", help="watch the whole cluster")
     reconcile.add_argument(
-        "--config", type=_filled, metavar="FILE", help="settings: YAML, or a .properties file of the Apache operator"
+        "--config",
+        type=_parse_text,
+        metavar="FILE",
+        help="settings: YAML, or a .properties file of the Apache operator",
     )
     reconcile.add_argument(
-        "--health-port", type=_port, metavar="N", help="serve /healthz and /readyz there (0: a free port)"
+        "--health-port", type=_parse_port, metavar="N", help="serve /healthz and /readyz there (0: a free port)"
     )
     reconcile.add_argument(
-        "--metrics-port", type=_port, metavar="N", help="serve /metrics for Prometheus there (0: a free port)"
+        "--metrics-port", type=_parse_port, metavar="N", help="serve /metrics for Prometheus there (0: a free port)"
     )
     reconcile.add_argument(
-        "--workers", type=_positive, metavar="N", help="resources looked at at the same time (default: 50)"
+        "--workers", type=_parse_worker_count, metavar="N", help="resources looked at at the same time (default: 50)"
     )
     reconcile.add_argument(
         "--leader-elect", action="store_true", help="stand by while another controller holds the lease"
     )
     reconcile.add_argument(
         "--lease",
-        type=_lease,
+        type=_parse_lease,
         metavar="[NAMESPACE/]NAME",
         help="the lease (default: that of the settings, or spark-operator-lease in the current namespace)",
     )
@@ -83,12 +86,12 @@ def _add_reconcile(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     reconcile.add_argument(
         "--webhook",
-        type=_object_name,
+        type=_parse_object_name,
         metavar="NAME",
         help="answer the webhooks of this ValidatingWebhookConfiguration",
     )
     reconcile.add_argument(
-        "--webhook-port", type=_port, metavar="N", help="answer them there (default: 9443; 0: a free port)"
+        "--webhook-port", type=_parse_port, metavar="N", help="answer them there (default: 9443; 0: a free port)"
     )
     _add_log_format(reconcile)
 
@@ -104,10 +107,10 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     up = actions.add_parser("up", help="start the cluster and keep it in the foreground", epilog=EXIT_CODES)
     up.set_defaults(module="local_up")
     up.add_argument(
-        "--home", type=_filled, metavar="DIR", default=".spark-local", help="its state (default: %(default)s)"
+        "--home", type=_parse_text, metavar="DIR", default=".spark-local", help="its state (default: %(default)s)"
     )
     up.add_argument(
-        "--kubeconfig", type=_filled, metavar="FILE", help="write the kubeconfig there too, not only under DIR"
+        "--kubeconfig", type=_parse_text, metavar="FILE", help="write the kubeconfig there too, not only under DIR"
     )
     _add_images(up)
     up.add_argument("--keep", action="store_true", help="keep its objects under DIR for the next start with --keep")
@@ -137,8 +140,8 @@ def _add_local(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     )
     run.set_defaults(module="local_run")
     run.add_argument("application", metavar="APP.yaml", help="a SparkApplication; - reads standard input")
-    run.add_argument("-n", "--namespace", type=_namespace, metavar="NAMESPACE", default="default")
-    run.add_argument("--timeout", type=_positive_seconds, metavar="SECONDS", help="give up then (default: never)")
+    run.add_argument("-n", "--namespace", type=_parse_namespace, metavar="NAMESPACE", default="default")
+    run.add_argument("--timeout", type=_parse_seconds, metavar="SECONDS", help="give up then (default: never)")
     _add_images(run)
     _add_log_format(run)
     images = actions.add_parser(
@@ -160,7 +163,7 @@ def _add_crds(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         epilog=EXIT_CODES,
     )
     crds.set_defaults(module="crds")
-    crds.add_argument("--kind", type=_filled, metavar="K", help="only this kind, for example SparkApplication")
+    crds.add_argument("--kind", type=_parse_text, metavar="K", help="only this kind, for example SparkApplication")
     crds.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
 
 
@@ -190,14 +193,18 @@ def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     render.set_defaults(module="render")
     render.add_argument("words", nargs="*", metavar="APP.yaml", help="one SparkApplication; - reads standard input")
     render.add_argument(
-        "-n", "--namespace", type=_namespace, metavar="NAMESPACE", help="where the file names none (default: default)"
+        "-n",
+        "--namespace",
+        type=_parse_namespace,
+        metavar="NAMESPACE",
+        help="where the file names none (default: default)",
     )
     render.add_argument(
-        "--attempt", type=_attempt, metavar="N", help="counts from 0 (default: that of the status, else 0)"
+        "--attempt", type=_parse_attempt, metavar="N", help="counts from 0 (default: that of the status, else 0)"
     )
     render.add_argument(
         "--config",
-        type=_filled,
+        type=_parse_text,
         metavar="FILE",
         help="the settings of `reconcile`: its name is on what it creates (default: none)",
     )
@@ -207,10 +214,10 @@ def _add_render(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 
 def _add_cluster_access(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
-        "--kubeconfig", type=_filled, metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)"
+        "--kubeconfig", type=_parse_text, metavar="FILE", help="(default: KUBECONFIG, ~/.kube/config, in-cluster)"
     )
     verb.add_argument(
-        "--context", type=_filled, metavar="NAME", help="context of the kubeconfig (default: its current one)"
+        "--context", type=_parse_text, metavar="NAME", help="context of the kubeconfig (default: its current one)"
     )
 
 
@@ -227,19 +234,19 @@ def _add_log_format(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--log-format", choices=("text", "json"), default="text")
 
 
-def _filled(text: str) -> str:
+def _parse_text(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
     return text
 
 
-def _namespace(text: str) -> str:
+def _parse_namespace(text: str) -> str:
     if not is_namespace(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not the name of a namespace: {NAMESPACE_RULE}")
     return text
 
 
-def _selector(text: str) -> str:
+def _parse_selector(text: str) -> str:
     if not is_label_selector(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a label selector: write it as for `kubectl -l`, as in team=a"
@@ -247,38 +254,38 @@ def _selector(text: str) -> str:
     return text
 
 
-def _object_name(text: str) -> str:
+def _parse_object_name(text: str) -> str:
     if not is_object_name(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not the name of an object: {OBJECT_RULE}")
     return text
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"invalid port {text!r}: give a number from 0 to 65535")
     return int(text)
 
 
-def _attempt(text: str) -> int:
+def _parse_attempt(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"invalid attempt {text!r}: give an integer of 0 or more")
     return int(text)
 
 
-def _lease(text: str) -> str:
+def _parse_lease(text: str) -> str:
     namespace, slash, name = text.rpartition("/")
     if not is_object_name(name) or (slash and not is_namespace(namespace)):
         raise argparse.ArgumentTypeError(f"invalid lease {text!r}: give NAME or NAMESPACE/NAME; {OBJECT_RULE}")
     return text
 
 
-def _positive(text: str) -> int:
+def _parse_worker_count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_WORKERS:
         raise argparse.ArgumentTypeError(f"invalid number {text!r}: give an integer from 1 to {_MOST_WORKERS}")
     return int(text)
 
 
-def _positive_seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:

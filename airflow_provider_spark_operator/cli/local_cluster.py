@@ -59,7 +59,7 @@ class RunningCluster:
 
 
 @asynccontextmanager
-async def running_cluster(
+async def run_cluster(
     home: Path,
     *,
     images: Sequence[ImageRule] | None = None,
@@ -82,7 +82,7 @@ async def running_cluster(
                 home, custom_resource_definitions(), images=images or spark_images(), keep=keep, repair=repair
             ) as cluster,
             await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
-            _running_controller(client, cluster.kubeconfig, take_over=take_over) as controller,
+            _run_controller(client, cluster.kubeconfig, take_over=take_over) as controller,
         ):
             await _create_workload_account(client)
             yield RunningCluster(cluster.kubeconfig, client, controller)
@@ -99,7 +99,7 @@ async def _create_workload_account(client: KubeClient) -> None:
 
 
 @asynccontextmanager
-async def _running_controller(
+async def _run_controller(
     client: KubeClient, kubeconfig: Path, *, take_over: bool
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """Run the controller, which leaves to other controllers what they manage, as `reconcile` does."""

@@ -23,8 +23,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     Raises:
         CommandError: a given rule is none.
     """
-    rules = image_rules(options.image)
-    what_runs = {SparkRuntime.name: asyncio.run(_described_spark()), HOST.name: "the container's command, as it is"}
+    rules = parse_image_rules(options.image)
+    what_runs = {SparkRuntime.name: asyncio.run(_describe_spark()), HOST.name: "the container's command, as it is"}
     rows = [(rule.pattern, rule.runtime.name, what_runs[rule.runtime.name]) for rule in rules]
     if options.output == "json":
         print(json.dumps([dict(zip(map(str.lower, _HEAD), row, strict=True)) for row in rows], indent=2))
@@ -33,11 +33,11 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.SUCCESS
 
 
-def image_rules(given: Sequence[str] | None) -> tuple[ImageRule, ...]:
-    """The table with the rules of a command line before those that are always there.
+def parse_image_rules(given: Sequence[str] | None) -> tuple[ImageRule, ...]:
+    """Parse the rules of a command line, and return them before the default rules.
 
     Raises:
-        CommandError: one of the given is no rule.
+        CommandError: A rule is invalid.
     """
     spark = SparkRuntime()
     try:
@@ -46,8 +46,8 @@ def image_rules(given: Sequence[str] | None) -> tuple[ImageRule, ...]:
         raise CommandError(f"--image: {error}", ExitCode.INVALID) from None
 
 
-async def _described_spark() -> str:
-    """The Spark and the Java that containers of a Spark image would get, or what to install."""
+async def _describe_spark() -> str:
+    """Describe the Spark and the Java for containers of a Spark image, or what to install."""
     try:
         home, java = find_spark(), await find_java()
     except (SparkMissing, JavaMissing) as error:

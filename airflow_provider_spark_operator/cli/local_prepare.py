@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.local.class_archive import archive_path
 from airflow_provider_spark_operator.local.java import JavaMissing, find_java
 from airflow_provider_spark_operator.local.software import SparkInstallation, SparkMissing, find_spark
@@ -25,7 +25,7 @@ def run(_options: argparse.Namespace) -> ExitCode:
     Raises:
         CommandError: Spark or Java is missing, the run fails, or the archive cannot be written.
     """
-    return run_until_signalled(_prepare, after_sigterm=ExitCode.INTERRUPTED)
+    return run_until_signal(_prepare, after_sigterm=ExitCode.INTERRUPTED)
 
 
 async def _prepare() -> ExitCode:

@@ -9,10 +9,10 @@ from typing import Any
 from airflow_provider_spark_operator.cli.application_file import read_application_file
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.local_cluster import RunningCluster, running_cluster
-from airflow_provider_spark_operator.cli.local_images import image_rules
+from airflow_provider_spark_operator.cli.local_cluster import RunningCluster, run_cluster
+from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
-from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
@@ -40,9 +40,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     document, warnings = read_application_file(options.application)
     for warning in warnings:
         print_note(warning)
-    images = image_rules(options.image)
+    images = parse_image_rules(options.image)
     configure_logs(options.log_format, logging.WARNING)
-    return run_until_signalled(
+    return run_until_signal(
         lambda: _run(document, options.namespace, options.timeout, images), after_sigterm=ExitCode.INTERRUPTED
     )
 
@@ -53,7 +53,7 @@ async def _run(
     try:
         with temporary_home() as home:
             print_note("starting a local cluster")
-            async with running_cluster(home, images=images) as cluster:
+            async with run_cluster(home, images=images) as cluster:
                 return await cluster.beside(_follow_through(cluster, document, namespace, limit))
     except LocalClusterError as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
@@ -63,7 +63,7 @@ async def _follow_through(
     cluster: RunningCluster, document: Mapping[str, Any], namespace: str, limit: float | None
 ) -> ExitCode:
     await _ensure_namespace(cluster.client, namespace)
-    submission = await submit(cluster.client, _retaining(document), namespace)
+    submission = await submit(cluster.client, _retain_driver(document), namespace)
     print_note(f"{submission.reference} submitted")
     hub = WatchHub(cluster.client)
     try:
@@ -83,10 +83,10 @@ async def _follow_through(
         await hub.close()
 
 
-def _retaining(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The application, its driver kept after its end unless it says something else about that.
+def _retain_driver(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the application with a driver that is retained after its end, unless the application sets a policy.
 
-    A driver that fails at once would be gone before its log is read; here it goes with the cluster anyway.
+    Without this, a driver that fails at once is deleted before its log is read. The cluster deletes it at its end.
     """
     spec = document["spec"]
     tolerations = {"resourceRetainPolicy": "Always", **(spec.get("applicationTolerations") or {})}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.local_cluster import running_cluster
-from airflow_provider_spark_operator.cli.local_images import image_rules
+from airflow_provider_spark_operator.cli.local_cluster import run_cluster
+from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
-from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.cli.signals import run_until_signal
 from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, published_kubeconfig
 from local_kubernetes.kubelet.images import ImageRule
 
@@ -24,17 +24,17 @@ def run(options: argparse.Namespace) -> ExitCode:
     """
     configure_logs(options.log_format)
     kubeconfig = Path(options.kubeconfig) if options.kubeconfig else None
-    images = image_rules(options.image)
+    images = parse_image_rules(options.image)
     if options.repair and not options.keep:
         raise CommandError("--repair: needs --keep, whose journal is repaired", ExitCode.INVALID)
-    return run_until_signalled(lambda: _up(options, kubeconfig, images))
+    return run_until_signal(lambda: _up(options, kubeconfig, images))
 
 
 async def _up(options: argparse.Namespace, kubeconfig: Path | None, images: Sequence[ImageRule]) -> ExitCode:
     try:
         if kubeconfig is not None:
             check_kubeconfig(kubeconfig, _COMMAND)
-        async with running_cluster(
+        async with run_cluster(
             Path(options.home), images=images, keep=options.keep, repair=options.repair, take_over=options.take_over
         ) as cluster:
             with published_kubeconfig(cluster.kubeconfig, kubeconfig, _COMMAND) as path:

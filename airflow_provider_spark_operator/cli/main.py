@@ -30,13 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     prepare_streams()
     try:
-        options = arguments.parser(__version__).parse_args(argv)
+        options = arguments.build_parser(__version__).parse_args(argv)
     except SystemExit as stop:
         sys.exit(_finish(ExitCode(stop.code if isinstance(stop.code, int) else ExitCode.INVALID)))
-    return _finish(_run_reporting(options))
+    return _finish(_run_and_report(options))
 
 
-def _run_reporting(options: argparse.Namespace) -> ExitCode:
+def _run_and_report(options: argparse.Namespace) -> ExitCode:
     try:
         return _run(options)
     except CommandError as error:

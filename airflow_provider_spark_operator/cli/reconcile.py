@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.reconcile_check import check
 from airflow_provider_spark_operator.cli.settings_file import read_settings
-from airflow_provider_spark_operator.cli.signals import run_until_signalled
+from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.cli.webhook import webhook
 from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.follow.versions import require_version
@@ -55,13 +55,13 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.webhook_port is not None and options.webhook is None:
         raise CommandError("--webhook-port: needs --webhook NAME, which says whose webhooks", ExitCode.INVALID)
     mark = read_mark(options.config) if options.config else None
-    settings = _settings(options)
+    settings = _read_settings(options)
     configure_logs(options.log_format)
     # What the flags say is looked at before anything is asked of a cluster.
-    scope = _scope(options)
+    scope = _find_scope(options)
     if options.check:
-        return run_until_signalled(lambda: _check(options, settings, scope))
-    return run_until_signalled(lambda: _reconcile(options, settings, scope, mark))
+        return run_until_signal(lambda: _check(options, settings, scope))
+    return run_until_signal(lambda: _reconcile(options, settings, scope, mark))
 
 
 async def _check(options: argparse.Namespace, settings: ControllerSettings, scope: Scope | None) -> ExitCode:
@@ -85,7 +85,7 @@ async def _reconcile(
         await require_version(client, SPARK_APPLICATIONS)
         scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
         words = ["ready", f"namespaces={describe(scopes.of(settings))}", f"server={client.server}"]
-        leadership, lease = await _leadership(stack, client, settings.election)
+        leadership, lease = await _enter_election(stack, client, settings.election)
         if lease is not None:
             words.append(f"lease={lease}")
         identity = Identity(settings.decisions.operator_name, lease)
@@ -103,17 +103,17 @@ async def _reconcile(
             controller.apply(changed, scopes.of(changed))
 
         if options.config and options.config != STANDARD_INPUT:
-            file = SettingsFile(options.config, mark, settings, lambda: _settings_again(options), apply, metrics)
+            file = SettingsFile(options.config, mark, settings, lambda: _reread_settings(options), apply, metrics)
             await stack.enter_async_context(follow_settings(file))
         words += await _serve(options, stack, client, controller, metrics)
         await controller.run(lambda: print(*words, flush=True))
     return ExitCode.SUCCESS
 
 
-async def _leadership(
+async def _enter_election(
     stack: AsyncExitStack, client: KubeClient, election: ElectionSettings
 ) -> tuple[Leadership, LeaseReference | None]:
-    """What tells whether this process leads, and the Lease by which it is elected, if it has to be."""
+    """Take part in the election, if one is wanted. Return the leadership, and the Lease of the election."""
     if not election.is_wanted:
         return Leadership.without_election(), None
     lease = resolve_lease(election, client.default_namespace)
@@ -139,7 +139,7 @@ async def _serve(
     """Serve what the flags ask for; return what is to be told of it."""
     words = []
     if options.health_port is not None:
-        health = _health(options.health_port, controller)
+        health = _serve_health(options.health_port, controller)
         words.append(f"health-port={await _listen(stack, health, '--health-port', options.health_port)}")
     if options.metrics_port is not None:
         page = serve_metrics(options.metrics_port, metrics)
@@ -151,7 +151,7 @@ async def _serve(
     return words
 
 
-def _health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
+def _serve_health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
     # Whoever answers has an event loop that turns: that is all there is to being alive.
     alive = asyncio.get_running_loop().is_running
     return serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
@@ -165,35 +165,35 @@ async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int
         raise CommandError(f"{flag} {wanted}: cannot be listened on: {reason}", ExitCode.INVALID) from None
 
 
-def _settings(options: argparse.Namespace) -> ControllerSettings:
-    """What the file says, and what the flags say instead."""
+def _read_settings(options: argparse.Namespace) -> ControllerSettings:
+    """Read the settings of the file, and override them with the flags."""
     settings = read_settings(options.config)
     if options.workers:
         settings = replace(settings, workers=options.workers)
     if options.leader_elect:
         settings = replace(settings, election=replace(settings.election, is_wanted=True))
     if options.lease:
-        settings = replace(settings, election=_with_lease(settings.election, options.lease))
+        settings = replace(settings, election=_replace_lease(settings.election, options.lease))
     if options.take_over:
         settings = replace(settings, takeover=replace(settings.takeover, take_over=True))
     return settings
 
 
-def _with_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
-    """Election by the Lease that a flag names, as NAME or NAMESPACE/NAME."""
+def _replace_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
+    """Return the settings of an election by the Lease that a flag names, as NAME or NAMESPACE/NAME."""
     namespace, _, name = lease.rpartition("/")
     return replace(election, is_wanted=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
 
 
-def _settings_again(options: argparse.Namespace) -> ControllerSettings:
+def _reread_settings(options: argparse.Namespace) -> ControllerSettings:
     try:
-        return _settings(options)
+        return _read_settings(options)
     except CommandError as error:
         raise SettingsError(str(error)) from None
 
 
-def _scope(options: argparse.Namespace) -> Scope | None:
-    """What the flags say to watch; None if they say nothing."""
+def _find_scope(options: argparse.Namespace) -> Scope | None:
+    """Return the scope that the flags set; None if no flag sets one."""
     if options.all_namespaces:
         return EveryNamespace()
     if options.namespace_selector:

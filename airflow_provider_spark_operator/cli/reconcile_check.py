@@ -42,8 +42,8 @@ async def check(client: KubeClient, scope: Scope, identity: Identity) -> ExitCod
     totals: Counter[str] = Counter()
     own = identity.field_manager
     for kind in _FINALIZERS:
-        for namespace in await _namespaces(client, scope):
-            for owned in await _owned(client, kind, namespace, own):
+        for namespace in await _list_namespaces(client, scope):
+            for owned in await _list_owned(client, kind, namespace, own):
                 totals[owned.manager] += 1
                 if owned.manager not in (own, _NONE, _SETTLED):
                     print(f"{kind.plural}/{owned.name} {owned.state} {owned.manager}")
@@ -52,7 +52,7 @@ async def check(client: KubeClient, scope: Scope, identity: Identity) -> ExitCod
     return ExitCode.CHECK_FAILED if totals.keys() - {own, _NONE, _SETTLED} else ExitCode.SUCCESS
 
 
-async def _namespaces(client: KubeClient, scope: Scope) -> tuple[str | None, ...]:
+async def _list_namespaces(client: KubeClient, scope: Scope) -> tuple[str | None, ...]:
     match scope:
         case NamedNamespaces(names):
             return names
@@ -62,7 +62,7 @@ async def _namespaces(client: KubeClient, scope: Scope) -> tuple[str | None, ...
     return (None,)
 
 
-async def _owned(client: KubeClient, kind: ResourceType, namespace: str | None, own: str) -> list[_Owned]:
+async def _list_owned(client: KubeClient, kind: ResourceType, namespace: str | None, own: str) -> list[_Owned]:
     try:
         listed = await client.list(kind, namespace)
     except NotFound:

@@ -34,11 +34,11 @@ class _Dumper(yaml.SafeDumper):
     """YAML with texts of several lines as such."""
 
 
-def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
-_Dumper.add_representer(str, _represented)
+_Dumper.add_representer(str, _represent_text)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -53,9 +53,9 @@ def run(options: argparse.Namespace) -> ExitCode:
         )
     try:
         if options.spark_submit:
-            documents = submitted(options.words, os.environ)
+            documents = render_submission(options.words, os.environ)
         elif len(options.words) == 1:
-            documents = _attempt(options)
+            documents = _render_attempt(options)
         else:
             raise CommandError("give one file, or --spark-submit -- and spark-submit's arguments", ExitCode.INVALID)
     except DriverBuildError as error:
@@ -64,10 +64,11 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.SUCCESS
 
 
-def submitted(arguments: Sequence[str], environment: Mapping[str, str]) -> list[JsonObject]:
-    """What `spark-submit ARGUMENTS` would send to the API, in that order; its ids derived from the arguments.
+def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> list[JsonObject]:
+    """Render what `spark-submit ARGUMENTS` would send to the API, in the order of creation.
 
-    The driver's uid, by which it owns the others, is one of these ids: no pod of that uid will ever exist.
+    All ids are derived from the arguments. The uid of the driver, which owns the other resources, is one of them: no
+    pod with this uid will ever exist.
 
     Raises:
         DriverBuildError: where spark-submit would refuse.
@@ -98,12 +99,12 @@ def submitted(arguments: Sequence[str], environment: Mapping[str, str]) -> list[
     return [*driver.pre_resources, driver.pod, *owned]
 
 
-def _attempt(options: argparse.Namespace) -> list[JsonObject]:
-    """The resources of an application's attempt, without references to owners that do not exist yet."""
+def _render_attempt(options: argparse.Namespace) -> list[JsonObject]:
+    """Render the resources of an attempt, without references to owners that do not exist yet."""
     (path,) = options.words
     operator_name = read_settings(options.config).decisions.operator_name
     document, warnings = read_application_file(path)
-    document = _placed(document, path, options.namespace)
+    document = _place(document, path, options.namespace)
     application = with_image(parse_application(document))
     templates = read_templates(application_template_files(application))
     attempt = build_attempt(
@@ -121,8 +122,8 @@ def _attempt(options: argparse.Namespace) -> list[JsonObject]:
     return [*attempt.pre_resources, pod, *attempt.post_resources]
 
 
-def _placed(document: dict[str, Any], path: str, namespace: str | None) -> dict[str, Any]:
-    """The document with a namespace, as `kubectl apply` would place it."""
+def _place(document: dict[str, Any], path: str, namespace: str | None) -> dict[str, Any]:
+    """Return the document with a namespace, as `kubectl apply` would set it."""
     metadata = document["metadata"]
     if not metadata.get("name"):
         raise CommandError(f"{path}: metadata.name: is required here: ids are derived from it", ExitCode.INVALID)

@@ -8,7 +8,7 @@ from typing import Any
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 
 
-def run_until_signalled(
+def run_until_signal(
     main: Callable[[], Coroutine[Any, Any, ExitCode]], *, after_sigterm: ExitCode = ExitCode.SUCCESS
 ) -> ExitCode:
     """Run `main` in an event loop; SIGTERM, SIGINT and SIGHUP cancel it and let it clean up.
@@ -25,10 +25,10 @@ def run_until_signalled(
     endings = {signal.SIGTERM: after_sigterm, signal.SIGINT: ExitCode.INTERRUPTED}
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         endings[signal.SIGHUP] = ExitCode.INTERRUPTED
-    return asyncio.run(_guarded(main, endings))
+    return asyncio.run(_run_until_signal(main, endings))
 
 
-async def _guarded(
+async def _run_until_signal(
     main: Callable[[], Coroutine[Any, Any, ExitCode]], endings: Mapping[signal.Signals, ExitCode]
 ) -> ExitCode:
     task = asyncio.create_task(main())

@@ -40,12 +40,12 @@ def gather_submission(
         DriverBuildError: where spark-submit would refuse.
     """
     command = parse_command_line(arguments)
-    conf_files = _directory(_configuration_directory(environment))
+    conf_files = _read_directory(_find_configuration_directory(environment))
     surroundings = Surroundings(
-        user=_user(environment),
+        user=_find_user(environment),
         submit_time=SUBMIT_TIME,
         environment=environment,
-        properties=_properties(command, conf_files, directory),
+        properties=_merge_properties(command, conf_files, directory),
         directory=str(directory.absolute()),
         expand=expand_glob,
         main_class=main_class_of,
@@ -60,11 +60,11 @@ def gather_submission(
     return replace(
         inputs,
         conf_files=conf_files,
-        hadoop_files=None if hadoop is None else _directory(hadoop),
-        files=_files(plain_files(conf), directory),
+        hadoop_files=None if hadoop is None else _read_directory(hadoop),
+        files=_read_files(plain_files(conf), directory),
         driver_template=templates.driver,
         # Passed on unread, so that its mistakes are the driver's to find.
-        executor_template=None if executor is None else _text(EXECUTOR_TEMPLATE_KEY, executor),
+        executor_template=None if executor is None else _read_text(EXECUTOR_TEMPLATE_KEY, executor),
         pod_group_template=templates.pod_group,
     )
 
@@ -77,23 +77,23 @@ def expand_glob(pattern: str) -> list[str]:
     return sorted(path for path in found if Path(path).is_file())
 
 
-def _configuration_directory(environment: Mapping[str, str]) -> str | None:
-    """SPARK_CONF_DIR, else `conf` under SPARK_HOME, as spark-submit's launch script has it."""
+def _find_configuration_directory(environment: Mapping[str, str]) -> str | None:
+    """Return SPARK_CONF_DIR, else `conf` under SPARK_HOME, as spark-submit's launch script has it."""
     home = environment.get("SPARK_HOME")
     return environment.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
 
 
-def _directory(path: str | None) -> dict[str, bytes]:
-    """The regular files directly in a directory; none if it is not there."""
+def _read_directory(path: str | None) -> dict[str, bytes]:
+    """Read the regular files directly in a directory; none if the directory does not exist."""
     if path is None or not Path(path).is_dir():
         return {}
     try:
-        return {each.name: _bounded(each) for each in sorted(Path(path).iterdir()) if each.is_file()}
+        return {each.name: _read_bounded(each) for each in sorted(Path(path).iterdir()) if each.is_file()}
     except OSError as error:
         raise DriverBuildError(path, f"cannot be read: {error.strerror}") from None
 
 
-def _bounded(file: Path) -> bytes:
+def _read_bounded(file: Path) -> bytes:
     with file.open("rb") as stream:
         content = stream.read(LARGEST_INPUT + 1)
     if len(content) > LARGEST_INPUT:
@@ -101,13 +101,13 @@ def _bounded(file: Path) -> bytes:
     return content
 
 
-def _properties(command: CommandLine, conf_files: Mapping[str, bytes], directory: Path) -> dict[str, str]:
+def _merge_properties(command: CommandLine, conf_files: Mapping[str, bytes], directory: Path) -> dict[str, str]:
     properties: dict[str, str] = {}
     if command.loads_defaults and _DEFAULTS_FILE in conf_files:
         properties |= _read_properties(_DEFAULTS_FILE, decoded(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
     if command.properties_file is not None:
         path = str(directory.absolute() / command.properties_file)
-        properties |= _read_properties("--properties-file", _text("--properties-file", path))
+        properties |= _read_properties("--properties-file", _read_text("--properties-file", path))
     return properties
 
 
@@ -118,8 +118,8 @@ def _read_properties(field: str, text: str) -> dict[str, str]:
         raise DriverBuildError(field, f"holds {error}") from None
 
 
-def _files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:
-    """The content of files of this disk, by the path that is given; what cannot be read is left out."""
+def _read_files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:
+    """Read local files, by the given path; files that cannot be read are left out."""
     files = {}
     for key, path in named.items():
         with suppress(DriverBuildError):
@@ -143,12 +143,12 @@ def _check_client_files(conf: Configuration, directory: Path) -> None:
         raise DriverBuildError("spark.jars.ivySettings", f"the file {settings} does not exist")
 
 
-def _text(key: str, path: str) -> str:
+def _read_text(key: str, path: str) -> str:
     return decoded(key, read_file(key, path))
 
 
-def _user(environment: Mapping[str, str]) -> str:
-    """Whom Hadoop takes the submitter for, where there is no Kerberos."""
+def _find_user(environment: Mapping[str, str]) -> str:
+    """Return the user name that Hadoop uses for the submitter without Kerberos."""
     if name := environment.get("HADOOP_USER_NAME"):
         return name
     try:

@@ -41,22 +41,22 @@ def run(options: argparse.Namespace) -> ExitCode:
             findings.append(Finding(error.source, None, "", "", error.problem))
     is_valid = all(finding.severity is not Severity.ERROR for finding in findings)
     if options.output == "json":
-        print(json.dumps({"valid": is_valid, "documents": checked, "problems": _as_json(findings)}, indent=2))
+        print(json.dumps({"valid": is_valid, "documents": checked, "problems": _to_json(findings)}, indent=2))
     else:
         _print(findings, checked if is_valid else None)
     return ExitCode.SUCCESS if is_valid else ExitCode.INVALID
 
 
 def _check(document: SourceDocument) -> list[Finding]:
-    resource = _described(document.content)
+    resource = _describe(document.content)
     return [
         Finding(document.source, document.line, resource, problem.path, problem.message, problem.severity)
         for problem in validate(document.content)
     ]
 
 
-def _described(content: object) -> str:
-    """`SparkApplication pi`, as far as the document says so."""
+def _describe(content: object) -> str:
+    """Return the kind and the name of a document, such as `SparkApplication pi`, as far as it has them."""
     if not isinstance(content, dict):
         return ""
     metadata = content.get("metadata")
@@ -71,7 +71,7 @@ def _print(findings: Sequence[Finding], valid: int | None) -> None:
         print(f"{valid} {'resource' if valid == 1 else 'resources'} valid")
 
 
-def _as_json(findings: Sequence[Finding]) -> list[dict[str, object]]:
+def _to_json(findings: Sequence[Finding]) -> list[dict[str, object]]:
     return [
         {
             "file": finding.source,

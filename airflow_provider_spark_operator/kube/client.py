@@ -9,8 +9,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
 
+from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.decoding import read_json
 from airflow_provider_spark_operator.kube.errors import LogUnavailable, NotFound
 from airflow_provider_spark_operator.kube.lines import LineTooLong, split_lines
 from airflow_provider_spark_operator.kube.link import Links
@@ -132,7 +132,7 @@ class KubeClient:
             if continuation:
                 parameters["continue"] = continuation
             page = await self._transport.request(Call("list", "GET", resource, namespace, parameters=parameters))
-            items += [_received(item, resource, trim) for item in page.get("items") or ()]
+            items += [_complete_item(item, resource, trim) for item in page.get("items") or ()]
             metadata = page.get("metadata") or {}
             continuation = metadata.get("continue") or ""
             if not continuation:
@@ -228,9 +228,9 @@ class KubeClient:
         options = {
             "propagationPolicy": propagation,
             "gracePeriodSeconds": grace_seconds,
-            "preconditions": _without_none(preconditions) or None,
+            "preconditions": _drop_none(preconditions) or None,
         }
-        body = {"apiVersion": "v1", "kind": "DeleteOptions", **_without_none(options)}
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", **_drop_none(options)}
         return await self._transport.request(Call("delete", "DELETE", resource, namespace, name, body=body))
 
     async def serves(self, resource: ResourceType) -> bool:
@@ -290,7 +290,7 @@ class KubeClient:
                 async with aclosing(split_lines(response.content, longest=LONGEST_EVENT)) as lines:
                     async for line in lines:
                         if line.strip():
-                            yield _event(call, line, trim)
+                            yield _parse_event(call, line, trim)
             except LineTooLong as error:
                 raise call.build_error(502, {"reason": "EventTooLarge", "message": str(error)}) from error
 
@@ -335,7 +335,7 @@ class KubeClient:
             "limitBytes": limit_bytes,
             "previous": "true" if previous else None,
         }
-        parameters = {key: str(value) for key, value in _without_none(options).items()}
+        parameters = {key: str(value) for key, value in _drop_none(options).items()}
         call = Call("get", "GET", PODS, namespace, pod, "log", parameters)
         async with (
             self._transport.stream(call, total_seconds=None if follow else _LOG_SECONDS) as response,
@@ -348,7 +348,7 @@ class KubeClient:
                 yield line.decode("utf-8", "replace").rstrip("\r")
 
 
-def _event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None) -> WatchEvent:
+def _parse_event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None) -> WatchEvent:
     try:
         event = read_json(line)
         kind, item = event["type"], event["object"]
@@ -357,10 +357,10 @@ def _event(call: Call, line: bytes, trim: Callable[[JsonObject], object] | None)
         raise call.build_unreachable("the watch delivered an incomplete event") from error
     if kind == "ERROR":
         raise call.build_error(int(item.get("code") or 500), item)
-    return WatchEvent(kind, _received(item, call.resource, None if kind == "BOOKMARK" else trim))
+    return WatchEvent(kind, _complete_item(item, call.resource, None if kind == "BOOKMARK" else trim))
 
 
-def _received(item: JsonObject, resource: ResourceType, trim: Callable[[JsonObject], object] | None) -> JsonObject:
+def _complete_item(item: JsonObject, resource: ResourceType, trim: Callable[[JsonObject], object] | None) -> JsonObject:
     # The items of a list of built-in kinds come without apiVersion and kind.
     item.setdefault("apiVersion", resource.api_version)
     item.setdefault("kind", resource.kind)
@@ -374,7 +374,7 @@ def _selectors(label_selector: str | None, field_selector: str | None) -> dict[s
     return {key: value for key, value in selectors.items() if value}
 
 
-def _without_none(options: Mapping[str, object]) -> dict[str, object]:
+def _drop_none(options: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in options.items() if value is not None}
 
 

@@ -101,8 +101,8 @@ class Headers:
         self._read = read
         self._known = read()
 
-    async def known(self) -> Mapping[str, str]:
-        """As they were read last."""
+    async def read_known(self) -> Mapping[str, str]:
+        """Return the headers of the last read."""
         return self._known
 
     async def reload(self) -> None:

@@ -140,13 +140,13 @@ def read_files(paths: str) -> list[Document]:
     documents = []
     for file in map(Path, filter(None, paths.split(os.pathsep))):
         if file.exists():
-            content = _parse(_bounded_text(file))
+            content = _parse(_read_bounded_text(file))
             content = {} if content is None else content  # as kubectl has it: an empty file says nothing
             documents.append(Document(mapping(content, "the document"), file.absolute().parent))
     return documents
 
 
-def _bounded_text(file: Path) -> str:
+def _read_bounded_text(file: Path) -> str:
     with file.open("rb") as stream:
         content = stream.read(_LARGEST + 1)
     if len(content) > _LARGEST:
@@ -186,7 +186,7 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
     name = context or next(filter(None, currents), None)
     if not name:
         raise Unusable("it has no current-context, and none is named")
-    chosen = _entry(documents, "context", name)
+    chosen = _find_required(documents, "context", name)
     user_name, namespace = chosen.text("user"), chosen.text("namespace")
     cluster_name = chosen.text("cluster")
     if cluster_name is None:
@@ -194,13 +194,13 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
     user = _find(documents, "user", user_name) if user_name else None
     return Choice(
         context=name,
-        cluster=_entry(documents, "cluster", cluster_name),
+        cluster=_find_required(documents, "cluster", cluster_name),
         user=user or Entry("nobody", {}, Path()),
         namespace=namespace,
     )
 
 
-def _entry(documents: Sequence[Document], kind: str, name: str) -> Entry:
+def _find_required(documents: Sequence[Document], kind: str, name: str) -> Entry:
     entry = _find(documents, kind, name)
     if entry is None:
         raise Unusable(f"its {kind}s lack {name!r}")
@@ -231,12 +231,12 @@ def open_choice(choice: Choice, key_files: ExitStack, new_folder: Callable[[], P
         Unusable: the configuration cannot be used.
         OSError: a key cannot be written.
     """
-    headers = Headers(lambda: _authentication(choice.user))
-    endpoint = _with_certificate(_endpoint(choice), choice.user, key_files, new_folder)
-    return Access(endpoint, headers.known, headers.reload, reload_on_time=True)
+    headers = Headers(lambda: _read_authentication(choice.user))
+    endpoint = _add_certificate(_build_endpoint(choice), choice.user, key_files, new_folder)
+    return Access(endpoint, headers.read_known, headers.reload, reload_on_time=True)
 
 
-def _endpoint(choice: Choice) -> Endpoint:
+def _build_endpoint(choice: Choice) -> Endpoint:
     cluster = choice.cluster
     server = cluster.text("server")
     if server is None:
@@ -256,9 +256,7 @@ def _endpoint(choice: Choice) -> Endpoint:
     )
 
 
-def _with_certificate(
-    endpoint: Endpoint, user: Entry, key_files: ExitStack, new_folder: Callable[[], Path]
-) -> Endpoint:
+def _add_certificate(endpoint: Endpoint, user: Entry, key_files: ExitStack, new_folder: Callable[[], Path]) -> Endpoint:
     if not endpoint.server.startswith("https"):
         return endpoint
     files: dict[str, str | None] = {}
@@ -277,8 +275,8 @@ def _with_certificate(
     return replace(endpoint, certificate_file=files["client-certificate"], key_file=files["client-key"])
 
 
-def _authentication(user: Entry) -> dict[str, str]:
-    token = user.text("token") or _token_of_file(user)
+def _read_authentication(user: Entry) -> dict[str, str]:
+    token = user.text("token") or _read_token_file(user)
     if token:
         if not token.isprintable():
             raise Unusable(f"the token of {user.title} has a line break, or another character that no header may have")
@@ -289,7 +287,7 @@ def _authentication(user: Entry) -> dict[str, str]:
     return {}
 
 
-def _token_of_file(user: Entry) -> str | None:
+def _read_token_file(user: Entry) -> str | None:
     file = user.path("tokenFile")
     try:
         return file.read_text(encoding="utf-8").strip() if file else None

@@ -48,7 +48,7 @@ class Link:
         self._retired = False
 
     @asynccontextmanager
-    async def in_use(self) -> AsyncIterator[None]:
+    async def hold(self) -> AsyncIterator[None]:
         """Keep the session open, even if the link is replaced meanwhile."""
         self._users += 1
         try:

@@ -52,7 +52,7 @@ async def ask(
             await loader.load_and_set(configuration)
 
     return Access(
-        _endpoint(configuration, loader.current_context["context"].get("namespace")),
+        _build_endpoint(configuration, loader.current_context["context"].get("namespace")),
         headers,
         reload,
         reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
@@ -85,7 +85,7 @@ async def _load(source: str | Mapping[str, Any], context: str, configuration: An
     )
 
 
-def _endpoint(configuration: Any, namespace: str | None) -> Endpoint:
+def _build_endpoint(configuration: Any, namespace: str | None) -> Endpoint:
     return Endpoint(
         server=configuration.host,
         namespace=namespace,

@@ -37,7 +37,7 @@ def open_service_account(folder: Path = FOLDER) -> Access:
         namespace=namespace.read_text().strip() if namespace.is_file() else None,
         authority_file=str(authority),
     )
-    return Access(endpoint, headers.known, headers.reload, reload_on_time=True)
+    return Access(endpoint, headers.read_known, headers.reload, reload_on_time=True)
 
 
 def fingerprint(*settings: object, folder: Path = FOLDER) -> Fingerprint:

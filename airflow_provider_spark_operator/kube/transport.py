@@ -18,8 +18,8 @@ import aiohttp
 from yarl import URL
 
 from airflow_provider_spark_operator import __version__
+from airflow_provider_spark_operator.kube.bounded_json import read_json
 from airflow_provider_spark_operator.kube.call import Call, CallObserver, RequestGate
-from airflow_provider_spark_operator.kube.decoding import read_json
 from airflow_provider_spark_operator.kube.errors import (
     KubeError,
     ServerError,
@@ -158,7 +158,7 @@ class Transport:
     ) -> tuple[Link, aiohttp.ClientResponse]:
         """Send on the current link, or on the one that replaces it if the configuration has changed."""
         link = self.links.current
-        await links.enter_async_context(link.in_use())
+        await links.enter_async_context(link.hold())
         try:
             with _translate_errors(call, link, total_seconds):
                 return link, await self._send(link, call, total_seconds)
@@ -168,7 +168,7 @@ class Transport:
             renewed = self.links.current
             if _continues(call) and renewed.fingerprint.place != link.fingerprint.place:
                 raise
-        await links.enter_async_context(renewed.in_use())
+        await links.enter_async_context(renewed.hold())
         with _translate_errors(call, renewed, total_seconds):
             return renewed, await self._send(renewed, call, total_seconds)
 

@@ -90,7 +90,7 @@ class _Pipeline:
             # The next leader reconciles all resources, also if it is this process again.
             logger.info("left to the next leader: %s", error, extra=context)
         except KubeError as error:
-            seconds = self.queue.retry(key, at_least=_requested_pause(error))
+            seconds = self.queue.retry(key, at_least=_read_requested_pause(error))
             logger.warning("reconcile failed: %s; retrying in %.1f s", error, seconds, extra=context)
             if is_refused_content(error):
                 await self.defects.report(key, error)
@@ -253,7 +253,7 @@ class Controller:
                 group.create_task(self._reconcile_while_leading())
                 ready()
         except BaseExceptionGroup as failures:
-            raise _first(failures) from None
+            raise _find_first(failures) from None
         finally:
             self._drop_work()
 
@@ -296,10 +296,10 @@ def _count_claims(claims: Claims, known: ObjectCache) -> ClaimCounts:
     return claims.count(len(known))
 
 
-def _requested_pause(error: KubeError) -> float:
+def _read_requested_pause(error: KubeError) -> float:
     return (error.retry_after or 0.0) if isinstance(error, TooManyRequests) else 0.0
 
 
-def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+def _find_first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     first = failures.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+    return _find_first(first) if isinstance(first, BaseExceptionGroup) else first

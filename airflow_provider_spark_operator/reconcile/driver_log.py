@@ -47,7 +47,7 @@ async def quote_driver_log(
     status = decision.status
     if status is None or not _has_just_failed(before, status):
         return decision
-    container = _container(driver, main, status.current_state.reason)
+    container = _find_container(driver, main, status.current_state.reason)
     if container is None:
         return decision
     metadata = driver["metadata"]
@@ -81,8 +81,8 @@ def _has_just_failed(before: ApplicationStatus | None, after: ApplicationStatus)
     return state.current_state_summary in FAILURE and (before is None or before.current_state != state)
 
 
-def _container(driver: Mapping[str, Any], main: str | None, reason: str | None) -> str | None:
-    """The container whose log says why the driver failed; None if it has not run."""
+def _find_container(driver: Mapping[str, Any], main: str | None, reason: str | None) -> str | None:
+    """Find the container whose log says why the driver failed; None if it has not run."""
     status = pods.status_of(driver)
     if reason == INIT_CONTAINER_FAILED:
         return next((each.name for each in pods.containers(status, "initContainerStatuses") if each.exit_code), None)

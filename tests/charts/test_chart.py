@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator import __version__
-from airflow_provider_spark_operator.cli.arguments import parser
+from airflow_provider_spark_operator.cli.arguments import build_parser
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.reconcile.settings import parse_properties_settings, parse_yaml_settings
 from tests.charts.helm import CHART, NAMESPACE, RELEASE, VARIANTS, HelmFailed, Json, helm, needs_helm, of_kind, rendered
@@ -115,7 +115,7 @@ def test_the_command_line_is_one_that_the_controller_takes(values: Json) -> None
     documents = rendered(values)
     (deployment,) = of_kind(documents, "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    options = parser("0").parse_args(container["args"])
+    options = build_parser("0").parse_args(container["args"])
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     served = {"health": options.health_port, "metrics": options.metrics_port, "webhook": options.webhook_port}
     assert ports == {name: port for name, port in served.items() if port is not None}
@@ -128,7 +128,7 @@ def test_the_command_line_is_one_that_the_controller_takes(values: Json) -> None
 def test_replicas_share_a_lease_on_which_alone_they_have_rights(values: Json) -> None:
     documents = rendered(values)
     (deployment,) = of_kind(documents, "Deployment")
-    options = parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
+    options = build_parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"])
     (lease,) = of_kind(documents, "Lease")
     # With its namespace: the settings may name that of the Apache operator, where there is no right.
     assert options.lease == f"{lease['metadata']['namespace']}/{lease['metadata']['name']}"
@@ -178,7 +178,7 @@ def test_replicas_prefer_nodes_of_their_own(values: Json, kinds: list[str]) -> N
 )
 def test_it_watches_what_it_is_told_to(variant: str, options: Json) -> None:
     (deployment,) = of_kind(rendered(VARIANTS[variant]), "Deployment")
-    parsed = vars(parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"]))
+    parsed = vars(build_parser("0").parse_args(deployment["spec"]["template"]["spec"]["containers"][0]["args"]))
     assert options.items() <= parsed.items()
 
 

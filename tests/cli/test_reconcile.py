@@ -7,7 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from airflow_provider_spark_operator.cli.arguments import parser
+from airflow_provider_spark_operator.cli.arguments import build_parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -129,7 +129,7 @@ async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_sett
 @pytest.mark.parametrize("lease", ["/ours", "jobs/", "jobs/ours/x", ""])
 def test_a_lease_that_is_named_otherwise_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parser("0").parse_args(["reconcile", "--lease", lease])
+        build_parser("0").parse_args(["reconcile", "--lease", lease])
     assert "give NAME or NAMESPACE/NAME" in capsys.readouterr().err
 
 

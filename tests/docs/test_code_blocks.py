@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.cli.arguments import parser
+from airflow_provider_spark_operator.cli.arguments import build_parser
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 from airflow_provider_spark_operator.core.problems import errors_of
 from airflow_provider_spark_operator.core.validation.validate import validate
@@ -94,7 +94,7 @@ def commands(text: str) -> Iterator[list[str]]:
                 words = words[end + 1 :]
 
 
-VERBS = next(action.choices for action in parser("0")._actions if isinstance(action.choices, dict))
+VERBS = next(action.choices for action in build_parser("0")._actions if isinstance(action.choices, dict))
 TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
 CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
 
@@ -105,7 +105,7 @@ def test_a_command_is_one_that_there_is(text: str) -> None:
     for program, *arguments in commands(text):
         tried += 1
         if program == "spark-operator":
-            assert parser("0").parse_args(arguments).module
+            assert build_parser("0").parse_args(arguments).module
         elif program == "local-kubernetes":
             local_kubernetes_parser().parse_args(arguments)
         elif program == "make":

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_spark_operator.cli.arguments import EXIT_CODES, parser
+from airflow_provider_spark_operator.cli.arguments import EXIT_CODES, build_parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.problems import errors_of
 from airflow_provider_spark_operator.core.validation.validate import validate
@@ -55,7 +55,7 @@ def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help() 
 
 
 def test_synopsis_of_reconcile_has_every_option() -> None:
-    verbs = next(action.choices for action in parser("0")._actions if isinstance(action.choices, dict))
+    verbs = next(action.choices for action in build_parser("0")._actions if isinstance(action.choices, dict))
     options = {option for action in verbs["reconcile"]._actions for option in action.option_strings}
     synopsis = (REPOSITORY / "docs" / "reconcile.md").read_text().split("```")[1]
     assert options - {"-h", "--help"} == set(re.findall(r"--[a-z-]+", synopsis))
@@ -63,7 +63,7 @@ def test_synopsis_of_reconcile_has_every_option() -> None:
 
 def test_every_option_of_reconcile_is_on_the_page() -> None:
     page = (REPOSITORY / "docs" / "command-line.md").read_text()
-    command = parser("0").parse_args  # the parser knows its verbs only by use
+    command = build_parser("0").parse_args  # the parser knows its verbs only by use
     options = re.findall(r"`(--[a-z-]+)", page.split("## `reconcile`")[1].split("## `local")[0])
     for option in {"--namespaces", "--namespace-selector", "--all-namespaces"} & set(options):
         given = [] if option == "--all-namespaces" else ["x"]

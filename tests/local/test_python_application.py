@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.local_cluster import running_cluster
+from airflow_provider_spark_operator.cli.local_cluster import run_cluster
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
 
 from kubelet.pods import eventually_async
@@ -35,7 +35,7 @@ def submitted() -> dict[str, Any]:
 async def test_a_script_with_a_module_runs_when_the_document_names_pythons_runner(tmp_path: Path) -> None:
     document = submitted()
     assert document["spec"]["mainClass"] == "org.apache.spark.deploy.PythonRunner"
-    async with running_cluster(tmp_path / "home") as cluster:
+    async with run_cluster(tmp_path / "home") as cluster:
         client = cluster.client
         await client.create(SPARK_APPLICATIONS, document, "default")
 

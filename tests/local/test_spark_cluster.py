@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.local_cluster import running_cluster
+from airflow_provider_spark_operator.cli.local_cluster import run_cluster
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import (
     PODS,
@@ -63,7 +63,7 @@ async def state(client: KubeClient, kind: ResourceType, name: str) -> str:
 @pytest.mark.spark
 @pytest.mark.timeout(400)
 async def test_an_application_runs_on_a_spark_cluster(tmp_path: Path) -> None:
-    async with running_cluster(tmp_path / "home") as cluster:
+    async with run_cluster(tmp_path / "home") as cluster:
         client = cluster.client
         await client.create(SPARK_CLUSTERS, SPARK_CLUSTER, "default")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from airflow_provider_spark_operator.cli.render import submitted
+from airflow_provider_spark_operator.cli.render import render_submission
 from airflow_provider_spark_operator.cli.submission import SUBMIT_TIME
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.properties import read_properties
@@ -103,7 +103,7 @@ def both(spark: SparkSubmit, drawn: Drawn, folder: Path) -> tuple[Any, Any]:
         theirs = str(refused)
     shutil.rmtree(folder / "uploads")
     try:
-        ours: Any = _comparable(submitted(arguments, environment), conf)
+        ours: Any = _comparable(render_submission(arguments, environment), conf)
     except DriverBuildError as refused:
         ours = str(refused)
     return theirs, ours

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_provider_spark_operator.kube.decoding import DEEPEST, read_json
+from airflow_provider_spark_operator.kube.bounded_json import DEEPEST, read_json
 
 
 def nested(levels: int) -> str:

@@ -24,10 +24,10 @@ def read_json(content: bytes) -> Any:
     except ValueError as error:
         if "recursion limit" not in str(error):
             raise
-        return from_json(_without_deepest(content))
+        return from_json(_cut_deepest(content))
 
 
-def _without_deepest(content: bytes) -> bytes:
+def _cut_deepest(content: bytes) -> bytes:
     kept: list[bytes] = []
     depth = begin = 0
     for token in _TOKEN.finditer(content):
