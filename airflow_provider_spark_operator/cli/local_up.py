@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.cli.local_cluster import run_cluster
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signal
-from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, published_kubeconfig
+from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
 from local_kubernetes.kubelet.images import ImageRule
 
 _COMMAND = "spark-operator local up"
@@ -37,7 +37,7 @@ async def _up(options: argparse.Namespace, kubeconfig: Path | None, images: Sequ
         async with run_cluster(
             Path(options.home), images=images, keep=options.keep, repair=options.repair, take_over=options.take_over
         ) as cluster:
-            with published_kubeconfig(cluster.kubeconfig, kubeconfig, _COMMAND) as path:
+            with publish_kubeconfig(cluster.kubeconfig, kubeconfig, _COMMAND) as path:
                 print(f"ready kubeconfig={path}", flush=True)
                 await cluster.controller
     except UnusableKubeconfig as error:

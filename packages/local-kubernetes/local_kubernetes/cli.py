@@ -13,7 +13,7 @@ from typing import Any
 from local_kubernetes import __version__
 from local_kubernetes.cluster import LocalCluster
 from local_kubernetes.home import LocalClusterError, UnusableHome
-from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, published_kubeconfig
+from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
 from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, parse_rule
 
 _COMMAND = "local-kubernetes up"
@@ -114,7 +114,7 @@ async def _up(options: argparse.Namespace) -> ExitCode:
         check_kubeconfig(options.kubeconfig, _COMMAND)
     images = (*options.image, *DEFAULT_IMAGES)
     async with LocalCluster(options.home, images=images, keep=options.keep, repair=options.repair) as cluster:
-        with published_kubeconfig(cluster.kubeconfig, options.kubeconfig, _COMMAND) as path:
+        with publish_kubeconfig(cluster.kubeconfig, options.kubeconfig, _COMMAND) as path:
             try:
                 print(f"ready kubeconfig={path}", flush=True)
             except OSError as error:

@@ -28,7 +28,7 @@ from local_kubernetes.api.server import ApiServer
 from local_kubernetes.api.status import bad_request
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.tls import ServerIdentity, issue_identity
-from local_kubernetes.home import LocalClusterError, locked_home, write_private
+from local_kubernetes.home import LocalClusterError, lock_home, write_private
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
 from local_kubernetes.kubelet.kubelet import Kubelet
@@ -86,9 +86,9 @@ class LocalCluster:
             LocalClusterError: the folder cannot be had or written, or the port not be had; or the journal is damaged.
         """
         async with AsyncExitStack() as starting:
-            home = starting.enter_context(locked_home(self.home))
+            home = starting.enter_context(lock_home(self.home))
             journal = starting.enter_context(_journal(home, repair=self._repair)) if self._keep else None
-            await starting.enter_async_context(self._served(home, journal))
+            await starting.enter_async_context(self._serve(home, journal))
             self._running = starting.pop_all()
         return self
 
@@ -99,7 +99,7 @@ class LocalCluster:
         await self._running.aclose()
 
     @asynccontextmanager
-    async def _served(self, home: Path, journal: Journal | None) -> AsyncIterator[None]:
+    async def _serve(self, home: Path, journal: Journal | None) -> AsyncIterator[None]:
         """Run the API server and the node, in this order, and write the kubeconfig."""
         identity = _identity(home)
         token = secrets.token_urlsafe(32)

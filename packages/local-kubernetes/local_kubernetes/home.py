@@ -31,7 +31,7 @@ class UnusableHome(LocalClusterError):
 
 
 @contextmanager
-def locked_home(home: Path) -> Iterator[Path]:
+def lock_home(home: Path) -> Iterator[Path]:
     """Make the folder, readable by its owner only, and hold it; at the end the secrets in it are removed.
 
     Yields:

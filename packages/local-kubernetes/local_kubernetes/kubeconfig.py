@@ -33,7 +33,7 @@ def check_kubeconfig(path: Path, command: str) -> None:
 
 
 @contextmanager
-def published_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterator[Path]:
+def publish_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterator[Path]:
     """Copy the kubeconfig, readable by its owner only; delete the copy at the end, unless another cluster replaced it.
 
     Args:

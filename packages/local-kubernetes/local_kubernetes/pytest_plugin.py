@@ -20,7 +20,7 @@ def local_kubernetes() -> "Iterator[LocalCluster]":
     The cluster runs on a thread of its own: tests can use blocking and asynchronous clients.
     """
     from local_kubernetes.home import temporary_home
-    from local_kubernetes.thread import running_cluster
+    from local_kubernetes.thread import run_cluster
 
-    with temporary_home() as home, running_cluster(home) as cluster:
+    with temporary_home() as home, run_cluster(home) as cluster:
         yield cluster

@@ -11,7 +11,7 @@ from local_kubernetes.cluster import LocalCluster
 
 
 @contextmanager
-def running_cluster(home: Path) -> Iterator[LocalCluster]:
+def run_cluster(home: Path) -> Iterator[LocalCluster]:
     """Run a cluster on a thread until the context ends.
 
     Args:

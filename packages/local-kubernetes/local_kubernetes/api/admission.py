@@ -106,7 +106,7 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
         document["status"] = {"phase": "Active"}
         document["spec"] = {"finalizers": ["kubernetes"]}
     elif kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
-        document["status"] = definitions.established(document, datetime.now(UTC))
+        document["status"] = definitions.build_established_status(document, datetime.now(UTC))
     elif kind.key in _FIRST_STATUSES:
         document["status"] = copy_json(_FIRST_STATUSES[kind.key])
     elif kind.status and not kind.custom:
@@ -192,10 +192,10 @@ def _keep_address(current: Mapping[str, Any], document: JsonObject) -> None:
 
 
 def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> None:
-    def fixed(item: Mapping[str, Any]) -> JsonObject:
+    def select_fixed(item: Mapping[str, Any]) -> JsonObject:
         return {key: value for key, value in (item.get("spec") or {}).items() if key not in _STATEFUL_SET_CHANGES}
 
-    if fixed(current) != fixed(document):
+    if select_fixed(current) != select_fixed(document):
         changeable = ", ".join(f"'{key}'" for key in _STATEFUL_SET_CHANGES[:-1])
         message = (
             f"Forbidden: updates to statefulset spec for fields other than {changeable} and "

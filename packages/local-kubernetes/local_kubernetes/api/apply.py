@@ -63,8 +63,8 @@ def record_update(
         metadata.pop("managedFields")  # this is how a client resets them
         return
     current = current or _unwritten(served)
-    before, made_before = _owned(served, current, subresource), _branches(served, current, subresource)
-    after, made = _owned(served, document, subresource), _branches(served, document, subresource)
+    before, made_before = _find_owned_fields(served, current, subresource), _branches(served, current, subresource)
+    after, made = _find_owned_fields(served, document, subresource), _branches(served, document, subresource)
     known = before.keys() | made_before
     changed = frozenset(
         path for path, value in after.items() if path not in known or (path in before and before[path] != value)
@@ -89,11 +89,11 @@ def record_apply(
     served: ServedKind, document: JsonObject, config: JsonObject, manager: str, subresource: str | None
 ) -> None:
     """Note in a new document, in place, that a manager has applied `config` to make it."""
-    paths = frozenset(_owned(served, config, subresource))
+    paths = frozenset(_find_owned_fields(served, config, subresource))
     _write(document, [_entry(served, manager, "Apply", subresource, paths)])
 
 
-def applied(
+def apply_configuration(
     served: ServedKind,
     current: JsonObject,
     config: JsonObject,
@@ -114,8 +114,8 @@ def applied(
     Raises:
         ApiStatusError: 409 where another manager owns a field with another value, and `force` is not set.
     """
-    wanted = _owned(served, config, subresource)
-    present = _owned(served, current, subresource)
+    wanted = _find_owned_fields(served, config, subresource)
+    present = _find_owned_fields(served, current, subresource)
     writer = _entry(served, options.manager, "Apply", subresource, frozenset(wanted))
     managers = _managers(current)
     others = [item for item in managers if not item.is_same(writer)]
@@ -126,8 +126,8 @@ def applied(
         raise _conflict(conflicts)
     given_up = frozenset().union(*(item.paths for item in previous)) - writer.paths
     orphaned = given_up.difference(*(item.paths for item in others))
-    result: JsonObject = fields.merged(current, _without_identity(config), served.schema)
-    result = fields.removed(result, orphaned)
+    result: JsonObject = fields.merge(current, _without_identity(config), served.schema)
+    result = fields.remove(result, orphaned)
     others = [replace(item, paths=item.paths - differing) for item in others]
     if not _differ(result, current):
         writer = replace(writer, time=previous[0].time if previous else "")
@@ -138,11 +138,11 @@ def applied(
 def _differ(document: JsonObject, other: JsonObject) -> bool:
     """Whether two states of an object differ in anything but who manages it."""
 
-    def unmanaged(item: JsonObject) -> JsonObject:
+    def drop_managers(item: JsonObject) -> JsonObject:
         metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
         return {**item, "metadata": metadata}
 
-    return unmanaged(document) != unmanaged(other)
+    return drop_managers(document) != drop_managers(other)
 
 
 # What a built-in document has before anybody has written it: parts that its Go type always has.
@@ -199,7 +199,7 @@ def _writable(served: ServedKind, document: JsonObject, subresource: str | None)
     return document
 
 
-def _owned(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
+def _find_owned_fields(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
     """The fields of a document that a request to a subresource can own."""
     part = _writable(served, document, subresource)
     owned = dict(fields.leaves(part, served.schema)) if part else {}
@@ -264,7 +264,7 @@ def _conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusError:
     causes = [
         {
             "reason": "FieldManagerConflict",
-            "message": f"conflict with {_named(manager)}",
+            "message": f"conflict with {_describe_manager(manager)}",
             "field": fields.readable(path),
         }
         for manager, path in conflicts
@@ -273,14 +273,14 @@ def _conflict(conflicts: list[tuple[_Manager, fields.Path]]) -> ApiStatusError:
         told = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
     else:
         parts = []
-        for name in sorted({_named(manager) for manager, _ in conflicts}):
-            paths = [fields.readable(path) for manager, path in conflicts if _named(manager) == name]
+        for name in sorted({_describe_manager(manager) for manager, _ in conflicts}):
+            paths = [fields.readable(path) for manager, path in conflicts if _describe_manager(manager) == name]
             parts.append("\n".join([f"conflicts with {name}:", *(f"- {path}" for path in paths)]))
         told = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(parts)
     return ApiStatusError(409, "Conflict", told, {"causes": causes})
 
 
-def _named(manager: _Manager) -> str:
+def _describe_manager(manager: _Manager) -> str:
     name = f'"{manager.name}"'
     if manager.subresource:
         name += f' with subresource "{manager.subresource}"'

@@ -15,7 +15,7 @@ from local_kubernetes.api.table import (
     Column,
     Document,
     age,
-    defined_column,
+    build_column,
 )
 
 _NONE = "<none>"
@@ -24,7 +24,7 @@ _NONE = "<none>"
 def columns_of(served: ServedKind) -> tuple[Column, ...]:
     """The columns of a kind, the name first."""
     if served.kind.custom:
-        return (NAME, *(defined_column(column) for column in served.columns))
+        return (NAME, *(build_column(column) for column in served.columns))
     if served.kind.key == EVENTS.key:
         return EVENT_COLUMNS
     return (NAME, *BUILT_IN_COLUMNS.get(served.kind.key, (AGE,)))
@@ -154,7 +154,7 @@ def _claim_of_volume(document: Document, _: datetime) -> Cell:
     return f"{claim.get('namespace')}/{claim.get('name')}" if claim else ""
 
 
-def _scaled(document: Document, _: datetime) -> Cell:
+def _scale_target(document: Document, _: datetime) -> Cell:
     target = (document.get("spec") or {}).get("scaleTargetRef") or {}
     return f"{target.get('kind')}/{target.get('name')}"
 
@@ -182,7 +182,7 @@ def _event_time(document: Document) -> str | None:
     return str(moment) if moment else None
 
 
-def _created(document: Document, _: datetime) -> Cell:
+def _creation_time(document: Document, _: datetime) -> Cell:
     return str(document["metadata"].get("creationTimestamp", ""))
 
 
@@ -252,7 +252,7 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
         AGE,
         Column("VolumeMode", _field("spec", "volumeMode"), priority=1),
     ),
-    ("", "limitranges"): (Column("Created At", _created, "date"),),
+    ("", "limitranges"): (Column("Created At", _creation_time, "date"),),
     ("", "resourcequotas"): (Column("Request", _quota("requests")), Column("Limit", _quota("limits")), AGE),
     ("", "persistentvolumeclaims"): (
         Column("Status", _field("status", "phase")),
@@ -271,7 +271,7 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
         Column("Images", _containers("image"), priority=1),
     ),
     ("autoscaling", "horizontalpodautoscalers"): (
-        Column("Reference", _scaled),
+        Column("Reference", _scale_target),
         Column("Targets", lambda *_: _NONE),
         Column("MinPods", _field("spec", "minReplicas", empty="<unset>")),
         Column("MaxPods", _field("spec", "maxReplicas")),
@@ -283,8 +283,8 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
         Column("Pod-Selector", _selector("spec", "podSelector", "matchLabels")),
         AGE,
     ),
-    ("rbac.authorization.k8s.io", "roles"): (Column("Created At", _created, "date"),),
-    ("rbac.authorization.k8s.io", "clusterroles"): (Column("Created At", _created, "date"),),
+    ("rbac.authorization.k8s.io", "roles"): (Column("Created At", _creation_time, "date"),),
+    ("rbac.authorization.k8s.io", "clusterroles"): (Column("Created At", _creation_time, "date"),),
     ("networking.k8s.io", "ingresses"): (
         Column("Class", _field("spec", "ingressClassName", empty=_NONE)),
         Column("Hosts", _hosts),
@@ -313,5 +313,5 @@ BUILT_IN_COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = {
         Column("AllowVolumeExpansion", _field("allowVolumeExpansion", empty="false")),
         AGE,
     ),
-    ("apiextensions.k8s.io", "customresourcedefinitions"): (Column("Created At", _created, "date"),),
+    ("apiextensions.k8s.io", "customresourcedefinitions"): (Column("Created At", _creation_time, "date"),),
 }

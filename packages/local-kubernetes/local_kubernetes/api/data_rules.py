@@ -19,12 +19,12 @@ def fill_secret(document: JsonObject) -> None:
     if plain:
         encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
         document["data"] = (document.get("data") or {}) | encoded
-    _check_size(SECRETS, document, _decoded_bytes("Secret", document, "data"))
+    _check_size(SECRETS, document, _count_decoded_bytes("Secret", document, "data"))
 
 
 def fill_config_map(document: JsonObject) -> None:
     """Judge a config map; raises ApiStatusError 400 and 422."""
-    size = _decoded_bytes("ConfigMap", document, "binaryData")
+    size = _count_decoded_bytes("ConfigMap", document, "binaryData")
     size += sum(len(value.encode()) for value in (document.get("data") or {}).values())
     causes = []
     for field, other in (("data", "binaryData"), ("binaryData", "")):
@@ -44,7 +44,7 @@ def _check_size(kind: Kind, document: JsonObject, size: int) -> None:
         raise invalid(kind, text_at(document, ("metadata", "name")), [cause])
 
 
-def _decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
+def _count_decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
     """How much there is in a field of base64, which is brought into its one form, in place: without ends of lines."""
     data, size = document.get(field) or {}, 0
     for key, value in data.items():

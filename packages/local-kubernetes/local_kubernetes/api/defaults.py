@@ -56,7 +56,7 @@ def _autoscaler(document: JsonObject) -> None:
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
 
 
-def _binding(document: JsonObject) -> None:
+def _fill_binding(document: JsonObject) -> None:
     document.setdefault("roleRef", {}).setdefault("apiGroup", kinds.ROLES.group)
     for subject in document.get("subjects") or []:
         if subject.get("kind") in ("Group", "User"):
@@ -68,7 +68,7 @@ def _ingress(document: JsonObject) -> None:
 
 
 FILLERS: Mapping[tuple[str, str], Callable[[JsonObject], None]] = {
-    kinds.CLUSTER_ROLE_BINDINGS.key: _binding,
+    kinds.CLUSTER_ROLE_BINDINGS.key: _fill_binding,
     kinds.EVENTS.key: _event,
     kinds.HORIZONTAL_POD_AUTOSCALERS.key: _autoscaler,
     kinds.INGRESSES.key: _ingress,
@@ -76,7 +76,7 @@ FILLERS: Mapping[tuple[str, str], Callable[[JsonObject], None]] = {
     kinds.NETWORK_POLICIES.key: _network_policy,
     kinds.PERSISTENT_VOLUME_CLAIMS.key: _claim,
     kinds.PRIORITY_CLASSES.key: _priority_class,
-    kinds.ROLE_BINDINGS.key: _binding,
+    kinds.ROLE_BINDINGS.key: _fill_binding,
     kinds.SERVICES.key: _service,
 }
 """By kind: complete a document, in place."""

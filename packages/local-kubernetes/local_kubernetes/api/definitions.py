@@ -36,7 +36,7 @@ class Column:
     priority: int = 0
 
 
-def defined_kind(definition: Mapping[str, Any]) -> Kind:
+def build_kind(definition: Mapping[str, Any]) -> Kind:
     """The kind that a (valid) definition defines, with its served versions, the stored one first."""
     spec = definition["spec"]
     names = spec["names"]
@@ -110,7 +110,7 @@ def complete(definition: JsonObject) -> None:
     """
     spec = definition.get("spec")
     name = str((definition.get("metadata") or {}).get("name") or "")
-    causes = _spec_causes(spec) if isinstance(spec, dict) else [_required("spec")]
+    causes = _spec_causes(spec) if isinstance(spec, dict) else [_build_required_cause("spec")]
     if not causes and isinstance(spec, dict):
         causes = _content_causes(spec, name)
     if causes or not isinstance(spec, dict):
@@ -121,7 +121,7 @@ def complete(definition: JsonObject) -> None:
     spec.setdefault("conversion", {"strategy": "None"})
 
 
-def established(definition: JsonObject, now: datetime) -> JsonObject:
+def build_established_status(definition: JsonObject, now: datetime) -> JsonObject:
     """The status of a definition whose kind is being served."""
     spec = definition["spec"]
     moment = timestamp(now)
@@ -146,10 +146,12 @@ def established(definition: JsonObject, now: datetime) -> JsonObject:
 
 
 def _spec_causes(spec: Mapping[str, Any]) -> list[Cause]:
-    causes = [_required(f"spec.{key}") for key in ("group", "scope", "versions", "names") if not spec.get(key)]
+    causes = [
+        _build_required_cause(f"spec.{key}") for key in ("group", "scope", "versions", "names") if not spec.get(key)
+    ]
     names = spec.get("names")
     if isinstance(names, dict):
-        causes += [_required(f"spec.names.{key}") for key in ("plural", "kind") if not names.get(key)]
+        causes += [_build_required_cause(f"spec.names.{key}") for key in ("plural", "kind") if not names.get(key)]
     elif names:
         causes.append(Cause("spec.names", "Invalid value: must be an object", "FieldValueTypeInvalid"))
     versions = spec.get("versions")
@@ -171,10 +173,10 @@ def _content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
         causes.append(Cause("spec.versions", message))
     for index, version in enumerate(spec["versions"]):
         if not version.get("name"):
-            causes.append(_required(f"spec.versions[{index}].name"))
+            causes.append(_build_required_cause(f"spec.versions[{index}].name"))
         place = f"spec.versions[{index}].schema.openAPIV3Schema"
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        causes += schema_causes(schema, place) if schema else [_required(place)]
+        causes += schema_causes(schema, place) if schema else [_build_required_cause(place)]
         causes += _column_causes(version, f"spec.versions[{index}].additionalPrinterColumns")
         causes += _scale_causes(version, f"spec.versions[{index}].subresources.scale")
     if (spec.get("conversion") or {}).get("strategy", "None") != "None":
@@ -185,9 +187,11 @@ def _content_causes(spec: Mapping[str, Any], name: str) -> list[Cause]:
 
 def _column_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
     for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        yield from (_required(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key))
+        yield from (
+            _build_required_cause(f"{place}[{index}].{key}") for key in ("name", "jsonPath") if not column.get(key)
+        )
         if not column.get("type"):
-            yield _required(f"{place}[{index}].type")
+            yield _build_required_cause(f"{place}[{index}].type")
         else:
             yield from choice_causes(column["type"], _COLUMN_TYPES, f"{place}[{index}].type")
 
@@ -199,10 +203,10 @@ def _scale_causes(version: Mapping[str, Any], place: str) -> Iterator[Cause]:
     for key, parent in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
         path = scale.get(key)
         if not path:
-            yield _required(f"{place}.{key}")
+            yield _build_required_cause(f"{place}.{key}")
         elif not path.startswith(parent):
             yield Cause(f"{place}.{key}", f'Invalid value: "{path}": should be a json path under {parent[:-1]}')
 
 
-def _required(field: str) -> Cause:
+def _build_required_cause(field: str) -> Cause:
     return Cause(field, "Required value", "FieldValueRequired")

@@ -15,7 +15,7 @@ _LARGEST = 2**63 - 1
 
 def copy_json(value: Json) -> Json:
     """Copy a JSON value deeply: several times faster than `copy.deepcopy`, which must expect cycles."""
-    copied: Json = _copied(value)
+    copied: Json = _copy_value(value)
     return copied
 
 
@@ -58,9 +58,9 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def _copied(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
+        return {key: _copy_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_copied(item) for item in value]
+        return [_copy_value(item) for item in value]
     return value

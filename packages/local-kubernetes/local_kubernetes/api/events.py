@@ -16,13 +16,13 @@ _CORE_NAMES = {
 _NEW_NAMES = {core: new for new, core in _CORE_NAMES.items()}
 
 
-def presented(event: JsonObject) -> JsonObject:
+def present_event(event: JsonObject) -> JsonObject:
     """A core event as `events.k8s.io/v1` shows it."""
     renamed = {_NEW_NAMES.get(key, key): value for key, value in event.items() if value != ""}
     return renamed | {"apiVersion": f"{GROUP}/v1"}
 
 
-def accepted(event: JsonObject) -> JsonObject:
+def accept_event(event: JsonObject) -> JsonObject:
     """An event of `events.k8s.io/v1` as the core group stores it."""
     renamed = {_CORE_NAMES.get(key, key): value for key, value in event.items()}
     return renamed | {"apiVersion": "v1"}

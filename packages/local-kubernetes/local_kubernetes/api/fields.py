@@ -83,21 +83,21 @@ def branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> It
                 yield from (branch for branch in inner if len(branch) > len(path) + 1)
 
 
-def merged(live: Any, config: Any, schema: Schema, field: str = "", path: Path = ()) -> Any:
+def merge(live: Any, config: Any, schema: Schema, field: str = "", path: Path = ()) -> Any:
     """A live value with a configuration laid over it: objects and keyed lists are merged, the rest replaced."""
     if isinstance(config, dict) and isinstance(live, dict) and not _is_atomic_object(field, schema):
         result = dict(live)
         for key, item in config.items():
-            result[key] = merged(live.get(key), item, _child(schema, key, path), key, (*path, f"f:{key}"))
+            result[key] = merge(live.get(key), item, _child(schema, key, path), key, (*path, f"f:{key}"))
         return result
     if isinstance(config, list) and isinstance(live, list):
         keys = _list_keys(field, config + live, schema)
         if keys is not None:
-            return _merged_list(live, config, keys, schema)
+            return _merge_lists(live, config, keys, schema)
     return copy_json(config)
 
 
-def removed(document: JsonObject, paths: Iterable[Path]) -> JsonObject:
+def remove(document: JsonObject, paths: Iterable[Path]) -> JsonObject:
     """A document without some of its fields; objects that this empties go as well."""
     result = copy_json(document)
     for path in sorted(paths, key=len):  # an item of a list goes as a whole, with its key
@@ -141,11 +141,11 @@ def readable(path: Path) -> str:
     return text
 
 
-def _merged_list(live: list[Any], config: list[Any], keys: tuple[str, ...], schema: Schema) -> list[Any]:
+def _merge_lists(live: list[Any], config: list[Any], keys: tuple[str, ...], schema: Schema) -> list[Any]:
     wanted = {_element(item, keys): item for item in config}
     present = {_element(item, keys) for item in live}
     result = [
-        merged(item, wanted[element], _items(schema)) if (element := _element(item, keys)) in wanted else item
+        merge(item, wanted[element], _items(schema)) if (element := _element(item, keys)) in wanted else item
         for item in live
     ]
     return result + [copy_json(item) for element, item in wanted.items() if element not in present]

@@ -12,7 +12,7 @@ from local_kubernetes.api.kinds import NAMESPACES
 from local_kubernetes.api.presentation import (
     Presentation,
     Presenter,
-    encoded_response,
+    build_encoded_response,
     negotiate,
     response,
 )
@@ -40,7 +40,7 @@ from local_kubernetes.api.status import (
 )
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.watch import Event
-from local_kubernetes.api.watching import Watch, send_as_lines, send_as_messages
+from local_kubernetes.api.watch_stream import Watch, send_as_lines, send_as_messages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -153,7 +153,7 @@ class ResourceHandlers:
     async def _get(self, request: ResourceRequest) -> web.StreamResponse:
         event = self._store.event(request.served.kind, *request.place)
         if request.presenter.plain_json:
-            return encoded_response(event.encoded(request.served.api_version))
+            return build_encoded_response(event.encode(request.served.api_version))
         return request.answer(event.current)
 
     async def _create(self, request: ResourceRequest) -> web.StreamResponse:
@@ -223,7 +223,7 @@ class ResourceHandlers:
             return await self._watch(request, options)
         events, metadata = self._page(request.served, request.path.namespace, options)
         if request.presenter.plain_json:
-            return encoded_response(request.presenter.encoded_list(events, metadata))
+            return build_encoded_response(request.presenter.encode_list(events, metadata))
         items = [event.current for event in events]
         return response(request.presenter.many(items, metadata), request.presentation)
 

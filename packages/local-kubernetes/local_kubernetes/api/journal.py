@@ -68,7 +68,7 @@ class Journal:
         self._synced = 0
         self._syncing: asyncio.Future[None] | None = None
         self._entries: list[Entry] = []
-        _refuse_foreign(_unfinished(path))
+        _refuse_foreign(_unfinished_path(path))
         self._descriptor = self._create() if not os.path.lexists(path) else self._open(repair=repair)
 
     def read(self) -> list[Entry]:
@@ -122,7 +122,7 @@ class Journal:
         Raises:
             OSError: It could not be written; the file is unchanged.
         """
-        unfinished = _unfinished(self._path)
+        unfinished = _unfinished_path(self._path)
         if _is_unfinished_journal(unfinished):
             unfinished.unlink()
         descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
@@ -221,7 +221,7 @@ def _write(descriptor: int, line: bytes) -> int:
     return len(line)
 
 
-def _unfinished(path: Path) -> Path:
+def _unfinished_path(path: Path) -> Path:
     """Return where a journal is written before it replaces the one that is in use."""
     return path.with_name(f"{path.name}.new")
 

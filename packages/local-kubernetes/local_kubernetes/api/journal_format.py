@@ -147,7 +147,7 @@ def read_contents(lines: Iterable[bytes]) -> Contents:
     tail = found.pop() if found[-1].content is None else None
     numbered: dict[int, Entry] = {}
     for position, record in enumerate(found):
-        _add(contents, numbered, record if is_numbered else _numbered(record, position))
+        _add(contents, numbered, record if is_numbered else _add_number(record, position))
     contents.entries = [numbered[number] for number in sorted(numbered)]
     if tail is not None:
         _add_tail(contents, tail, last)
@@ -209,7 +209,7 @@ def _add(contents: Contents, numbered: dict[int, Entry], line: _Line) -> None:
         contents.damages.append(Damage(expected, line.offset, "does not match its checksum", line.object))
         return
     if line.number > expected:
-        contents.damages.append(Damage(expected, line.offset, _missing(expected, line.number - 1)))
+        contents.damages.append(Damage(expected, line.offset, _describe_missing(expected, line.number - 1)))
     elif line.number < expected:
         contents.damages.append(Damage(expected, line.offset, f"is record {line.number} again", line.object))
         return
@@ -225,11 +225,11 @@ def _add(contents: Contents, numbered: dict[int, Entry], line: _Line) -> None:
         contents.header = line.content
 
 
-def _missing(first: int, last: int) -> str:
+def _describe_missing(first: int, last: int) -> str:
     return "is missing" if first == last else f"and the following up to record {last} are missing"
 
 
-def _numbered(line: _Line, position: int) -> _Line:
+def _add_number(line: _Line, position: int) -> _Line:
     """Return a line of an earlier version with the number that it would have."""
     number = None if line.content is None else position
     return _Line(line.offset, line.length, number, line.content, line.object)
@@ -239,7 +239,7 @@ def _read_line(offset: int, line: bytes) -> _Line:
     record = _decode(line)
     if record is not None:
         number, content = record
-        return _Line(offset, len(line), number, content, _described(content))
+        return _Line(offset, len(line), number, content, _describe(content))
     return _Line(offset, len(line), None, None, _legible_object(line))
 
 
@@ -270,7 +270,7 @@ def _entry(content: Any) -> Entry:
     return Entry((str(kind[0]), str(kind[1])), (str(place[0]), str(place[1])), int(version), document)
 
 
-def _described(content: Entry | str) -> str:
+def _describe(content: Entry | str) -> str:
     return _object_name(*content.kind, *content.place) if isinstance(content, Entry) else ""
 
 

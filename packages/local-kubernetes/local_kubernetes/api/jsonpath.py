@@ -18,13 +18,13 @@ _Token = tuple[str, str, str]
 def values_at(document: Any, path: str) -> list[Any]:
     """The values at a path, none of them null; none at all where it leads nowhere or cannot be read."""
     found = [document]
-    for token in _parsed(path):
+    for token in _parse(path):
         found = [value for item in found for value in _step(item, token)]
     return [value for value in found if value is not None]
 
 
 @lru_cache(maxsize=256)
-def _parsed(path: str) -> tuple[_Token, ...]:
+def _parse(path: str) -> tuple[_Token, ...]:
     tokens: list[_Token] = []
     position = 0
     path = path if path.startswith((".", "[")) else f".{path}"

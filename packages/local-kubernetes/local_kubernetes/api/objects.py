@@ -6,7 +6,7 @@ Nothing here judges a change: `Store` does.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from local_kubernetes.api.definitions import defined_kind
+from local_kubernetes.api.definitions import build_kind
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.garbage import OwnerIndex, Place
 from local_kubernetes.api.journal import Journal, latest, log_unserved
@@ -203,4 +203,4 @@ class Objects:
         if key in _BUILT_IN_KINDS:
             return _BUILT_IN_KINDS[key]
         definition = self._of(CUSTOM_RESOURCE_DEFINITIONS).get(("", f"{key[1]}.{key[0]}"))
-        return None if definition is None else defined_kind(definition.current)
+        return None if definition is None else build_kind(definition.current)

@@ -92,7 +92,7 @@ def _schemas(served: ServedKind) -> dict[str, JsonObject]:
     """The schema of a kind, by its name, and those of the types that it names."""
     if served.schema is None:
         name = types.type_name(served.group, served.version, served.kind.kind)
-        described = types.described(name, lambda other: f"#/components/schemas/{other}")
+        described = types.describe(name, lambda other: f"#/components/schemas/{other}")
         return described | {name: described[name] | {"x-kubernetes-group-version-kind": [_type(served)]}}
     schema = dict(_choices(served.schema))
     schema["properties"] = _EVERY_OBJECT | (schema.get("properties") or {})

@@ -35,28 +35,28 @@ def json_patch(target: Any, operations: Any) -> Any:
         raise ApiStatusError(413, "RequestEntityTooLarge", f"Request entity too large: {told}")
     document = copy_json(target)
     for operation in operations:
-        document = _applied(document, operation)
+        document = _apply_operation(document, operation)
     return document
 
 
-def _applied(document: Any, operation: dict[str, Any]) -> Any:
+def _apply_operation(document: Any, operation: dict[str, Any]) -> Any:
     name = operation.get("op")
     path = _pointer(operation, "path")
     if name in ("add", "replace", "test") and "value" not in operation:
         raise unprocessable(f'operation "{name}" of "{operation["path"]}" has no value')
     if name == "add":
-        return _added(document, path, copy_json(operation["value"]))
+        return _add(document, path, copy_json(operation["value"]))
     if name == "remove":
-        return _removed(document, path)
+        return _remove(document, path)
     if name == "replace":
         _value_at(document, path)
-        return _added(_removed(document, path), path, copy_json(operation["value"]))
+        return _add(_remove(document, path), path, copy_json(operation["value"]))
     if name == "test":
-        return _tested(document, path, operation["value"])
+        return _test(document, path, operation["value"])
     if name in ("move", "copy"):
         source = _pointer(operation, "from")
         value = copy_json(_value_at(document, source))
-        return _added(_removed(document, source) if name == "move" else document, path, value)
+        return _add(_remove(document, source) if name == "move" else document, path, value)
     raise unprocessable(f"unknown operation {name!r}")
 
 
@@ -74,11 +74,11 @@ def _value_at(document: Any, path: list[str]) -> Any:
         elif isinstance(document, list):
             document = document[_index(document, part, len(document) - 1)]
         else:
-            raise _missing(path)
+            raise _build_missing_error(path)
     return document
 
 
-def _added(document: Any, path: list[str], value: Any) -> Any:
+def _add(document: Any, path: list[str], value: Any) -> Any:
     if not path:
         return value
     parent = _value_at(document, path[:-1])
@@ -88,11 +88,11 @@ def _added(document: Any, path: list[str], value: Any) -> Any:
         place = len(parent) if path[-1] == "-" else _index(parent, path[-1], len(parent))
         parent.insert(place, value)
     else:
-        raise _missing(path)
+        raise _build_missing_error(path)
     return document
 
 
-def _removed(document: Any, path: list[str]) -> Any:
+def _remove(document: Any, path: list[str]) -> Any:
     if not path:
         return None
     parent = _value_at(document, path[:-1])
@@ -101,11 +101,11 @@ def _removed(document: Any, path: list[str]) -> Any:
     elif isinstance(parent, list):
         del parent[_index(parent, path[-1], len(parent) - 1)]
     else:
-        raise _missing(path)
+        raise _build_missing_error(path)
     return document
 
 
-def _tested(document: Any, path: list[str], expected: Any) -> Any:
+def _test(document: Any, path: list[str], expected: Any) -> Any:
     found = _value_at(document, path)
     if found != expected or isinstance(found, bool) != isinstance(expected, bool):
         raise unprocessable(f"testing value /{'/'.join(path)} failed")
@@ -118,7 +118,7 @@ def _index(items: list[Any], part: str, highest: int) -> int:
     return int(part)
 
 
-def _missing(path: list[str]) -> ApiStatusError:
+def _build_missing_error(path: list[str]) -> ApiStatusError:
     return unprocessable(f"the path /{'/'.join(path)} does not exist")
 
 

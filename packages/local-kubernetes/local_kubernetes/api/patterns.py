@@ -9,7 +9,7 @@ _IN_PYTHON = {r"\z": r"\Z", "(?<": "(?P<"}
 
 
 @lru_cache(maxsize=1000)
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """The expression that a pattern stands for; raises re.error for none, and for what Python's have nothing like."""
     flagged = _LEADING_FLAGS.match(pattern)
     if flagged is not None:  # Python wants flags before everything else

@@ -24,7 +24,7 @@ def _status(pod: Document, _: datetime) -> Cell:
     """The phase, or the more telling reason of a container, as kubectl has always shown it."""
     status = pod.get("status") or {}
     reason = status.get("reason") or status.get("phase") or "Unknown"
-    initializing = _initializing(pod)
+    initializing = _describe_initialization(pod)
     if initializing:
         reason = initializing
     else:
@@ -54,7 +54,7 @@ def _container_reason(container: Mapping[str, Any]) -> str:
     return f"ExitCode:{terminated.get('exitCode', 0)}"
 
 
-def _initializing(pod: Document) -> str:
+def _describe_initialization(pod: Document) -> str:
     """What the first init container that has not succeeded says; empty where all have."""
     total = len(pod["spec"].get("initContainers") or [])
     for index, container in enumerate(_statuses(pod, "initContainerStatuses")):
@@ -84,7 +84,7 @@ def _node(pod: Document, _: datetime) -> Cell:
     return text_at(pod, ("spec", "nodeName")) or _NONE
 
 
-def _nominated(pod: Document, _: datetime) -> Cell:
+def _nominated_node(pod: Document, _: datetime) -> Cell:
     return text_at(pod, ("status", "nominatedNodeName")) or _NONE
 
 
@@ -102,6 +102,6 @@ POD_COLUMNS: tuple[Column, ...] = (
     AGE,
     Column("IP", _address, priority=1),
     Column("Node", _node, priority=1),
-    Column("Nominated Node", _nominated, priority=1),
+    Column("Nominated Node", _nominated_node, priority=1),
     Column("Readiness Gates", _gates, priority=1),
 )

@@ -56,10 +56,10 @@ def admit_pod(pod: JsonObject, now: datetime) -> None:
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
         why = "Scheduling is blocked due to non-empty scheduling gates"
-        pod["status"]["conditions"] = [scheduled(now, "False", reason="SchedulingGated", message=why)]
+        pod["status"]["conditions"] = [build_scheduled_condition(now, "False", reason="SchedulingGated", message=why)]
 
 
-def scheduled(now: datetime, status: str, **more: str) -> JsonObject:
+def build_scheduled_condition(now: datetime, status: str, **more: str) -> JsonObject:
     """The condition that says whether a pod has a node."""
     times = {"lastProbeTime": None, "lastTransitionTime": timestamp(now)}
     return {"type": "PodScheduled", "status": status, **times, **more}
@@ -88,18 +88,18 @@ def quality_of_service(spec: Mapping[str, Any]) -> str:
     """The class that follows from requests and limits: Guaranteed, Burstable or BestEffort."""
     containers = [item for field in _CONTAINER_LISTS for item in spec.get(field) or []]
     resources = [container.get("resources") or {} for container in containers]
-    named = [_computing(item.get(part)) for item in resources for part in ("requests", "limits")]
+    named = [_select_compute_resources(item.get(part)) for item in resources for part in ("requests", "limits")]
     if not any(named):
         return "BestEffort"
     guaranteed = all(
-        set(_computing(item.get("limits"))) == {"cpu", "memory"}
-        and _computing(item.get("requests")) == _computing(item.get("limits"))
+        set(_select_compute_resources(item.get("limits"))) == {"cpu", "memory"}
+        and _select_compute_resources(item.get("requests")) == _select_compute_resources(item.get("limits"))
         for item in resources
     )
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _computing(quantities: object) -> dict[str, str]:
+def _select_compute_resources(quantities: object) -> dict[str, str]:
     if not isinstance(quantities, dict):
         return {}
     return {key: str(value) for key, value in quantities.items() if key in ("cpu", "memory")}

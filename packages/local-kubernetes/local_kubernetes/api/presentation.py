@@ -120,12 +120,12 @@ class Presenter:
             "items": shown,
         }
 
-    def encoded_list(self, events: Sequence[Event], metadata: JsonObject) -> bytes:
+    def encode_list(self, events: Sequence[Event], metadata: JsonObject) -> bytes:
         """A list of objects as JSON, for a form that is `plain_json`: put together from what is encoded already."""
         api_version = self.served.api_version
         head = {"kind": self.served.kind.collection_kind, "apiVersion": api_version, "metadata": metadata}
         # Within a typed list, items do not repeat their type.
-        items = b",".join(event.encoded(api_version if self.served.kind.custom else "") for event in events)
+        items = b",".join(event.encode(api_version if self.served.kind.custom else "") for event in events)
         return json.dumps(head).encode()[:-1] + b', "items":[' + items + b"]}"
 
     def bookmark(self, version: int, *, initial_events_end: bool) -> JsonObject:
@@ -170,10 +170,10 @@ def response(document: JsonObject, presentation: Presentation, status: int = 200
 
 def json_response(document: JsonObject, status: int = 200) -> web.Response:
     """An answer in JSON, whose media type Kubernetes writes without a charset."""
-    return encoded_response(json.dumps(document).encode(), status)
+    return build_encoded_response(json.dumps(document).encode(), status)
 
 
-def encoded_response(body: bytes, status: int = 200) -> web.Response:
+def build_encoded_response(body: bytes, status: int = 200) -> web.Response:
     """An answer with what is JSON already."""
     return web.Response(status=status, body=body, content_type="application/json")
 

@@ -21,7 +21,7 @@ MILLI = Decimal("1e-3")
 
 def parse_quantity(text: str | float) -> Decimal:
     """The number that a quantity stands for; raises ValueError if it is none."""
-    return _parsed(text)[0]
+    return _parse(text)[0]
 
 
 def is_whole(text: str | float) -> bool:
@@ -38,7 +38,7 @@ def canonical_quantity(text: str | float, smallest: Decimal = NANO) -> str:
         smallest: what it is rounded up to a multiple of.
     """
     with localcontext(_EXACT):
-        number, exponent, unit = _parsed(text)
+        number, exponent, unit = _parse(text)
         number = number.quantize(smallest, rounding=ROUND_UP) if number % smallest else number
         whole = number == number.to_integral_value()
         if unit.endswith("i") and whole and abs(number) >= 1024:
@@ -46,7 +46,7 @@ def canonical_quantity(text: str | float, smallest: Decimal = NANO) -> str:
         return _decimal(number, exponential=bool(exponent))
 
 
-def _parsed(text: str | float) -> tuple[Decimal, str, str]:
+def _parse(text: str | float) -> tuple[Decimal, str, str]:
     """The number that is meant, the exponent and the unit."""
     match = _QUANTITY.fullmatch(str(text).strip(" "))
     if match is None or len(match[0]) > _LONGEST or abs(int((match[2] or "e0")[1:])) > _LARGEST_EXPONENT:

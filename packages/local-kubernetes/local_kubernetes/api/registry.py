@@ -47,18 +47,18 @@ class ServedKind:
         """The schema of its documents, of a built-in kind the type."""
         if self.schema is not None:
             return self.schema
-        return types.declared(types.type_name(self.group, self.version, self.kind.kind))
+        return types.get_schema(types.type_name(self.group, self.version, self.kind.kind))
 
     def present(self, document: JsonObject) -> JsonObject:
         """A stored document as this version shows it; parts are shared with the original."""
         if self.group == events.GROUP:
-            return events.presented(document)
+            return events.present_event(document)
         return document | {"apiVersion": self.api_version}
 
     def accept(self, document: JsonObject) -> JsonObject:
         """A document of this version as it is stored; parts are shared with the original."""
         if self.group == events.GROUP:
-            return events.accepted(document)
+            return events.accept_event(document)
         return document
 
 
@@ -115,13 +115,13 @@ class KindRegistry:
         state = f"{metadata['uid']} {metadata['resourceVersion']}"
         known = self._custom.get(key)
         if known is None or known[0] != state:
-            kind = definitions.defined_kind(definition)
-            known = (state, {version: _served(definition, kind, version) for version in kind.versions})
+            kind = definitions.build_kind(definition)
+            known = (state, {version: _build_served_kind(definition, kind, version) for version in kind.versions})
             self._custom[key] = known
         return known[1]
 
 
-def _served(definition: JsonObject, kind: Kind, version: str) -> ServedKind:
+def _build_served_kind(definition: JsonObject, kind: Kind, version: str) -> ServedKind:
     return ServedKind(
         kind,
         kind.group,

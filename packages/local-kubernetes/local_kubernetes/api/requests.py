@@ -213,8 +213,8 @@ def list_options(query: Query, kind: Kind) -> ListOptions:
         told = f'resourceVersion: Invalid value: "{version}": must be a whole number'
         raise ApiStatusError(500, "", told) if _flag(query, "watch") else bad_request(told)
     options = ListOptions(
-        labels=_given(query.get("labelSelector"), parse_label_selector),
-        fields=_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
+        labels=_parse_if_given(query.get("labelSelector"), parse_label_selector),
+        fields=_parse_if_given(query.get("fieldSelector"), lambda text: parse_field_selector(text, kind)),
         limit=_number(query, "limit") or 0,
         continuation=query.get("continue", ""),
         resource_version=version,
@@ -311,5 +311,5 @@ def _is_version(text: str) -> bool:
     return text.isascii() and text.isdecimal() and int(text[:21]) < 2**64
 
 
-def _given(text: str | None, parse: Callable[[str], _Value]) -> _Value | None:
+def _parse_if_given(text: str | None, parse: Callable[[str], _Value]) -> _Value | None:
     return parse(text) if text else None

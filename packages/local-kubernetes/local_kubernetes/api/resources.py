@@ -122,14 +122,14 @@ def patch(
     if media_type != JSON_PATCH and not isinstance(value, dict):
         raise bad_request("the patch must be an object")
 
-    def patched_from(current: JsonObject) -> JsonObject:
+    def patch_from(current: JsonObject) -> JsonObject:
         patched = appliers[media_type](current, value)
         if not isinstance(patched, dict):
             raise unprocessable("the patched document is no object")
         _check_patched(served, current, patched, options)
         return patched
 
-    return change(store, served, place, patched_from, options, subresource), False
+    return change(store, served, place, patch_from, options, subresource), False
 
 
 def change(
@@ -147,7 +147,7 @@ def change(
     With `tracked`, whatever differs afterwards belongs to the manager that the options name.
     """
 
-    def changed(current: JsonObject) -> JsonObject:
+    def apply_edit(current: JsonObject) -> JsonObject:
         document = edit(served.present(current))
         _check_type(served, document)
         _check_fields(served, document, options)
@@ -164,7 +164,7 @@ def change(
             apply.record_update(served, current, document, options.manager, subresource)
         return document
 
-    return store.update(served.kind, *place, changed, subresource=subresource, dry_run=options.dry_run)
+    return store.update(served.kind, *place, apply_edit, subresource=subresource, dry_run=options.dry_run)
 
 
 def _apply(
@@ -196,7 +196,7 @@ def _apply(
         return created, True
 
     def merge_in(current: JsonObject) -> JsonObject:
-        return apply.applied(served, current, value, options, subresource)
+        return apply.apply_configuration(served, current, value, options, subresource)
 
     return change(store, served, place, merge_in, options, subresource, tracked=False), False
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from local_kubernetes.api.documents import copy_json
-from local_kubernetes.api.patterns import compiled
+from local_kubernetes.api.patterns import compile_pattern
 from local_kubernetes.api.status import Cause
 
 Schema = Mapping[str, Any]
@@ -133,7 +133,7 @@ def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
     if isinstance(value, dict):
         yield from _object_violations(schema, value, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
-        yield from _repeated(schema, value, path)
+        yield from _find_repeated(schema, value, path)
         for index, item in enumerate(value):
             yield from violations(schema["items"], item, f"{path}[{index}]")
 
@@ -226,7 +226,7 @@ def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause
         yield cause("not validate the schema (not)")
 
 
-def _repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
+def _find_repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
     """The items of a set, or of a list with keys, that are there already."""
     kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
     if kind not in ("map", "set"):
@@ -287,7 +287,7 @@ _KEYWORDS: dict[str, _Keyword] = {
     "multipleOf": (_is_number, lambda v, b, _: v % b == 0, "should be a multiple of {bound}"),
     "minLength": (_is_text, lambda v, b, _: len(v) >= b, "should be at least {bound} chars long"),
     "maxLength": (_is_text, lambda v, b, _: len(v) <= b, "should be at most {bound} chars long"),
-    "pattern": (_is_text, lambda v, b, _: compiled(b).search(v) is not None, "should match '{bound}'"),
+    "pattern": (_is_text, lambda v, b, _: compile_pattern(b).search(v) is not None, "should match '{bound}'"),
     "minItems": (_is_list, lambda v, b, _: len(v) >= b, "should have at least {bound} items"),
     "maxItems": (_is_list, lambda v, b, _: len(v) <= b, "should have at most {bound} items"),
     "minProperties": (_is_object, lambda v, b, _: len(v) >= b, "should have at least {bound} properties"),

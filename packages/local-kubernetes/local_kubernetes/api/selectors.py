@@ -37,7 +37,7 @@ class LabelRequirement:
             return value in self.values
         if self.operator == "notin":
             return value not in self.values
-        return value is not None and _compared(value, self.operator, next(iter(self.values)))
+        return value is not None and _compare(value, self.operator, next(iter(self.values)))
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ def parse_field_selector(text: str, kind: Kind) -> FieldSelector:
             raise bad_request(f'"{label}" is not a known field selector: only {known}')
         if label not in kind.selectable_fields:
             raise bad_request(f"field label not supported: {label}")
-        value = _unescaped(value)
+        value = _unescape(value)
         requirements.append(FieldRequirement(_path(kind, label), value, operator != "!="))
     return FieldSelector(tuple(requirements))
 
 
-def _unescaped(value: str) -> str:
+def _unescape(value: str) -> str:
     bad = re.search(r"\\(?![\\,=]).?", re.sub(r"\\[\\,=]", "", value))
     if bad is not None:
         raise bad_request(f"invalid field selector: invalid escape sequence: {bad[0]}")
@@ -211,7 +211,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _compared(value: str, operator: str, bound: str) -> bool:
+def _compare(value: str, operator: str, bound: str) -> bool:
     if not _is_number(value):
         return False
     number = int(value)

@@ -134,7 +134,7 @@ class ApiServer:
             if request.method not in ("GET", "HEAD"):
                 raise method_not_allowed()
             return json_response(discovery.VERSION)
-        if not self._authorized(request):
+        if not self._is_authorized(request):
             raise unauthorized()
         if path == "/openapi/v2" and openapi.PROTOBUF_ASKED in request.headers.get("Accept", ""):
             return web.Response(headers={"Content-Type": openapi.PROTOBUF})
@@ -192,7 +192,7 @@ class ApiServer:
             return discovery.resource_list(self._kinds, parts[1], parts[2])
         return None
 
-    def _authorized(self, request: web.Request) -> bool:
+    def _is_authorized(self, request: web.Request) -> bool:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token.encode())
 

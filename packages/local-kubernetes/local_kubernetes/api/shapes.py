@@ -13,7 +13,7 @@ from local_kubernetes.api.documents import JsonObject, parse_timestamp, timestam
 from local_kubernetes.api.quantities import canonical_quantity
 from local_kubernetes.api.registry import ServedKind
 from local_kubernetes.api.status import bad_request
-from local_kubernetes.api.types import Schema, declared
+from local_kubernetes.api.types import Schema, get_schema
 
 _METADATA = "meta.v1.ObjectMeta"
 _EMPTY_LISTS_COUNT = frozenset({kinds.CUSTOM_RESOURCE_DEFINITIONS.key, kinds.ROLES.key, kinds.CLUSTER_ROLES.key})
@@ -38,7 +38,7 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
         if not served.kind.custom:
             _decode_object(served.declared, document, "")
         elif document.get("metadata") is not None:
-            document["metadata"] = _decoded(declared(_METADATA), document["metadata"], "metadata")
+            document["metadata"] = _decode(get_schema(_METADATA), document["metadata"], "metadata")
     except _MisfitError as error:
         kind = served.kind.kind
         told = f'{kind} in version "{served.version}" cannot be handled as a {kind}: {error}'
@@ -49,7 +49,7 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
         _drop_empty_lists(served.declared, document)
 
 
-def _decoded(schema: Schema, value: Any, path: str) -> Any:
+def _decode(schema: Schema, value: Any, path: str) -> Any:
     """A value as its type has it; containers are changed in place."""
     kind = schema.get("type")
     if kind == "object":
@@ -70,7 +70,7 @@ def _decode_object(schema: Schema, value: Any, path: str) -> JsonObject:
         if child is None:
             continue  # it is not known, and told of elsewhere
         if item is not None:
-            value[key] = _decoded(child, item, place)
+            value[key] = _decode(child, item, place)
         elif fields is None:
             value[key] = _zero(child)
         else:
@@ -82,7 +82,7 @@ def _decode_list(items: Schema, value: Any, path: str) -> list[Any]:
     if not isinstance(value, list):
         _refuse(path, "a list", value)
     for index, item in enumerate(value):
-        value[index] = _zero(items) if item is None else _decoded(items, item, f"{path}[{index}]")
+        value[index] = _zero(items) if item is None else _decode(items, item, f"{path}[{index}]")
     return value
 
 
@@ -114,12 +114,12 @@ def _flag(value: Any, path: str) -> bool:
 
 
 def _whole_number(bits: int) -> Callable[[Any, str], int]:
-    def decoded(value: Any, path: str) -> int:
+    def decode(value: Any, path: str) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
             return value
         _refuse(path, f"a whole number of {bits} bits", value)
 
-    return decoded
+    return decode
 
 
 def _number(value: Any, path: str) -> float:

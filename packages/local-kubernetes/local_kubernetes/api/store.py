@@ -98,11 +98,11 @@ class Store:
 
     def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         """Read an object; raises ApiStatusError 404."""
-        return copy_json(self._existing(kind, namespace, name))
+        return copy_json(self._get_existing(kind, namespace, name))
 
     def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         """The object that `get` returns, not copied: for readers that change nothing and do not wait."""
-        return self._existing(kind, namespace, name)
+        return self._get_existing(kind, namespace, name)
 
     def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
         """The last change of an object; raises ApiStatusError 404."""
@@ -155,7 +155,7 @@ class Store:
             ApiStatusError: 404; 409 where the result names another resourceVersion or uid than the object
                 has; 400 and 422 for bad metadata. Whatever `change` raises passes through.
         """
-        current = self._existing(kind, namespace, name)
+        current = self._get_existing(kind, namespace, name)
         new = copy_json(change(copy_json(current)))
         check_update(kind, current, new)
         new = of_subresource(kind, current, new, subresource)
@@ -198,12 +198,12 @@ class Store:
         Raises:
             ApiStatusError: 404, 409 for a precondition, 403 for the default namespace.
         """
-        current = self._existing(kind, namespace, name)
+        current = self._get_existing(kind, namespace, name)
         check_deletion(kind, current, uid, resource_version)
         new = copy_json(current)
         grace = deletion_grace(kind, current, grace_seconds)
         if dry_run:
-            if grace or kind.key == PODS.key or self._held(kind, new):
+            if grace or kind.key == PODS.key or self._is_held(kind, new):
                 self._mark_deleted(kind, new, grace)
             return new
         garbage.prepare(self, new, propagation)
@@ -240,13 +240,13 @@ class Store:
         """Where the objects of a kind, named by group and plural, are."""
         return self._objects.instances(key)
 
-    def _existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
+    def _get_existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         return self.event(kind, namespace, name).current
 
     def _require_namespace(self, kind: Kind, namespace: str | None, document: JsonObject) -> None:
         if not kind.namespaced:
             return
-        home = self._existing(NAMESPACES, None, namespace or "")
+        home = self._get_existing(NAMESPACES, None, namespace or "")
         if "deletionTimestamp" in home["metadata"]:
             name = str((document.get("metadata") or {}).get("name") or "")
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
@@ -257,7 +257,7 @@ class Store:
         """Store a changed object, or remove it where it was only waiting to be let go."""
         metadata = new["metadata"]
         marked = current is not None and "deletionTimestamp" in current["metadata"]
-        if marked and not metadata.get("deletionGracePeriodSeconds") and not self._held(kind, new):
+        if marked and not metadata.get("deletionGracePeriodSeconds") and not self._is_held(kind, new):
             self._remove(kind, copy_json(current or new))
             return
         self._objects.put(kind, new, current)
@@ -270,7 +270,7 @@ class Store:
     def _remove_or_mark(self, kind: Kind, new: JsonObject, current: JsonObject, grace: int) -> JsonObject:
         """Let an object go that nothing holds; mark any other as going."""
         lingers = kind.key in garbage.CONTAINERS and "deletionTimestamp" not in current["metadata"]
-        if grace == 0 and not lingers and not self._held(kind, new):
+        if grace == 0 and not lingers and not self._is_held(kind, new):
             if kind.key == PODS.key:
                 self._mark_deleted(kind, new, grace)
                 if current["metadata"].get("deletionGracePeriodSeconds"):  # a pod's last grace is a change of its own
@@ -282,7 +282,7 @@ class Store:
             garbage.after_marking(self, kind, new)
         return new
 
-    def _held(self, kind: Kind, document: JsonObject) -> bool:
+    def _is_held(self, kind: Kind, document: JsonObject) -> bool:
         return bool(document["metadata"].get("finalizers") or garbage.contents(self, kind, document))
 
     def _mark_deleted(self, kind: Kind, document: JsonObject, grace: int) -> None:

@@ -54,10 +54,10 @@ def strategic_merge_patch(target: Any, patch: Any) -> Any:
     """
     if not isinstance(patch, dict):
         raise bad_request("strategic merge patch: an object is expected")
-    return _merged(target if isinstance(target, dict) else {}, patch)
+    return _merge(target if isinstance(target, dict) else {}, patch)
 
 
-def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+def _merge(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     directive = patch.get(_DIRECTIVE)
     if directive == "replace":
         return {key: copy_json(value) for key, value in patch.items() if key != _DIRECTIVE}
@@ -76,28 +76,28 @@ def _merged(target: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
         if value is None:
             result.pop(key, None)
         else:
-            result[key] = _merged_value(key, result.get(key), value)
+            result[key] = _merge_value(key, result.get(key), value)
     return _with_list_directives(result, patch)
 
 
-def _merged_value(field: str, current: Any, value: Any) -> Any:
+def _merge_value(field: str, current: Any, value: Any) -> Any:
     if isinstance(value, dict):
-        return _merged(current if isinstance(current, dict) else {}, value)
+        return _merge(current if isinstance(current, dict) else {}, value)
     if not isinstance(value, list):
         return value
     current = current if isinstance(current, list) else []
     if field in _PRIMITIVE_MERGES:
-        return _interleaved([item for item in current if item not in value], list(value), current)
+        return _interleave([item for item in current if item not in value], list(value), current)
     keyed = all(isinstance(item, dict) for item in value or current)
     if not keyed and field in _MERGE_KEYS and any(isinstance(item, dict) for item in current):
         raise _unusable(f"{field}: a list of objects is expected")
     key = merge_key(field, value or current) if keyed else None
     if key is None:
         return [copy_json(item) for item in value if item != {_DIRECTIVE: "replace"}]
-    return _merged_list(current, value, key)
+    return _merge_lists(current, value, key)
 
 
-def _merged_list(current: list[Any], patch: list[dict[str, Any]], key: str) -> list[Any]:
+def _merge_lists(current: list[Any], patch: list[dict[str, Any]], key: str) -> list[Any]:
     if any(item.get(_DIRECTIVE) == "replace" and key not in item for item in patch):
         return [copy_json(item) for item in patch if item.get(_DIRECTIVE) != "replace"]
     result = list(current)
@@ -108,9 +108,9 @@ def _merged_list(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
         if item.get(_DIRECTIVE) == "delete":
             result = [found for found in result if found.get(key) != item[key]]
         elif place is None:
-            result.append(_merged({}, item))
+            result.append(_merge({}, item))
         else:
-            result[place] = _merged(result[place], item)
+            result[place] = _merge(result[place], item)
     return _in_order(result, [item[key] for item in patch], current, lambda item: item.get(key))
 
 
@@ -118,10 +118,10 @@ def _in_order(items: list[Any], asked: list[Any], present: list[Any], name: Call
     """The items that the patch names in its order, the others where they best fit among them."""
     others = [item for item in items if name(item) not in asked]
     chosen = [item for value in asked for item in items if name(item) == value]
-    return _interleaved(others, chosen, [name(item) for item in present], name)
+    return _interleave(others, chosen, [name(item) for item in present], name)
 
 
-def _interleaved(
+def _interleave(
     others: list[Any], asked: list[Any], present: list[Any], name: Callable[[Any], Any] = lambda item: item
 ) -> list[Any]:
     """Two lists as one, each in its own order; an item of `others` goes before the first that it preceded."""
@@ -145,11 +145,11 @@ def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict
                 raise _unusable(f"{directive}: a list is expected")
             field = directive.removeprefix(_ORDER)
             if isinstance(result.get(field), list):
-                result[field] = _ordered(field, result[field], value)
+                result[field] = _order_items(field, result[field], value)
     return result
 
 
-def _ordered(field: str, items: list[Any], order: list[Any]) -> list[Any]:
+def _order_items(field: str, items: list[Any], order: list[Any]) -> list[Any]:
     """The items in the order that the patch asks for; those that it does not name keep theirs."""
     key = merge_key(field, order) if order and isinstance(order[0], dict) else None
 

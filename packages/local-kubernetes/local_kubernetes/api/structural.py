@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from local_kubernetes.api.patterns import compiled
+from local_kubernetes.api.patterns import compile_pattern
 from local_kubernetes.api.status import Cause
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
@@ -43,7 +43,7 @@ def _inner_causes(keyword: str, value: Any, path: str, *, typed: bool) -> Iterat
             yield from schema_causes(child, f"{path}[{index}]", typed=False)
     elif keyword == "pattern":
         try:
-            compiled(value)
+            compile_pattern(value)
         except re.error as error:
             yield Cause(path, f"Invalid value: {value!r} is no regular expression: {error}")
 

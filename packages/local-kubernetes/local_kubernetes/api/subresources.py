@@ -15,7 +15,7 @@ from local_kubernetes.api.kinds import PODS, Kind
 from local_kubernetes.api.metadata import metadata_of
 from local_kubernetes.api.patch import json_patch, merge_patch
 from local_kubernetes.api.podlogs import PodLogs, container_to_read, log_options, require_started
-from local_kubernetes.api.pods import scheduled
+from local_kubernetes.api.pods import build_scheduled_condition
 from local_kubernetes.api.presentation import response
 from local_kubernetes.api.requests import delete_options
 from local_kubernetes.api.scale import scale_of, with_scale
@@ -112,17 +112,17 @@ class SubresourceHandlers:
         if not node:
             raise ApiStatusError(500, "", "target.name: Required value")
 
-        def bound(pod: JsonObject) -> JsonObject:
+        def bind(pod: JsonObject) -> JsonObject:
             if pod["spec"].get("nodeName"):
                 why = f'pod {request.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
                 raise conflict(_BINDINGS, request.name, why)
             pod["spec"]["nodeName"] = node
             conditions = pod["status"].get("conditions") or []
             others = [item for item in conditions if item["type"] != "PodScheduled"]
-            pod["status"]["conditions"] = [*others, scheduled(datetime.now(UTC), "True")]
+            pod["status"]["conditions"] = [*others, build_scheduled_condition(datetime.now(UTC), "True")]
             return pod
 
-        self._store.update(PODS, *request.place, bound, subresource="binding")
+        self._store.update(PODS, *request.place, bind, subresource="binding")
         return response(_SUCCESS, request.presentation, 201)
 
     async def _evict(self, request: ResourceRequest) -> web.StreamResponse:
@@ -146,7 +146,7 @@ class SubresourceHandlers:
             if request.http.method == "PUT":
                 wanted = await read_object(request.http)
             else:
-                wanted = await _patched_scale(request, scale_of(served, current))
+                wanted = await _patch_scale(request, scale_of(served, current))
             current = resources.change(
                 self._store,
                 served,
@@ -171,7 +171,7 @@ def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
-async def _patched_scale(request: ResourceRequest, scale: JsonObject) -> JsonObject:
+async def _patch_scale(request: ResourceRequest, scale: JsonObject) -> JsonObject:
     media_type = request.http.content_type
     patch = decode(await read_bytes(request.http), media_type)
     if media_type == resources.JSON_PATCH:

@@ -78,7 +78,7 @@ def _rest(number: int, unit: str) -> str:
     return f"{number}{unit}" if number else ""
 
 
-def defined_column(column: DefinedColumn) -> Column:
+def build_column(column: DefinedColumn) -> Column:
     """A column that a CustomResourceDefinition names."""
 
     def cell(document: Document, now: datetime) -> Cell:

@@ -44,37 +44,40 @@ def type_name(group: str, version: str, kind: str) -> str:
     return f"{(group or 'core').partition('.')[0]}.{version}.{kind}"
 
 
-def declared(name: str) -> Schema:
+def get_schema(name: str) -> Schema:
     """The schema of a type. Some types name themselves: their schemas contain themselves, and cannot be encoded."""
     return _schemas()[name]
 
 
-def described(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject]:
+def describe(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject]:
     """The schemas of a type and of all that it names, by name; they refer to each other by what `reference` says."""
     found: dict[str, JsonObject] = {}
     waiting = [name]
 
-    def referred(other: str) -> JsonObject:
+    def make_reference(other: str) -> JsonObject:
         waiting.append(other)
         return {"allOf": [{"$ref": reference(other)}]}
 
     while waiting:
         name = waiting.pop()
         if name not in found:
-            fields = _told()["types"][name].items()
-            found[name] = {"type": "object", "properties": {key: _schema(words, referred) for key, words in fields}}
+            fields = _read_types()["types"][name].items()
+            found[name] = {
+                "type": "object",
+                "properties": {key: _schema(words, make_reference) for key, words in fields},
+            }
     return found
 
 
 @cache
-def _told() -> JsonObject:
+def _read_types() -> JsonObject:
     told: JsonObject = json.loads(PATH.read_text(encoding="utf-8"))
     return told
 
 
 @cache
 def _schemas() -> Mapping[str, Schema]:
-    types, whole = _told()["types"], _told()["whole"]
+    types, whole = _read_types()["types"], _read_types()["whole"]
     schemas: dict[str, JsonObject] = {name: {"type": "object", "properties": {}} for name in types}
     for name in whole:
         schemas[name][MAP_TYPE] = "atomic"
@@ -91,10 +94,10 @@ def _schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
         schema = (
             {"type": "array", "items": schema} if shape == "[" else {"type": "object", "additionalProperties": schema}
         )
-    return schema | _merging(words.split()) if words else schema
+    return schema | _build_merge_extensions(words.split()) if words else schema
 
 
-def _merging(words: list[str]) -> JsonObject:
+def _build_merge_extensions(words: list[str]) -> JsonObject:
     """How a list or an object is merged with what is there, in the words of OpenAPI's extensions."""
     told = " ".join(words)
     found: JsonObject = {MAP_TYPE: "atomic"} if "whole" in words else {}

@@ -41,9 +41,9 @@ class Event:
     @property
     def size(self) -> int:
         """How many bytes the object takes as JSON."""
-        return len(self.encoded(self.current["apiVersion"]))
+        return len(self.encode(self.current["apiVersion"]))
 
-    def encoded(self, api_version: str) -> bytes:
+    def encode(self, api_version: str) -> bytes:
         """The object as JSON in one API version, or without its type (empty); made once for all who read it."""
         if api_version not in self._encoded:
             shown = self.current | {"apiVersion": api_version}
@@ -81,7 +81,7 @@ class Subscription:
                 raise StopAsyncIteration
             self._arrival.clear()
             await self._arrival.wait()
-        return self._taken()
+        return self._take()
 
     async def batch(self, limit: int) -> list[Event]:
         """The next changes, at least one, as many as are there up to a limit.
@@ -92,10 +92,10 @@ class Subscription:
         """
         events = [await anext(self)]
         while self._pending and len(events) < limit:
-            events.append(self._taken())
+            events.append(self._take())
         return events
 
-    def _taken(self) -> Event:
+    def _take(self) -> Event:
         event = self._pending.popleft()
         self._pending_bytes -= event.size
         return event

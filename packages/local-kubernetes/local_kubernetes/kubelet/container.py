@@ -13,7 +13,7 @@ from local_kubernetes.kubelet.launch import Launch, prepare_launch
 from local_kubernetes.kubelet.node import Node
 from local_kubernetes.kubelet.process import ContainerProcess, Exit
 from local_kubernetes.kubelet.references import MissingReference
-from local_kubernetes.kubelet.restored import begin_anew
+from local_kubernetes.kubelet.restoration import begin_anew
 from local_kubernetes.kubelet.runtime import StartError
 from local_kubernetes.kubelet.sandbox import Sandbox
 from local_kubernetes.kubelet.states import ContainerRecord, Running, Terminated, Waiting
@@ -54,13 +54,13 @@ class Container:
     async def run(self, sandbox: Sandbox) -> None:
         """Run the container until it has ended for good, or the pod is to end."""
         backoff = 0.0
-        if self._ended_before():
+        if self._has_ended_before():
             self.begun.set()
             return
         begin_anew(self.record)
-        while not self._ended(sandbox):
+        while not self._has_ended(sandbox):
             ended = await self._run_once(sandbox)
-            if ended is None or self._ended(sandbox) or not self.record.policy.restarts_after(ended.exit_code):
+            if ended is None or self._has_ended(sandbox) or not self.record.policy.restarts_after(ended.exit_code):
                 break
             if (ended.finished - ended.started).total_seconds() > _GOOD_RUN_SECONDS:
                 backoff = 0.0
@@ -68,7 +68,7 @@ class Container:
             self._wait_for_restart(sandbox, backoff)
             await sandbox.pause(backoff)
             backoff = min(max(backoff * 2, _FIRST_BACKOFF), _LAST_BACKOFF)
-            if not self._ended(sandbox):
+            if not self._has_ended(sandbox):
                 self.record.restarts += 1
         self.begun.set()
 
@@ -94,11 +94,11 @@ class Container:
     def _log_path(self, folder: Path) -> Path:
         return folder / self.record.name / f"{self.record.restarts}.log"
 
-    def _ended_before(self) -> bool:
+    def _has_ended_before(self) -> bool:
         """Whether the container has ended for good in an earlier life of the node."""
         return isinstance(self.record.state, Terminated) and not self.record.starts_again
 
-    def _ended(self, sandbox: Sandbox) -> bool:
+    def _has_ended(self, sandbox: Sandbox) -> bool:
         return self._ending or sandbox.stopping.is_set()
 
     def _wait_for_restart(self, sandbox: Sandbox, backoff: float) -> None:
@@ -115,29 +115,29 @@ class Container:
         """Run the command once; None if the pod is to end before it began."""
         started = self._node.clock()
         try:
-            launch = await self._prepared(sandbox)
+            launch = await self._prepare(sandbox)
             if launch is None:
                 return None
             started = self._node.clock()
-            ended = await self._executed(sandbox, launch)
+            ended = await self._execute(sandbox, launch)
         except StartError as error:
             self._event(sandbox, "Failed", f"Error: {error}")
-            return self._terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
+            return self._build_terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
         except OSError as error:
             sandbox.evict(f"cannot write {error.filename or self._node.home}: {error.strerror or error}")
-            return self._terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
+            return self._build_terminated(sandbox, _START_ERROR_CODE, "StartError", started, str(error))
         if ended.log_failure:
             sandbox.evict(ended.log_failure)
         message = await self._last_words(sandbox, ended)
         if self._out_of_memory:
-            return self._terminated(sandbox, _KILLED_CODE, "OOMKilled", started, message)
+            return self._build_terminated(sandbox, _KILLED_CODE, "OOMKilled", started, message)
         reason = "Error" if ended.code else "Completed"
-        return self._terminated(sandbox, ended.code, reason, started, message)
+        return self._build_terminated(sandbox, ended.code, reason, started, message)
 
-    async def _prepared(self, sandbox: Sandbox) -> Launch | None:
+    async def _prepare(self, sandbox: Sandbox) -> Launch | None:
         """Prepare the command, again and again while something is missing; None if the pod is to end."""
         retry = _FIRST_RETRY
-        while not self._ended(sandbox):
+        while not self._has_ended(sandbox):
             try:
                 return await prepare_launch(self._node, sandbox, self._spec)
             except InvalidImage as error:
@@ -172,7 +172,7 @@ class Container:
             self.record.state = state
             sandbox.publish()
 
-    async def _executed(self, sandbox: Sandbox, launch: Launch) -> Exit:
+    async def _execute(self, sandbox: Sandbox, launch: Launch) -> Exit:
         """Start the command and wait for its end; raises StartError and OSError (its log cannot be made)."""
         log = ContainerLog(
             self._log_path(sandbox.logs),
@@ -197,7 +197,7 @@ class Container:
             elif self._ending:
                 process.terminate()
             limits, limit = self._node.memory, launch.memory_limit
-            with limits.enforced(process.guard_pid, process.pid, limit, self._run_out_of_memory):
+            with limits.enforce(process.guard_pid, process.pid, limit, self._run_out_of_memory):
                 return await process.wait()
         finally:
             self._process = None
@@ -208,7 +208,9 @@ class Container:
         if self._process:
             self._process.kill()
 
-    def _terminated(self, sandbox: Sandbox, code: int, reason: str, started: datetime, message: str) -> Terminated:
+    def _build_terminated(
+        self, sandbox: Sandbox, code: int, reason: str, started: datetime, message: str
+    ) -> Terminated:
         finished = self._node.clock()
         ended = Terminated(code, reason, started, finished, message, self.record.container_id)
         self.record.state = ended

@@ -30,18 +30,18 @@ def container_environment(
             if value is not None:
                 environment[name] = value
         else:
-            environment[name] = expanded(str(entry.get("value") or ""), environment)
+            environment[name] = expand(str(entry.get("value") or ""), environment)
     return environment
 
 
 def command_line(container: JsonObject, environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """The command and the arguments of a container, with references to variables replaced."""
-    command = [expanded(str(word), environment) for word in container.get("command") or ()]
-    arguments = [expanded(str(word), environment) for word in container.get("args") or ()]
+    command = [expand(str(word), environment) for word in container.get("command") or ()]
+    arguments = [expand(str(word), environment) for word in container.get("args") or ()]
     return command, arguments
 
 
-def expanded(text: str, environment: Mapping[str, str]) -> str:
+def expand(text: str, environment: Mapping[str, str]) -> str:
     """A text with `$(NAME)` replaced, `$$` as `$`, and references to unknown variables as they are.
 
     The time it takes is that of reading the text once, whatever it is.

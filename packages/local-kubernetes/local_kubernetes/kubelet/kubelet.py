@@ -124,14 +124,14 @@ class Kubelet:
             if uid not in present:
                 worker.stop()
         for pod in pods:
-            self._changed(pod)
+            self._handle_change(pod)
         subscription = self._store.subscribe(PODS, None, version)
         try:
             async for event in subscription:
                 if event.type == DELETED:
-                    self._vanished(event.object)
+                    self._handle_deletion(event.object)
                 else:
-                    self._changed(event.object)
+                    self._handle_change(event.object)
         except ApiStatusError as error:
             if error.code != _EXPIRED:
                 raise
@@ -140,7 +140,7 @@ class Kubelet:
             subscription.close()
         await asyncio.Event().wait()  # the store is closed: what runs goes on until the end
 
-    def _changed(self, pod: JsonObject) -> None:
+    def _handle_change(self, pod: JsonObject) -> None:
         if (pod["spec"].get("nodeName") or NODE_NAME) != NODE_NAME:
             return
         uid = str(pod["metadata"]["uid"])
@@ -150,7 +150,7 @@ class Kubelet:
             self._tasks[uid] = asyncio.create_task(self._run_pod(worker), name=f"pod {worker.name}")
         self._workers[uid].update(pod)
 
-    def _vanished(self, pod: JsonObject) -> None:
+    def _handle_deletion(self, pod: JsonObject) -> None:
         worker = self._workers.get(str(pod["metadata"]["uid"]))
         if worker:
             worker.stop()

@@ -12,14 +12,14 @@ from local_kubernetes.api.quantities import parse_quantity
 from local_kubernetes.kubelet.environment import (
     command_line,
     container_environment,
-    expanded,
+    expand,
 )
 from local_kubernetes.kubelet.images import runtime_of
 from local_kubernetes.kubelet.mounts import PathMap
 from local_kubernetes.kubelet.node import Node
 from local_kubernetes.kubelet.runtime import ContainerFolders, ContainerSetup, StartError
 from local_kubernetes.kubelet.sandbox import Sandbox
-from local_kubernetes.kubelet.volumes import SERVICE_ACCOUNT_PATH, mounted_folders
+from local_kubernetes.kubelet.volumes import SERVICE_ACCOUNT_PATH, map_mounts
 
 _TERMINATION_PATH = "/dev/termination-log"
 _INHERITED = ("LANG", "LC_ALL", "TZ")
@@ -68,9 +68,9 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
     namespace, name = (str(sandbox.pod["metadata"][key]) for key in ("namespace", "name"))
 
     def resolve(text: str) -> str:
-        return node.services.resolved(text, namespace)
+        return node.services.resolve(text, namespace)
 
-    environment = _given_environment(sandbox.pod, folders)
+    environment = _build_default_environment(sandbox.pod, folders)
     environment |= {variable: resolve(paths.rewrite(value)) for variable, value in variables.items()}
     command, arguments = command_line(spec, variables)
     setup = ContainerSetup(
@@ -99,8 +99,8 @@ def _paths(
         str(spec.get("terminationMessagePath") or _TERMINATION_PATH): sandbox.termination_file(str(spec["name"])),
         **image_paths,
     }
-    mounts = mounted_folders(spec, sandbox.volumes, lambda text: expanded(text, variables))
-    return PathMap(given).extended(mounts)
+    mounts = map_mounts(spec, sandbox.volumes, lambda text: expand(text, variables))
+    return PathMap(given).overlay(mounts)
 
 
 def _memory_limit(spec: JsonObject) -> int | None:
@@ -128,7 +128,7 @@ def _directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
     return directory
 
 
-def _given_environment(pod: JsonObject, folders: ContainerFolders) -> dict[str, str]:
+def _build_default_environment(pod: JsonObject, folders: ContainerFolders) -> dict[str, str]:
     """What a container finds without asking: nothing of this process's secrets is among it."""
     programs = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     return {

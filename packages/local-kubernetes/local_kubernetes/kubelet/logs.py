@@ -39,7 +39,7 @@ def read_log(
         raise bad_request(f'previous terminated container "{container}" in pod "{pod}" not found')
     if isinstance(found.record.state, Waiting):
         raise bad_request(f'container "{container}" in pod "{pod}" is waiting to start: {found.record.state.reason}')
-    return _nothing()
+    return _read_nothing()
 
 
 def log_start(now: datetime, since_time: datetime | None, since_seconds: int | None) -> datetime | None:
@@ -50,7 +50,7 @@ def log_start(now: datetime, since_time: datetime | None, since_seconds: int | N
     return since_time
 
 
-async def _nothing() -> AsyncIterator[bytes]:
+async def _read_nothing() -> AsyncIterator[bytes]:
     nothing: tuple[bytes, ...] = ()
     for piece in nothing:
         yield piece

@@ -37,7 +37,7 @@ class MemoryLimits:
         self._begun = asyncio.Event()
 
     @contextmanager
-    def enforced(self, guard_pid: int, leader: int, limit: int | None, exceeded: Callable[[], None]) -> Iterator[None]:
+    def enforce(self, guard_pid: int, leader: int, limit: int | None, exceeded: Callable[[], None]) -> Iterator[None]:
         """Watch a container while this context lasts.
 
         Args:
@@ -77,13 +77,13 @@ def _beyond(watched: list[_Watched]) -> list[_Watched]:
     found = []
     for each in watched:
         members = guard.members(each.guard, each.leader, table)
-        used = sum(sizes.get(pid, 0) for pid in members) if sizes is not None else _used(members, each.limit)
+        used = sum(sizes.get(pid, 0) for pid in members) if sizes is not None else _measure_use(members, each.limit)
         if used > each.limit:
             found.append(each)
     return found
 
 
-def _used(members: Set[int], limit: int) -> int:
+def _measure_use(members: Set[int], limit: int) -> int:
     """The bytes that processes have written: exactly where a quick look finds more than `limit`."""
     private = sum(map(_own_bytes, members))
     return private if private <= limit else sum(map(_proportional_bytes, members))

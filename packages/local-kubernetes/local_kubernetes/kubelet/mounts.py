@@ -25,7 +25,7 @@ class PathMap:
             return text
         return self._pattern.sub(lambda match: self._folders[match.group()], text)
 
-    def extended(self, folders: Mapping[str, Path]) -> "PathMap":
+    def overlay(self, folders: Mapping[str, Path]) -> "PathMap":
         """This map with more folders, which take precedence."""
         own = {path: Path(folder) for path, folder in self._folders.items()}
         return PathMap(own | {"/" + path.strip("/"): folder for path, folder in folders.items()})

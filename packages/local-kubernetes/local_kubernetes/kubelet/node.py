@@ -120,7 +120,7 @@ def node_document(now: datetime, max_pods: int) -> JsonObject:
     }
 
 
-def scheduling_refusal(pod: JsonObject) -> str | None:
+def find_scheduling_refusal(pod: JsonObject) -> str | None:
     """Why a pod cannot be placed on the node; None if it can.
 
     Labels decide. The resources that pods ask for do not: a laptop's processes share what there is.

@@ -3,9 +3,9 @@
 import asyncio
 
 from local_kubernetes.api.status import ApiStatusError
-from local_kubernetes.kubelet.node import NO_PLACE, NODE_NAME, SCHEDULER_NAME, Node, scheduling_refusal
+from local_kubernetes.kubelet.node import NO_PLACE, NODE_NAME, SCHEDULER_NAME, Node, find_scheduling_refusal
 from local_kubernetes.kubelet.pod_object import PodObject
-from local_kubernetes.kubelet.pod_status import scheduled_condition, unschedulable_condition
+from local_kubernetes.kubelet.pod_status import build_scheduled_condition, unschedulable_condition
 
 
 class Placement:
@@ -35,7 +35,7 @@ class Placement:
         if (spec.get("schedulerName") or SCHEDULER_NAME) != SCHEDULER_NAME:
             await self._wait_for_binding()
             return not self._termination.is_set()
-        refusal = scheduling_refusal(self._pod.document)
+        refusal = find_scheduling_refusal(self._pod.document)
         if refusal:
             self._report_unschedulable(refusal)
             await self._termination.wait()
@@ -86,7 +86,7 @@ class Placement:
             self._pod.bind()
         except ApiStatusError:
             return  # the pod was deleted; the watch reports it
-        self._pod.write_condition(scheduled_condition(self._node.clock()))
+        self._pod.write_condition(build_scheduled_condition(self._node.clock()))
         message = f"Successfully assigned {self._pod.namespace}/{self._pod.name} to {NODE_NAME}"
         self._pod.record_event("Scheduled", message, component=SCHEDULER_NAME)
 

@@ -9,7 +9,7 @@ from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.kubelet.container import Container
 from local_kubernetes.kubelet.node import Node
 from local_kubernetes.kubelet.restarts import ALWAYS, NEVER, ON_FAILURE, restart_policy
-from local_kubernetes.kubelet.restored import begin_anew, give_up, has_begun, restore
+from local_kubernetes.kubelet.restoration import begin_anew, give_up, has_begun, restore
 from local_kubernetes.kubelet.sandbox import Sandbox
 from local_kubernetes.kubelet.states import ContainerRecord, Waiting
 

@@ -7,7 +7,7 @@ from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import PODS
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.kubelet.node import NODE_NAME, Node
-from local_kubernetes.kubelet.pod_status import PENDING, merged_conditions
+from local_kubernetes.kubelet.pod_status import PENDING, merge_conditions
 
 
 class PodObject:
@@ -67,7 +67,7 @@ class PodObject:
 
         def with_condition(pod: JsonObject) -> JsonObject:
             status = pod.get("status") or {}
-            conditions = merged_conditions(status.get("conditions") or (), [condition])
+            conditions = merge_conditions(status.get("conditions") or (), [condition])
             return pod | {"status": {"phase": PENDING} | status | {"conditions": conditions}}
 
         self.write_status(with_condition)

@@ -79,7 +79,7 @@ def pod_status(
     status: JsonObject = {
         **previous,
         "phase": phase,
-        "conditions": merged_conditions(previous.get("conditions") or [], conditions),
+        "conditions": merge_conditions(previous.get("conditions") or [], conditions),
         "hostIP": ADDRESS,
         "hostIPs": [{"ip": ADDRESS}],
         "podIP": ADDRESS,
@@ -94,7 +94,7 @@ def pod_status(
     return status
 
 
-def scheduled_condition(now: datetime) -> JsonObject:
+def build_scheduled_condition(now: datetime) -> JsonObject:
     """The condition that a pod has found its node."""
     return _condition("PodScheduled", {}, now)
 
@@ -105,7 +105,7 @@ def unschedulable_condition(message: str, now: datetime) -> JsonObject:
     return _condition("PodScheduled", absent, now)
 
 
-def merged_conditions(present: Sequence[JsonObject], new: Sequence[JsonObject]) -> list[JsonObject]:
+def merge_conditions(present: Sequence[JsonObject], new: Sequence[JsonObject]) -> list[JsonObject]:
     """Conditions with new ones in their places; those whose status is the same keep their time."""
     merged = {condition["type"]: condition for condition in present}
     for condition in new:

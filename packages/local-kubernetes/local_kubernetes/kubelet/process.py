@@ -64,11 +64,11 @@ class ContainerProcess:
         ours, theirs = socket.socketpair()
         try:
             process = await asyncio.create_subprocess_exec(
-                *map(_encoded, (*_GUARD, *command)),
+                *map(_encode, (*_GUARD, *command)),
                 stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env={_encoded(name): _encoded(value) for name, value in environment.items()},
+                env={_encode(name): _encode(value) for name, value in environment.items()},
                 cwd=directory,
                 start_new_session=True,
             )
@@ -135,7 +135,7 @@ class ContainerProcess:
             log.flush(stream)
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     """Encode as a container sees it, whatever the locale of this process is."""
     return text.encode("utf-8", "surrogateescape")
 

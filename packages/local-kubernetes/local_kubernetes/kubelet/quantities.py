@@ -6,7 +6,7 @@ from decimal import Decimal
 from local_kubernetes.api.quantities import parse_quantity
 
 
-def divided(quantity: str | float, divisor: str | float | None) -> str:
+def divide(quantity: str | float, divisor: str | float | None) -> str:
     """A quantity in units of a divisor (0 or none: 1), rounded up: what a resource reference gives."""
     unit = parse_quantity(divisor or 1) or Decimal(1)
     return str(math.ceil(parse_quantity(quantity) / unit))

@@ -62,10 +62,10 @@ class EventRecorder:
         self._repeated = {known: name for known, name in self._repeated.items() if known[0] != uid}
 
     def _count(self, namespace: str, name: str) -> None:
-        def counted(event: JsonObject) -> JsonObject:
+        def count_again(event: JsonObject) -> JsonObject:
             return event | {"count": event.get("count", 1) + 1, "lastTimestamp": timestamp(self._clock())}
 
-        self._store.update(EVENTS, namespace, name, counted)
+        self._store.update(EVENTS, namespace, name, count_again)
 
     def _event(
         self, pod: JsonObject, name: str, reason: str, message: str, container: str | None, component: str

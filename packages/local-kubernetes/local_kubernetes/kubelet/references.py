@@ -9,7 +9,7 @@ from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.api.kinds import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, Kind
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
-from local_kubernetes.kubelet.quantities import divided
+from local_kubernetes.kubelet.quantities import divide
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]")
 _FIELDS = {
@@ -101,7 +101,7 @@ def pod_field(pod: JsonObject, path: str) -> str:
         return str((pod["metadata"].get(subscript[1]) or {}).get(subscript[2], ""))
     if path in ("metadata.labels", "metadata.annotations"):
         entries = pod["metadata"].get(path.partition(".")[2]) or {}
-        return "\n".join(f'{key}="{_quoted(value)}"' for key, value in sorted(entries.items()))
+        return "\n".join(f'{key}="{_quote(value)}"' for key, value in sorted(entries.items()))
     if path not in _FIELDS:
         raise MissingReference(f"field path {path} isn't supported")
     part, key = _FIELDS[path]
@@ -120,10 +120,10 @@ def container_resource(pod: JsonObject, container: JsonObject, reference: Mappin
     missing = _UNLIMITED.get(resource, "0") if part == "limits" else "0"
     quantity = (resources.get(part) or {}).get(resource, missing)
     try:
-        return divided(quantity, reference.get("divisor"))
+        return divide(quantity, reference.get("divisor"))
     except ValueError as error:
         raise MissingReference(f"{reference.get('resource')} of container {wanted}: {error}") from error
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

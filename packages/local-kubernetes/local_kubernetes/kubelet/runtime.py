@@ -64,7 +64,7 @@ class ContainerSetup:
             text: Any text.
             more: Further paths of the container, which take precedence.
         """
-        paths = self.paths.extended(more) if more else self.paths
+        paths = self.paths.overlay(more) if more else self.paths
         return self.resolve(paths.rewrite(text))
 
 

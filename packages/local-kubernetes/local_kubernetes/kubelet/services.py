@@ -32,7 +32,7 @@ class ServiceAddresses:
         self._uses_assigned_ports = uses_assigned_ports
         self._assigned: dict[tuple[str, str, int], int] = {}
 
-    def resolved(self, text: str, namespace: str) -> str:
+    def resolve(self, text: str, namespace: str) -> str:
         """The text with each `SERVICE:PORT`, `SERVICE.NAMESPACE:PORT` and `SERVICE.NAMESPACE.svc…:PORT` replaced.
 
         Args:
@@ -63,7 +63,7 @@ class ServiceAddresses:
         if entry is None:
             return None
         target = entry.get("targetPort") or number
-        for pod in self._selected(namespace, spec.get("selector")):
+        for pod in self._list_selected(namespace, spec.get("selector")):
             for container in pod["spec"].get("containers") or ():
                 port = _container_port(container, target)
                 if port is not None:
@@ -72,7 +72,7 @@ class ServiceAddresses:
                     return port
         return target if isinstance(target, int) else number
 
-    def _selected(self, namespace: str, selector: Mapping[str, str] | None) -> Iterator[JsonObject]:
+    def _list_selected(self, namespace: str, selector: Mapping[str, str] | None) -> Iterator[JsonObject]:
         if not selector:
             return
         for pod in self._store.views(PODS, namespace):

@@ -64,9 +64,7 @@ def make_credentials(folder: Path, api: ApiAccess, namespace: str) -> None:
     _write_file(folder / "namespace", namespace.encode(), 0o644)
 
 
-def mounted_folders(
-    container: JsonObject, volumes: Mapping[str, Path], expand: Callable[[str], str]
-) -> dict[str, Path]:
+def map_mounts(container: JsonObject, volumes: Mapping[str, Path], expand: Callable[[str], str]) -> dict[str, Path]:
     """For each mount path of a container, the folder or file that stands for it.
 
     Args:
@@ -130,11 +128,11 @@ def _source_files(source: JsonObject, mode: int, pod: JsonObject, references: Re
     if "configMap" in source:
         reference = source["configMap"]
         values = references.config_map(str(reference.get("name")), optional=bool(reference.get("optional")))
-        return _selected(values, reference, mode)
+        return _select_files(values, reference, mode)
     if "secret" in source:
         reference = source["secret"]
         values = references.secret(str(reference.get("name")), optional=bool(reference.get("optional")))
-        return _selected(values, reference, mode)
+        return _select_files(values, reference, mode)
     if "downwardAPI" in source:
         return {
             str(item["path"]): (_downward(item, pod).encode(), int(item.get("mode") or mode))
@@ -149,7 +147,7 @@ def _source_files(source: JsonObject, mode: int, pod: JsonObject, references: Re
     )
 
 
-def _selected(values: Mapping[str, bytes], reference: Mapping[str, Any], mode: int) -> Files:
+def _select_files(values: Mapping[str, bytes], reference: Mapping[str, Any], mode: int) -> Files:
     """The values that become files: those that `items` names, or all."""
     items = reference.get("items")
     if not items:

@@ -46,7 +46,7 @@ def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> Decision:
     parallel = spec.get("podManagementPolicy") == "Parallel"
     missing, deletions = _next_steps(known, wanted, parallel=parallel)
     if not missing and not deletions:
-        deletions = _outdated(stateful_set, known, wanted)
+        deletions = _find_outdated(stateful_set, known, wanted)
     return Decision(
         [claim for number in missing for claim in _claims(stateful_set, number)],
         [_pod(stateful_set, number) for number in missing],
@@ -84,7 +84,7 @@ def _next_steps(known: Mapping[int, JsonObject], wanted: range, *, parallel: boo
     return missing, deletions
 
 
-def _outdated(stateful_set: JsonObject, known: Mapping[int, JsonObject], wanted: range) -> list[str]:
+def _find_outdated(stateful_set: JsonObject, known: Mapping[int, JsonObject], wanted: range) -> list[str]:
     """The pod of an earlier template whose turn it is to be replaced, where there is one."""
     strategy = stateful_set["spec"].get("updateStrategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from local_kubernetes.api.patterns import compiled
+from local_kubernetes.api.patterns import compile_pattern
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,11 @@ from local_kubernetes.api.patterns import compiled
     ],
 )
 def test_a_pattern_of_a_schema_means_what_it_means_in_kubernetes(pattern: str, fits: str, does_not: str) -> None:
-    assert compiled(pattern).search(fits)
-    assert not compiled(pattern).search(does_not)
+    assert compile_pattern(pattern).search(fits)
+    assert not compile_pattern(pattern).search(does_not)
 
 
 @pytest.mark.parametrize("pattern", ["(", r"\pL", "a(?i)b"])
 def test_what_python_cannot_read_is_no_pattern(pattern: str) -> None:
     with pytest.raises(re.error):
-        compiled(pattern)
+        compile_pattern(pattern)

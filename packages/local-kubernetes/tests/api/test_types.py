@@ -1,17 +1,17 @@
 import pytest
 
 from local_kubernetes.api.kinds import BUILT_IN_KINDS, Kind
-from local_kubernetes.api.types import declared, type_name
+from local_kubernetes.api.types import get_schema, type_name
 
 
 @pytest.mark.parametrize("kind", BUILT_IN_KINDS, ids=lambda kind: kind.qualified_name)
 def test_every_built_in_kind_has_a_type(kind: Kind) -> None:
-    fields = declared(type_name(kind.group, kind.versions[0], kind.kind))["properties"]
+    fields = get_schema(type_name(kind.group, kind.versions[0], kind.kind))["properties"]
     assert {"apiVersion", "kind", "metadata"} <= fields.keys()
 
 
 def test_a_field_says_what_it_holds_and_how_it_is_merged() -> None:
-    spec = declared("core.v1.PodSpec")["properties"]
+    spec = get_schema("core.v1.PodSpec")["properties"]
     assert spec["hostNetwork"] == {"type": "boolean"}
     assert spec["activeDeadlineSeconds"] == {"type": "integer", "format": "int64"}
     assert spec["containers"]["items"]["properties"]["image"] == {"type": "string"}
@@ -19,9 +19,9 @@ def test_a_field_says_what_it_holds_and_how_it_is_merged() -> None:
     assert spec["containers"]["x-kubernetes-patch-merge-key"] == "name"
     assert spec["nodeSelector"]["x-kubernetes-map-type"] == "atomic"
     assert "x-kubernetes-list-type" not in spec["tolerations"]
-    assert declared("meta.v1.ObjectMeta")["properties"]["finalizers"]["x-kubernetes-list-type"] == "set"
+    assert get_schema("meta.v1.ObjectMeta")["properties"]["finalizers"]["x-kubernetes-list-type"] == "set"
 
 
 def test_a_type_may_name_itself() -> None:
-    schema = declared("apiextensions.v1.JSONSchemaProps")
+    schema = get_schema("apiextensions.v1.JSONSchemaProps")
     assert schema["properties"]["properties"]["additionalProperties"] is schema

@@ -12,7 +12,7 @@ from local_kubernetes.api.requests import ListOptions
 from local_kubernetes.api.status import ApiStatusError
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.watch import MODIFIED, Event, Feed
-from local_kubernetes.api.watching import Watch
+from local_kubernetes.api.watch_stream import Watch
 
 from api.builders import CONFIG_MAPS, NAMESPACES, THINGS, Api, Document, config_map, thing
 

@@ -1,6 +1,6 @@
 import pytest
 
-from local_kubernetes.kubelet.environment import expanded
+from local_kubernetes.kubelet.environment import expand
 
 VARIABLES = {"A": "a", "B": "$(A)", "with space": "s"}
 
@@ -26,9 +26,9 @@ VARIABLES = {"A": "a", "B": "$(A)", "with space": "s"}
     ],
 )
 def test_references_to_variables_are_replaced(text: str, result: str) -> None:
-    assert expanded(text, VARIABLES) == result
+    assert expand(text, VARIABLES) == result
 
 
 @pytest.mark.parametrize("text", ["$(" * 500_000, "$(" * 500_000 + ")", ")" + "$(" * 500_000, "$" * 1_000_000])
 def test_a_text_is_read_once_however_many_references_it_begins(text: str) -> None:
-    assert expanded(text, {}).rstrip("$") in (text, "")
+    assert expand(text, {}).rstrip("$") in (text, "")

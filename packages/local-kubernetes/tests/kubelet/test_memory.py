@@ -85,8 +85,8 @@ async def test_memory_that_processes_share_counts_once(family: int) -> None:
     exceeded: list[str] = []
     limits = MemoryLimits()
     with (
-        limits.enforced(family, family, 160 * MEBIBYTE, lambda: exceeded.append("roomy")),
-        limits.enforced(NOBODY, NOBODY, 1, lambda: exceeded.append("nobody")),
+        limits.enforce(family, family, 160 * MEBIBYTE, lambda: exceeded.append("roomy")),
+        limits.enforce(NOBODY, NOBODY, 1, lambda: exceeded.append("nobody")),
     ):
         assert memory._beyond(list(limits._watched.values())) == []
 

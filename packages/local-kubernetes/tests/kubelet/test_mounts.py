@@ -32,7 +32,7 @@ def test_what_only_looks_like_it_stays(text: str) -> None:
 
 
 def test_further_folders_take_precedence() -> None:
-    assert PATHS.extended({"/data": Path("/E"), "/data/in": Path("/F")}).rewrite("/data /data/in") == "/E /F"
+    assert PATHS.overlay({"/data": Path("/E"), "/data/in": Path("/F")}).rewrite("/data /data/in") == "/E /F"
 
 
 def test_without_folders_nothing_changes() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from local_kubernetes.kubelet.quantities import divided
+from local_kubernetes.kubelet.quantities import divide
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ from local_kubernetes.kubelet.quantities import divided
     ],
 )
 def test_a_resource_is_given_in_units_rounded_up(quantity: str, divisor: str | None, result: str) -> None:
-    assert divided(quantity, divisor) == result
+    assert divide(quantity, divisor) == result

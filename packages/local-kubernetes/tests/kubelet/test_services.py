@@ -50,7 +50,7 @@ def test_a_port_of_a_service_is_that_of_its_pod(store: Store, addresses: Service
     create_service(store, {"port": 80, "targetPort": "web"})
     create_pod(store)
 
-    resolved = addresses.resolved(text, "default")
+    resolved = addresses.resolve(text, "default")
 
     assert "127.0.0.1:8080" in resolved
     assert "it-svc" not in resolved
@@ -64,25 +64,25 @@ def test_anything_else_stays_as_it_is(store: Store, addresses: ServiceAddresses,
     create_service(store, {"port": 80})
     create_pod(store)
 
-    assert addresses.resolved(text, "default") == text
+    assert addresses.resolve(text, "default") == text
 
 
 def test_a_service_of_another_namespace_is_named_with_it(store: Store, addresses: ServiceAddresses) -> None:
     create_service(store, {"port": 80, "targetPort": 8080}, namespace="other")
 
-    assert addresses.resolved("it-svc.other:80 it-svc:80", "default") == "127.0.0.1:8080 it-svc:80"
+    assert addresses.resolve("it-svc.other:80 it-svc:80", "default") == "127.0.0.1:8080 it-svc:80"
 
 
 def test_assigned_ports_stay_while_a_pod_is_replaced(store: Store, addresses: ServiceAddresses) -> None:
     create_service(store, {"port": 7077, "targetPort": "rpc"}, {"port": 8080, "targetPort": "web"})
     create_pod(store, **ASSIGNED)
 
-    resolved = addresses.resolved("rpc://it-svc:7077", "default")
+    resolved = addresses.resolve("rpc://it-svc:7077", "default")
     store.delete(PODS, "default", "it-0", grace_seconds=0)
     create_pod(store, **ASSIGNED)
 
     assert resolved == f"rpc://127.0.0.1:{addresses.assign_port('default', 'it-0', 7077)}"
-    assert addresses.resolved("rpc://it-svc:7077", "default") == resolved
+    assert addresses.resolve("rpc://it-svc:7077", "default") == resolved
     assert addresses.assign_port("default", "it-0", 8080) != addresses.assign_port("default", "it-0", 7077)
     assert addresses.assign_port("other", "it-0", 7077) != addresses.assign_port("default", "it-0", 7077)
 

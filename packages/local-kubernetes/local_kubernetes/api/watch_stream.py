@@ -66,7 +66,7 @@ class Watch:
         self._subscription = subscription
         try:
             for start in range(0, len(initial), _BATCH):
-                yield [self._encoded(ADDED, event) for event in initial[start : start + _BATCH]]
+                yield [self._encode(ADDED, event) for event in initial[start : start + _BATCH]]
                 await asyncio.sleep(0)  # others have their turn
             if self._options.initial_events and self._options.bookmarks:
                 yield [self._bookmark(initial_events_end=True)]
@@ -110,27 +110,27 @@ class Watch:
         kind = event.type
         options = self._options
         if options.labels is not None or options.fields is not None:
-            matches = self._selected(event.current) and kind != DELETED
-            matched = event.previous is not None and self._selected(event.previous)
+            matches = self._is_selected(event.current) and kind != DELETED
+            matched = event.previous is not None and self._is_selected(event.previous)
             if not matches and not matched:
                 return None
             if matched and not matches and kind != DELETED:
-                return _frame(DELETED, self._shown(_as_it_was(event)))
+                return _frame(DELETED, self._present(_as_it_was(event)))
             if matches and not matched:
                 kind = ADDED
-        return self._encoded(kind, event)
+        return self._encode(kind, event)
 
-    def _encoded(self, kind: str, event: Event) -> bytes:
+    def _encode(self, kind: str, event: Event) -> bytes:
         if self._presenter.plain:
-            body = event.encoded(self._presenter.served.api_version)
+            body = event.encode(self._presenter.served.api_version)
             return b'{"type":"' + kind.encode() + b'","object":' + body + b"}"
-        return _frame(kind, self._shown(event.current))
+        return _frame(kind, self._present(event.current))
 
-    def _selected(self, document: JsonObject) -> bool:
+    def _is_selected(self, document: JsonObject) -> bool:
         labels, fields = self._options.labels, self._options.fields
         return (labels is None or labels.matches(document)) and (fields is None or fields.matches(document))
 
-    def _shown(self, document: JsonObject) -> JsonObject:
+    def _present(self, document: JsonObject) -> JsonObject:
         shown = self._presenter.one(document, header=not self._header_sent)
         self._header_sent = True
         return shown

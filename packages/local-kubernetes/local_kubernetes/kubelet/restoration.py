@@ -19,10 +19,10 @@ def restore(record: ContainerRecord, status: JsonObject, now: datetime) -> None:
     record.container_id = str(status.get("containerID") or "")
     last = (status.get("lastState") or {}).get("terminated")
     if last:
-        record.last = _terminated(last, now)
+        record.last = _parse_terminated(last, now)
     state = status.get("state") or {}
     if "terminated" in state:
-        record.state = _terminated(state["terminated"], now)
+        record.state = _parse_terminated(state["terminated"], now)
     elif "running" in state:
         started = _moment(state["running"].get("startedAt"), now)
         record.state = Terminated(_LOST_CODE, _LOST_REASON, started, now, "", record.container_id)
@@ -47,7 +47,7 @@ def begin_anew(record: ContainerRecord) -> None:
         record.state = Waiting("PodInitializing")
 
 
-def _terminated(details: JsonObject, now: datetime) -> Terminated:
+def _parse_terminated(details: JsonObject, now: datetime) -> Terminated:
     return Terminated(
         int(details.get("exitCode") or 0),
         str(details.get("reason") or ""),
