@@ -87,7 +87,7 @@ site: ## Build the documentation as a site, in .site
 
 bench: $(stamp) ## Measure: a driver beside spark-submit, deferred tasks, the local API server beside a real one (KUBEBUILDER_ASSETS), the controller (SIM_KUBECONFIG)
 	@$(bin)/python -m bench.driver
-	@$(bin)/python -m bench.deferred
+	@$(bin)/python -m bench.deferral
 	@$(bin)/python -m bench.controller $(CONTROLLER_LOADS)
 	@PYTHONPATH=packages/local-kubernetes/tests exec $(bin)/python -m bench.local_api
 

@@ -87,19 +87,19 @@ class Fleet:
             document = application(name, self.namespace, self.node)
             await self.client.create(SPARK_APPLICATIONS, document, self.namespace)
 
-        await _limited(create(index, name) for index, name in enumerate(names))
+        await _run_limited(create(index, name) for index, name in enumerate(names))
 
     async def create_finished(self, number: int) -> None:
         """Create so many that are over, as those that lie about for days."""
         now = datetime.now().astimezone().isoformat()
-        status = _finished_status(now)
+        status = _build_finished_status(now)
 
         async def create(name: str) -> None:
             await self.client.create(SPARK_APPLICATIONS, application(name, self.namespace), self.namespace)
             patch = {"status": status}
             await self.client.patch(SPARK_APPLICATIONS, name, self.namespace, patch, subresource="status")
 
-        await _limited(create(f"old-{index:05}") for index in range(number))
+        await _run_limited(create(f"old-{index:05}") for index in range(number))
 
     async def wait_for_the_end(self, number: int) -> None:
         """Wait until so many that `create` has created have ended; to be begun before."""
@@ -117,8 +117,8 @@ class Fleet:
         if state.get("currentStateSummary") == LAST_STATE and name in self.created:
             self.ended.add(name)
 
-    async def reached(self, state: str) -> dict[str, float]:
-        """When each application came into `state`, in seconds since the epoch."""
+    async def read_moments(self, state: str) -> dict[str, float]:
+        """Read when each application entered `state`, in seconds since the epoch."""
         listed = await self.client.list(SPARK_APPLICATIONS, self.namespace)
         found = {}
         for document in listed.items:
@@ -134,11 +134,11 @@ class Fleet:
 async def fleet(client: KubeClient, *, node: str | None = None) -> AsyncIterator[Fleet]:
     """A namespace with what applications need; removed with all that is in it. `node` as of `Fleet`."""
     for definition in custom_resource_definitions():
-        await _ensured(client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None))
+        await _ignore_existing(client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None))
     namespace = f"bench-{uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, None)
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark"}}
-    await _ensured(client.create(SERVICE_ACCOUNTS, account, namespace))
+    await _ignore_existing(client.create(SERVICE_ACCOUNTS, account, namespace))
     try:
         yield Fleet(client, namespace, node)
     finally:
@@ -149,7 +149,7 @@ async def _remove(client: KubeClient, namespace: str) -> None:
     listed = await client.list(SPARK_APPLICATIONS, namespace)
     held = [item["metadata"]["name"] for item in listed.items if item["metadata"].get("finalizers")]
     patch = {"metadata": {"finalizers": None}}
-    await _limited(client.patch(SPARK_APPLICATIONS, name, namespace, patch) for name in held)
+    await _run_limited(client.patch(SPARK_APPLICATIONS, name, namespace, patch) for name in held)
     await client.delete(NAMESPACES, namespace, None)
     while True:
         try:
@@ -159,8 +159,8 @@ async def _remove(client: KubeClient, namespace: str) -> None:
         await asyncio.sleep(0.5)
 
 
-async def _limited(calls: Iterable[Awaitable[object]]) -> None:
-    """Make all calls, some at a time."""
+async def _run_limited(calls: Iterable[Awaitable[object]]) -> None:
+    """Run all calls, a limited number at a time."""
     waiting = iter(calls)
 
     async def make() -> None:
@@ -172,14 +172,14 @@ async def _limited(calls: Iterable[Awaitable[object]]) -> None:
             group.create_task(make())
 
 
-async def _ensured(call: Awaitable[object]) -> None:
+async def _ignore_existing(call: Awaitable[object]) -> None:
     try:
         await call
     except AlreadyExists:
         return
 
 
-def _finished_status(now: str) -> JsonObject:
+def _build_finished_status(now: str) -> JsonObject:
     records = [
         {"currentStateSummary": state, "lastTransitionTime": now, "message": message}
         | ({"reason": reason} if reason else {})

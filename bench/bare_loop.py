@@ -123,19 +123,19 @@ class Loop:
             await self._api.send("PATCH", path, finalizers, MERGE_PATCH)
             driver = await self._create(name, uid)
             await self._tell(name, uid, "DriverRequested", {"0": "Submitted", "1": "DriverRequested"})
-        await self._until(name, "Running")
+        await self._wait_for_phase(name, "Running")
         async with self._workers:
             started = {"2": "DriverStarted", "3": "DriverReady", "4": "RunningHealthy"}
             await self._tell(name, uid, "RunningHealthy", started)
-        await self._until(name, "Succeeded")
+        await self._wait_for_phase(name, "Succeeded")
         async with self._workers:
             await self._tell(name, uid, "Succeeded", {"5": "Succeeded"})
             await self._api.send("DELETE", f"{pods}/{driver}", json.dumps({"propagationPolicy": "Background"}))
-        await self._until(name, "Gone")
+        await self._wait_for_phase(name, "Gone")
         async with self._workers:
             await self._tell(name, uid, "ResourceReleased", {"6": "ResourceReleased"})
 
-    async def _until(self, name: str, phase: str) -> None:
+    async def _wait_for_phase(self, name: str, phase: str) -> None:
         while await self._phases[name].get() != phase:
             pass
 

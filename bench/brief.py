@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.listwatch import Changed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
 from bench.applications import Fleet, fleet
-from bench.controller import CONTROLLER, running
+from bench.controller import CONTROLLER, run_program
 
 NUMBER = 50
 PER_SECOND = 2.0
@@ -81,7 +81,7 @@ async def measure(number: int, kubeconfig: str) -> list[float]:
     async with (
         await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client,
         fleet(client, node=NODE) as applications,
-        running(CONTROLLER, kubeconfig, applications.namespace),
+        run_program(CONTROLLER, kubeconfig, applications.namespace),
     ):
         node = Node(client, applications.namespace)
         playing = asyncio.create_task(node.run())
@@ -89,7 +89,7 @@ async def measure(number: int, kubeconfig: str) -> list[float]:
             await _run(applications, number)
         finally:
             playing.cancel()
-        noticed = await applications.reached("Succeeded")
+        noticed = await applications.read_moments("Succeeded")
     return sorted(noticed[name] - ended for name, ended in node.ended.items())
 
 

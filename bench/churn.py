@@ -39,8 +39,8 @@ class Growth:
         return f"{self.name:<8}{self.early:>12,.0f}{self.late:>12,.0f}{(self.late / self.early - 1) * 100:>+9.1f} %"
 
 
-def growths(samples: Sequence[dict[str, int]]) -> list[Growth]:
-    """What has become of each thing that is held between the second and the last fifth of the run."""
+def compute_growths(samples: Sequence[dict[str, int]]) -> list[Growth]:
+    """Compute how much of each thing is held in the second and in the last fifth of the run."""
     fifth = max(1, len(samples) // 5)
     early, late = samples[fifth : 2 * fifth], samples[-fifth:]
     return [
@@ -50,14 +50,14 @@ def growths(samples: Sequence[dict[str, int]]) -> list[Growth]:
 
 
 @asynccontextmanager
-async def controlling(kubeconfig: str, namespace: str, seconds: float) -> AsyncIterator[Path]:
-    """The controller beside the body; the file that has what it says."""
+async def run_controller(kubeconfig: str, namespace: str, seconds: float) -> AsyncIterator[Path]:
+    """Run the controller while the body runs; yield the file with its output."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "controller.log"
         options = ("--kubeconfig", kubeconfig, "--namespaces", namespace)
         with log.open("wb") as stream:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "bench.churned", str(seconds), *options),
+                *(sys.executable, "-m", "bench.churn_controller", str(seconds), *options),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stream,
             )
@@ -87,7 +87,7 @@ async def run(kubeconfig: str, options: argparse.Namespace) -> None:
     async with (
         await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client,
         fleet(client) as ours,
-        controlling(kubeconfig, ours.namespace, options.interval) as log,
+        run_controller(kubeconfig, ours.namespace, options.interval) as log,
     ):
         await come_and_go(client, ours.namespace, options.number, options.rate)
         text = log.read_text()
@@ -96,7 +96,7 @@ async def run(kubeconfig: str, options: argparse.Namespace) -> None:
     ]
     print(f"{options.number:,} applications at {options.rate:g} per second, {len(samples)} looks")
     print(f"{'':<8}{'early':>12}{'late':>12}{'growth':>11}")
-    for growth in growths(samples):
+    for growth in compute_growths(samples):
         print(growth)
     print(f"errors in the log: {len(re.findall(r' ERROR ', text))}")
 

@@ -137,8 +137,8 @@ class Program:
 
 
 @asynccontextmanager
-async def running(name: str, kubeconfig: str, namespace: str) -> AsyncIterator[Program]:
-    """A program that looks after `namespace`, when it is ready; ended at last."""
+async def run_program(name: str, kubeconfig: str, namespace: str) -> AsyncIterator[Program]:
+    """Run a program that manages `namespace`; yield it when it is ready, and stop it at the end."""
     words = {
         CONTROLLER: (
             *("airflow_provider_spark_operator.cli", "reconcile", "--kubeconfig", kubeconfig),
@@ -168,7 +168,7 @@ async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) ->
     async with fleet(client) as applications:
         await applications.create_finished(load.standing)
         busy = os.getloadavg()[0]
-        async with running(name, kubeconfig, applications.namespace) as program:
+        async with run_program(name, kubeconfig, applications.namespace) as program:
             before = await program.requests() if name == CONTROLLER else 0.0
             used, begun = program.processor, time.monotonic()
             await _run(applications, load)
@@ -177,8 +177,8 @@ async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) ->
             requests = await program.requests() - before
         lives = Lives(
             applications.created,
-            await applications.reached("DriverRequested"),
-            await applications.reached(LAST_STATE),
+            await applications.read_moments("DriverRequested"),
+            await applications.read_moments(LAST_STATE),
         )
     drivers, ends = lives.delays(lives.requested), lives.delays(lives.ended)
     cost = Cost(
@@ -223,8 +223,8 @@ async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig
     return latest
 
 
-def picture(lives: Mapping[str, Lives]) -> str:
-    """Return the chart of the lives under each program."""
+def draw_lives(lives: Mapping[str, Lives]) -> str:
+    """Draw the chart of the lives under each program."""
     curves = [
         Curve(f"{title}, {name}", one.since_beginning(moments), color, dashed=name == BARE_LOOP)
         for name, one in lives.items()
@@ -255,7 +255,7 @@ def main() -> None:
     print("".join(re.sub(r",|\.\d", "", form).replace("f", "").format(text) for text, form, _ in _HEADINGS))
     lives = asyncio.run(measure_all(programs, loads * options.rounds, kubeconfig))
     if options.svg:
-        options.svg.write_text(picture(lives), encoding="utf-8")
+        options.svg.write_text(draw_lives(lives), encoding="utf-8")
 
 
 if __name__ == "__main__":

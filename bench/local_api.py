@@ -49,18 +49,18 @@ class Client:
                 raise RuntimeError(f"{method} {path}: {response.status} {content[:300]!r}")
             return len(content)
 
-    async def watch(self, told: Callable[[int, float], None], ready: Callable[[], None]) -> None:
+    async def watch(self, report: Callable[[int, float], None], ready: Callable[[], None]) -> None:
         """Follow changes of the pods; tells the number in each pod's annotation, and when it came."""
         async with self._session.get(f"{self._url}?watch=1&labelSelector=watched&resourceVersion=0") as response:
             ready()
             async for line in response.content:
                 annotations = json.loads(line)["object"]["metadata"].get("annotations") or {}
                 if "number" in annotations:
-                    told(int(annotations["number"]), time.perf_counter())
+                    report(int(annotations["number"]), time.perf_counter())
 
 
-async def in_parallel(count: int, work: Callable[[int], Awaitable[object]]) -> float:
-    """Do a work for each number, several at a time; how many were done in a second."""
+async def run_in_parallel(count: int, work: Callable[[int], Awaitable[object]]) -> float:
+    """Run `work` for each number, several at a time; return how many finished per second."""
     numbers = iter(range(count))
 
     async def worker() -> None:
@@ -76,10 +76,10 @@ async def measure_requests(client: Client) -> dict[str, float]:
     """Requests per second, by what they ask for."""
     patch = {"metadata": {"labels": {"changed": "yes"}}}
     return {
-        "create a pod": await in_parallel(PODS, lambda n: client.send("POST", body=pod(f"p-{n}"))),
-        "get a pod": await in_parallel(PODS, lambda n: client.send("GET", f"/p-{n}")),
-        "patch a pod": await in_parallel(PODS, lambda n: client.send("PATCH", f"/p-{n}", patch, MERGE_PATCH)),
-        "list 1,000 pods": await in_parallel(CLIENTS * 2, lambda _: client.send("GET")),
+        "create a pod": await run_in_parallel(PODS, lambda n: client.send("POST", body=pod(f"p-{n}"))),
+        "get a pod": await run_in_parallel(PODS, lambda n: client.send("GET", f"/p-{n}")),
+        "patch a pod": await run_in_parallel(PODS, lambda n: client.send("PATCH", f"/p-{n}", patch, MERGE_PATCH)),
+        "list 1,000 pods": await run_in_parallel(CLIENTS * 2, lambda _: client.send("GET")),
     }
 
 
@@ -90,12 +90,12 @@ async def measure_watches(client: Client) -> list[float]:
     waited: list[float] = []
     opened, everything = asyncio.Semaphore(0), asyncio.Event()
 
-    def told(number: int, moment: float) -> None:
+    def report(number: int, moment: float) -> None:
         waited.append((moment - sent[number]) * 1000)
         if len(waited) >= WATCHES * CHANGES:
             everything.set()
 
-    watches = [asyncio.create_task(client.watch(told, opened.release)) for _ in range(WATCHES)]
+    watches = [asyncio.create_task(client.watch(report, opened.release)) for _ in range(WATCHES)]
     try:
         for _ in watches:
             await opened.acquire()
@@ -136,8 +136,8 @@ async def _await_account(session: aiohttp.ClientSession, server: Server) -> None
 
 
 @contextmanager
-def served_locally() -> Iterator[Server]:
-    """The local server, in a process of its own."""
+def serve_locally() -> Iterator[Server]:
+    """Run the local server in its own process."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,))
     process.start()
@@ -160,7 +160,7 @@ def _serve(connection: Connection) -> None:
 
 def main() -> int:
     """Measure, and print a table."""
-    columns = {"local": _figures(served_locally())}
+    columns = {"local": _figures(serve_locally())}
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets:
         columns["kube-apiserver"] = _figures(started_server(Path(assets)))

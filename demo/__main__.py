@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--home", type=Path, default=default, help="folder for all state (default: .demo)")
     home = parser.parse_args().home.resolve()
     try:
-        asyncio.run(_bounded(home))
+        asyncio.run(_run_with_deadline(home))
     except (DemoFailed, ProcessFailed) as error:
         print(f"demo: {_disk_is_full(home) or error}", file=sys.stderr)
         return 1
@@ -50,7 +50,7 @@ def main() -> int:
     return 0
 
 
-async def _bounded(home: Path) -> None:
+async def _run_with_deadline(home: Path) -> None:
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
 

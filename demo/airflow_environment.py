@@ -17,7 +17,7 @@ def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, s
 
     `home` becomes AIRFLOW_HOME; `dags` is the folder of the DAG files; the connection points at `kubeconfig`.
     """
-    port = _free_port()
+    port = _find_free_port()
     settings = {
         "CORE__DAGS_FOLDER": str(dags),
         "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
@@ -39,7 +39,7 @@ def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, s
         "USAGE_DATA_COLLECTION__ENABLED": "False",
     }
     return {
-        **_inherited(os.environ),
+        **_select_inherited(os.environ),
         **{f"AIRFLOW__{key}": value for key, value in settings.items()},
         "AIRFLOW_HOME": str(home),
         f"AIRFLOW_CONN_{CONNECTION_ID.upper()}": json.dumps(
@@ -51,12 +51,12 @@ def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, s
     }
 
 
-def _inherited(environment: Mapping[str, str]) -> dict[str, str]:
+def _select_inherited(environment: Mapping[str, str]) -> dict[str, str]:
     # Settings of an Airflow that the user runs beside must not leak into this one.
     return {key: value for key, value in environment.items() if not key.startswith("AIRFLOW_")}
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -101,6 +101,6 @@ async def _follow(hub: WatchHub, reference: ApplicationReference, say: Callable[
         say(reference.name, f"verdict: {conclusion.ending.verdict.sentence}")
 
 
-def timestamped(subject: str, text: str) -> str:
+def format_line(subject: str, text: str) -> str:
     """Format one line of the narration: the time (UTC), the subject, what happened."""
     return f"{datetime.now(UTC):%H:%M:%S}  {subject:<18} {text}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from demo.airflow_environment import airflow_environment
-from demo.narrator import narrate, timestamped
+from demo.narrator import format_line, narrate
 from demo.processes import Component, Components
 from demo.task_log import failure_of, log_of
 
@@ -40,7 +40,7 @@ async def run(home: Path) -> None:
     Raises DemoFailed where `home` is not the demo's alone or a task did not end as it should, ProcessFailed
     where a process ended early, and OSError where `home` cannot be written.
     """
-    with _claimed(home):
+    with _claim(home):
         await _run(home)
 
 
@@ -57,13 +57,13 @@ async def _run(home: Path) -> None:
         for name, arguments in AIRFLOW_COMMANDS.items():
             parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
         async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
-            states = await _until_ended(reports, parts, client)
+            states = await _await_end(reports, parts, client)
     _judge(states, airflow_home, home / "logs" / "scheduler.log")
 
 
 @contextlib.contextmanager
-def _claimed(home: Path) -> Iterator[None]:
-    """Empty the folder and hold it against a second demo."""
+def _claim(home: Path) -> Iterator[None]:
+    """Empty the folder and lock it against a second demo."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark = home / MARK
     if any(home.iterdir()) and not mark.exists():
@@ -117,7 +117,7 @@ async def task_states(dag_run: Component) -> AsyncIterator[dict[str, str | None]
     raise dag_run.failure()
 
 
-async def _until_ended(
+async def _await_end(
     reports: AsyncIterator[dict[str, str | None]],
     parts: list[Component],
     client: KubeClient,
@@ -152,7 +152,7 @@ def _judge(states: Mapping[str, str | None], airflow_home: Path, scheduler_log: 
     for task_id, expected in EXPECTED.items():
         log = log_of(airflow_home, DAG_ID, task_id)
         failure = failure_of(log)
-        lack = _lack(states.get(task_id), expected, failure)
+        lack = _describe_lack(states.get(task_id), expected, failure)
         _announce(task_id, f"{states.get(task_id)}, {f'NOT as expected: {lack}' if lack else 'as expected'}")
         if failure:
             print("    why   " + failure.replace("\n", "\n          "))
@@ -163,7 +163,7 @@ def _judge(states: Mapping[str, str | None], airflow_home: Path, scheduler_log: 
         raise DemoFailed(f"{' and '.join(wrong)} did not end as expected; the log above says why")
 
 
-def _lack(state: str | None, expected: str, failure: str) -> str:
+def _describe_lack(state: str | None, expected: str, failure: str) -> str:
     """What is missing in how a task ended; an empty string where nothing is."""
     if state != expected:
         return f"{expected} was expected"
@@ -177,4 +177,4 @@ def _announce(subject: str, text: str) -> None:
 
 
 def _say(subject: str, text: str) -> None:
-    print(timestamped(subject, text), flush=True)
+    print(format_line(subject, text), flush=True)

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.evidence import failure_sentence
+from airflow_provider_spark_operator.follow.evidence import describe_failure
 from airflow_provider_spark_operator.follow.narrator import Narration
 from airflow_provider_spark_operator.follow.obstacles import ATTENDED
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -120,7 +120,7 @@ def _report(conclusion: Conclusion) -> ExitCode:
     if verdict.outcome is Outcome.SUCCEEDED:
         print_note(f"{conclusion.reference}: {verdict.sentence}")
         return ExitCode.SUCCESS
-    print_error(failure_sentence(verdict, conclusion.evidence))
+    print_error(describe_failure(verdict, conclusion.evidence))
     if verdict.failure_kind is FailureKind.APPLICATION:
         return ExitCode.APPLICATION_FAILED
     return ExitCode.INFRASTRUCTURE_FAILED

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.pods import Container
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, why_blocked
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 
 # The container can be started, but ends each time: Spark replaces an executor that does not come up.
 _RESTARTED = "CrashLoopBackOff"
@@ -52,7 +52,7 @@ class Terminal:
         if self.obstacle.done() or (not is_driver and container.reason == _RESTARTED):
             return
         subject = "the driver" if is_driver else f"executor pod {name}"
-        self.obstacle.set_result(f"{subject} cannot be started: {why_blocked(container)}")
+        self.obstacle.set_result(f"{subject} cannot be started: {describe_block(container)}")
 
     def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - the line itself has its level
         """Print the line to stdout, as long as stdout can be written."""

@@ -81,7 +81,7 @@ if __name__ == "__main__":
 
 def render_script(source: str) -> str:
     """Return the program of a driver that runs the function in `source` and reports its return value."""
-    return f"{_without_annotations(source).rstrip()}\n\n{_HARNESS}"
+    return f"{_remove_annotations(source).rstrip()}\n\n{_HARNESS}"
 
 
 def render_arguments(function: str, positional: list[object], keywords: dict[str, object], *, wants_spark: bool) -> str:
@@ -105,7 +105,7 @@ def parse_report(message: str | None) -> dict[str, object] | None:
     return result if isinstance(result, dict) else None
 
 
-def _without_annotations(source: str) -> str:
+def _remove_annotations(source: str) -> str:
     """Return `source` without the annotations of the function's parameters and result.
 
     Python evaluates them where the function is defined, but their names belong to the module, which is not shipped.

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.decorators import driver_script
 from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.operators.shipment import as_spark_reads
+from airflow_provider_spark_operator.operators.shipment import convert_to_spark_url
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent
 
 # A terminated driver uses no memory and no processor.
@@ -55,7 +55,9 @@ class FunctionProgram:
             AirflowFailException: An argument is not a JSON value.
         """
         name = self.function.__name__
-        keywords = {key: value for key, value in self._all_keywords().items() if key != "spark" or not self.wants_spark}
+        keywords = {
+            key: value for key, value in self._read_keywords().items() if key != "spark" or not self.wants_spark
+        }
         arguments = driver_script.render_arguments(
             name,
             [_to_json(value, f"argument {number} of {name}") for number, value in enumerate(self.positional, 1)],
@@ -70,7 +72,7 @@ class FunctionProgram:
 
     def arguments(self, stamp: TaskStamp) -> list[str]:
         """Return the arguments of the script: where it writes its message, and where a large result."""
-        folder = self.download_from or (as_spark_reads(self.upload_to) if self.upload_to else "")
+        folder = self.download_from or (convert_to_spark_url(self.upload_to) if self.upload_to else "")
         url = f"{folder.rstrip('/')}/{_result_name(stamp)}" if folder else ""
         return [driver_script.MESSAGE_FILE, url]
 
@@ -87,7 +89,7 @@ class FunctionProgram:
         report = driver_script.parse_report(event.driver_message)
         if report is not None and not report.get("stored"):
             return self.handle_output(report.get("value"))
-        stored = self._stored_result(stamp)
+        stored = self._find_result(stamp)
         if stored is not None:
             return stored
         raise SparkApplicationError(
@@ -95,13 +97,13 @@ class FunctionProgram:
             f"was deleted before its message in {driver_script.MESSAGE_FILE} was read; give the task an upload_to"
         )
 
-    def _stored_result(self, stamp: TaskStamp) -> ObjectStoragePath | None:
+    def _find_result(self, stamp: TaskStamp) -> ObjectStoragePath | None:
         if not self.upload_to:
             return None
         path = ObjectStoragePath(self.upload_to.rstrip("/")) / _result_name(stamp)
         return path if path.exists() else None
 
-    def _all_keywords(self) -> dict[str, Any]:
+    def _read_keywords(self) -> dict[str, Any]:
         """Return the keyword arguments, with those parts of the context for which the function has a parameter."""
         known: Mapping[str, Any] = dict(self.context)
         signature = inspect.signature(self.function)

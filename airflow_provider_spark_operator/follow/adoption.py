@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations
-from airflow_provider_spark_operator.follow.versions import served_version
+from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
@@ -76,7 +76,7 @@ async def find_unreported_failure(
     Raises:
         KubeError: The API refused, or could not be reached.
     """
-    resource = await served_version(client, resource)
+    resource = await choose_served_version(client, resource)
     own = await list_applications(client, resource, namespace or client.default_namespace, stamp)
     if not own or read_adoption_state(own[0]) is not AdoptionState.FAILED:
         return None

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.names import ANNOTATION_DAG_ID, ANNOTA
 from airflow_provider_spark_operator.follow.errors import NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
-from airflow_provider_spark_operator.follow.versions import served_version
+from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
@@ -93,7 +93,7 @@ async def cancel_try(
     Raises:
         KubeError: The API refused, or could not be reached.
     """
-    resource = await served_version(client, resource)
+    resource = await choose_served_version(client, resource)
     place = namespace or client.default_namespace
     found = await client.list(resource, place, label_selector=stamp.selector)
     outcomes = {}
@@ -121,7 +121,7 @@ async def cancel_run(
     Raises:
         KubeError: The API refused, or could not be reached.
     """
-    resource = await served_version(client, resource)
+    resource = await choose_served_version(client, resource)
     try:
         present = await client.get(resource, name, namespace or client.default_namespace)
     except NotFound:
@@ -146,7 +146,7 @@ async def delete_cluster(
         NameTaken: It is another run's, or nobody's.
         KubeError: The API refused, or could not be reached.
     """
-    resource = await served_version(client, SPARK_CLUSTERS)
+    resource = await choose_served_version(client, SPARK_CLUSTERS)
     place = namespace or client.default_namespace
     for chance in range(_ROUNDS):
         try:

@@ -13,7 +13,7 @@ from typing import Any
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
 from airflow_provider_spark_operator.core.pods import is_ready, mapping, text
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
-from airflow_provider_spark_operator.follow.pods import blocked_container, why_blocked
+from airflow_provider_spark_operator.follow.pods import describe_block, find_blocked_container
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -90,7 +90,9 @@ async def read_readiness(hub: WatchHub, reference: ApplicationReference, cluster
     pods = [pod for pod in found.items if text(pod["metadata"].get("creationTimestamp")) >= since]
     pods = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
     ready = [(pod["metadata"].get("labels") or {}).get(LABEL_ROLE) for pod in pods if is_ready(pod)]
-    blocked = [f"{pod['metadata']['name']}: {why_blocked(one)}" for pod in pods if (one := blocked_container(pod))]
+    blocked = [
+        f"{pod['metadata']['name']}: {describe_block(one)}" for pod in pods if (one := find_blocked_container(pod))
+    ]
     return Readiness(ready.count(ROLE_MASTER), ready.count(ROLE_WORKER), count_wanted_workers(cluster), tuple(blocked))
 
 

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.line_levels import LineLevels
 from airflow_provider_spark_operator.core.names import ANNOTATION_LOG_POSITION
 from airflow_provider_spark_operator.core.root_cause import RootCause
 from airflow_provider_spark_operator.follow.logs import LONGEST_LOG, LogPosition, follow_driver_log, follow_pod_log
-from airflow_provider_spark_operator.follow.pods import driver_pod
+from airflow_provider_spark_operator.follow.pods import read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.requests import annotate
 from airflow_provider_spark_operator.follow.sink import Sink
@@ -150,7 +150,7 @@ class DriverLog:
     async def _leave_deleted_driver(self, seen: Progress) -> None:
         """Stop waiting for a driver pod that was deleted before its log was found."""
         with suppress(KubeError):
-            if await driver_pod(self._client, self._reference) is None:
+            if await read_driver_pod(self._client, self._reference) is None:
                 await self.close()
                 self._complete = True
                 self._warn_of_gap(seen)
@@ -168,7 +168,7 @@ class DriverLog:
     async def _read_rest(self, seen: Progress) -> None:
         """Read the log if the driver pod still exists."""
         try:
-            pod = await driver_pod(self._client, self._reference)
+            pod = await read_driver_pod(self._client, self._reference)
         except KubeError as error:
             self._remark(logging.WARNING, f"the driver's log cannot be read: {error}")
             return

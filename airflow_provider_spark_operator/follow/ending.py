@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.pods import deletion_ends, status_of
 from airflow_provider_spark_operator.core.reasons import DRIVER_FAILED
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.core.verdict import Outcome, Verdict, verdict
-from airflow_provider_spark_operator.follow.pods import driver_pod, has_ended
+from airflow_provider_spark_operator.follow.pods import has_ended, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 
@@ -71,7 +71,7 @@ async def judge_abandoned(
     seen = progress(resource)
     if not seen.driver_abandoned:
         return None
-    pod = await driver_pod(client, reference)
+    pod = await read_driver_pod(client, reference)
     if pod is None or not _is_as_young(pod, resource):  # a driver of an earlier application of this name
         seen = with_driver_lost(seen) if was_alive else replace(seen, phase=Phase.ENDED)
         return Ending(verdict(seen), seen, resource)

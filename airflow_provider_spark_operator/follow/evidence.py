@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.root_cause import RootCause
 from airflow_provider_spark_operator.core.times import read_time
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict
-from airflow_provider_spark_operator.follow.pods import driver_container, driver_pod
+from airflow_provider_spark_operator.follow.pods import get_driver_container, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
@@ -87,20 +87,20 @@ async def gather_evidence(
         with_events: Whether warnings are of interest: an API server looks through all events of the namespace for them.
     """
     try:
-        pod = await driver_pod(client, reference)
+        pod = await read_driver_pod(client, reference)
         existed = progress is None or had_driver(progress)
         problem = "the driver pod is gone" if pod is None and existed else None
     except KubeError as error:
         pod, problem = None, str(error)
     status = status_of(pod) if pod is not None else (progress.driver_status if progress else None)
-    container = _driver_state(status or {}, driver_container(pod) if pod is not None else None)
+    container = _find_driver_container(status or {}, get_driver_container(pod) if pod is not None else None)
     uids = [reference.uid, *([pod["metadata"]["uid"]] if pod is not None else [])]
     # What was missing before the container started did not keep it from starting.
     since = container.started if container else None
     # A task waits for this: one answer need not wait for the other.
     (cause, lines, unread), events, deleted = await asyncio.gather(
-        _last_lines(client, reference.namespace, pod),
-        warnings_about(client, reference, *uids, since=since) if with_events else _nothing(),
+        _read_last_lines(client, reference.namespace, pod),
+        read_warnings(client, reference, *uids, since=since) if with_events else _skip_events(),
         _was_deleted(client, reference, pod, progress),
     )
     if not lines and progress is not None and (kept := kept_lines(progress)):
@@ -118,8 +118,8 @@ async def gather_evidence(
     )
 
 
-def failure_sentence(verdict: Verdict, evidence: Evidence) -> str:
-    """The message for a person: which application, its state, and why; then the last log lines, one below the other."""
+def describe_failure(verdict: Verdict, evidence: Evidence) -> str:
+    """Describe a failure for a person: the application, its state, the cause, and the last lines of the log."""
     said = verdict.sentence.rstrip(".")
     begins_with_state = said.split(maxsplit=1)[0].rstrip(":") in known_states()
     sentence = f"{evidence.reference} failed{' in state' if begins_with_state else ':'} {said}"
@@ -130,20 +130,20 @@ def failure_sentence(verdict: Verdict, evidence: Evidence) -> str:
     if evidence.cause and verdict.failure_kind is FailureKind.APPLICATION:
         sentence += f"; cause: {evidence.cause}"
     if evidence.log_lines:
-        return _listed(f"{sentence}\nLast lines of the driver's log:", evidence.log_lines)
+        return _format_section(f"{sentence}\nLast lines of the driver's log:", evidence.log_lines)
     if evidence.events:
-        return _listed(f"{sentence}\nLast events:", evidence.events)
+        return _format_section(f"{sentence}\nLast events:", evidence.events)
     return f"{sentence}; no log: {evidence.log_problem}" if evidence.log_problem else sentence
 
 
-def _listed(title: str, lines: Iterable[str]) -> str:
+def _format_section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([title, *(f"  {line}" for line in lines)])
 
 
-async def _last_lines(
+async def _read_last_lines(
     client: KubeClient, namespace: str, pod: JsonObject | None
 ) -> tuple[str | None, tuple[str, ...], str | None]:
-    """The cause in the driver's log, its last lines, and why they could not be read."""
+    """Read the cause in the driver's log and the last lines; also return why they could not be read."""
     if pod is None:
         return None, (), None
     last, cause = LastLines(), RootCause()
@@ -151,7 +151,7 @@ async def _last_lines(
         stream = client.logs(
             namespace,
             pod["metadata"]["name"],
-            container=driver_container(pod),
+            container=get_driver_container(pod),
             tail_lines=_REQUESTED_LINES,
             limit_bytes=_REQUESTED_BYTES,
         )
@@ -164,14 +164,14 @@ async def _last_lines(
     return cause.sentence, last.lines, None
 
 
-async def _nothing() -> tuple[str, ...]:
+async def _skip_events() -> tuple[str, ...]:
     return ()
 
 
-async def warnings_about(
+async def read_warnings(
     client: KubeClient, reference: ApplicationReference, *uids: str, since: datetime | None = None
 ) -> tuple[str, ...]:
-    """Return the latest warnings of Kubernetes about objects, `<reason>: <message>`, oldest first.
+    """Read the latest warnings of Kubernetes about objects, `<reason>: <message>`, oldest first.
 
     Args:
         client: The client for the cluster. Without permission to list Events there are none.
@@ -180,10 +180,10 @@ async def warnings_about(
         since: Leave out earlier warnings.
     """
     answers = await asyncio.gather(
-        *(_events(client, reference, f"involvedObject.uid={uid},type=Warning") for uid in uids)
+        *(_list_events(client, reference, f"involvedObject.uid={uid},type=Warning") for uid in uids)
     )
-    found = sorted((event for answer in answers for event in answer), key=_event_time)
-    times = [read_time(_event_time(event)) for event in found]
+    found = sorted((event for answer in answers for event in answer), key=_time_of)
+    times = [read_time(_time_of(event)) for event in found]
     late = [event for event, time in zip(found, times, strict=True) if since is None or time is None or time >= since]
     return tuple(clean_line(f"{event.get('reason')}: {event.get('message')}") for event in late[-_EVENTS:])
 
@@ -193,7 +193,7 @@ async def _was_deleted(
 ) -> bool:
     """Whether the driver pod was deleted while the driver ran, as the pod or the kubelet's Events say."""
     status = status_of(pod) if pod is not None else ((progress and progress.driver_status) or {})
-    container = _driver_state(status, driver_container(pod) if pod is not None else None)
+    container = _find_driver_container(status, get_driver_container(pod) if pod is not None else None)
     if container is None or container.exit_code not in _STOPPED or container.reason == OUT_OF_MEMORY:
         return False
     if status.get("reason"):  # the node says itself why it stopped the pod
@@ -205,18 +205,18 @@ async def _was_deleted(
     if name is None or end is None:
         return False
     begin = container.started or end - _LONGEST_STOP
-    events = await _events(client, reference, f"involvedObject.name={name},reason=Killing")
-    return any(_stopped(event, begin, end) for event in events)
+    events = await _list_events(client, reference, f"involvedObject.name={name},reason=Killing")
+    return any(_is_stop(event, begin, end) for event in events)
 
 
-def _stopped(event: JsonObject, begin: datetime, end: datetime) -> bool:
-    """Whether the kubelet reports that it stopped the pod; an earlier pod of the name ended before `begin`."""
-    time = read_time(_event_time(event))
+def _is_stop(event: JsonObject, begin: datetime, end: datetime) -> bool:
+    """Return whether the kubelet reports that it stopped the pod. An earlier pod of the name ended before `begin`."""
+    time = read_time(_time_of(event))
     stopped = str(event.get("message", "")).startswith("Stopping ")
     return stopped and time is not None and begin <= time <= end + _CLOCK
 
 
-async def _events(client: KubeClient, reference: ApplicationReference, selector: str) -> list[JsonObject]:
+async def _list_events(client: KubeClient, reference: ApplicationReference, selector: str) -> list[JsonObject]:
     try:
         return (await client.list(EVENTS, reference.namespace, field_selector=selector)).items
     except KubeError as error:  # the permission to list Events is often not given, and nothing depends on it
@@ -224,12 +224,12 @@ async def _events(client: KubeClient, reference: ApplicationReference, selector:
         return []
 
 
-def _event_time(event: Mapping[str, Any]) -> str:
+def _time_of(event: Mapping[str, Any]) -> str:
     return str(event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp") or "")
 
 
-def _driver_state(status: Mapping[str, object], name: str | None) -> Container | None:
-    """The driver's container in a pod's status; without its name, the one that failed."""
+def _find_driver_container(status: Mapping[str, object], name: str | None) -> Container | None:
+    """Find the container of the driver in the status of a pod; without its name, the container that failed."""
     present = containers(status)
     named = [container for container in present if container.name == name]
     failed = [container for container in present if container.exit_code]

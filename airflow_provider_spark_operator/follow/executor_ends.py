@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.driver_log import LastLines
 from airflow_provider_spark_operator.core.pods import Container, containers, exit_words, status_of
-from airflow_provider_spark_operator.follow.pods import executor_pods
+from airflow_provider_spark_operator.follow.pods import list_executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import KubeError
@@ -41,33 +41,33 @@ class ExecutorEnd:
     log_lines: tuple[str, ...] = ()
 
 
-async def executor_ends(client: KubeClient, reference: ApplicationReference) -> tuple[ExecutorEnd, ...]:
-    """The executors of the present driver that have failed, those out of memory first, the first few with their logs.
+async def read_executor_ends(client: KubeClient, reference: ApplicationReference) -> tuple[ExecutorEnd, ...]:
+    """Read the failed executors of the present driver: those out of memory first, the first few with their logs.
 
     Spark itself deletes the pods of executors that have ended, unless it is told not to: often there are none.
     Never raises, since it serves to explain another failure.
     """
     try:
-        pods = await executor_pods(client, reference)
+        pods = await list_executor_pods(client, reference)
     except KubeError as error:
         logger.debug("no executors: %s", error)
         return ()
-    failed = [(pod, container) for pod in pods if (container := _failed_container(pod)) is not None]
+    failed = [(pod, container) for pod in pods if (container := _find_failed_container(pod)) is not None]
     failed.sort(key=lambda one: (one[1].reason != "OOMKilled", one[0]["metadata"]["name"]))
     ends = []
     for number, (pod, container) in enumerate(failed):
-        lines = await _last_lines(client, pod, container.name) if number < _READ else ()
+        lines = await _read_last_lines(client, pod, container.name) if number < _READ else ()
         out_of_memory = container.reason == "OOMKilled"
         ends.append(ExecutorEnd(pod["metadata"]["name"], exit_words(container), out_of_memory, lines))
     return tuple(ends)
 
 
-def _failed_container(pod: Mapping[str, Any]) -> Container | None:
+def _find_failed_container(pod: Mapping[str, Any]) -> Container | None:
     ended = (one for one in containers(status_of(pod)) if one.exit_code is not None)
     return next((one for one in ended if one.exit_code not in _STOPPED), None)
 
 
-async def _last_lines(client: KubeClient, pod: JsonObject, container: str) -> tuple[str, ...]:
+async def _read_last_lines(client: KubeClient, pod: JsonObject, container: str) -> tuple[str, ...]:
     last = LastLines()
     metadata = pod["metadata"]
     stream = client.logs(

@@ -6,7 +6,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_spark_operator.follow.pods import driver_container, driver_pod, has_ended
+from airflow_provider_spark_operator.follow.pods import get_driver_container, has_ended, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -84,8 +84,8 @@ class LogPosition:
             f"… lines between {_clock(self.stamp)} and {_clock(stamp)} UTC are missing: the log was rotated meanwhile"
         )
 
-    def rest_missing(self, cause: str) -> str:
-        """The line that stands for the rest of a log that can no longer be read."""
+    def describe_missing_rest(self, cause: str) -> str:
+        """Return the line that replaces the rest of a log that can no longer be read."""
         if not self.stamp:
             return f"… the driver's log could not be read: {cause}"
         return f"… lines after {_clock(self.stamp)} UTC are missing: {cause}"
@@ -154,7 +154,7 @@ async def follow_pod_log(
         KubeError: The log or the driver pods could not be read: a permission is missing.
     """
     name, size = pod["metadata"]["name"], 0
-    async with aclosing(_pod_lines(client, reference, pod, position or LogPosition())) as lines:
+    async with aclosing(_follow_pod(client, reference, pod, position or LogPosition())) as lines:
         async for line in lines:
             size += len(line) + 1
             if size > longest:
@@ -163,10 +163,14 @@ async def follow_pod_log(
             yield line
 
 
-async def _pod_lines(
+async def _follow_pod(
     client: KubeClient, reference: ApplicationReference, pod: JsonObject, position: LogPosition
 ) -> AsyncGenerator[str, None]:
-    name, container, backoff = pod["metadata"]["name"], driver_container(pod), Backoff(first=0.5, longest=10.0)
+    name, container, backoff = (
+        pod["metadata"]["name"],
+        get_driver_container(pod),
+        Backoff(first=0.5, longest=10.0),
+    )
     gap = position.enter(pod["metadata"]["uid"])
     if gap is not None:
         yield gap
@@ -187,19 +191,19 @@ async def _pod_lines(
             position.whole = position.whole and ended  # the log of an ended container was read before
         except _PASSING:
             position.whole = False  # not started yet, or interrupted; whether it has ended is seen next
-        latest = await _latest(client, reference, latest)
+        latest = await _reread_driver(client, reference, latest)
         if ended and latest is not None and latest["metadata"]["name"] == name:
             if unavailable and not position.whole:
-                yield position.rest_missing(unavailable)
+                yield position.describe_missing_rest(unavailable)
             return
         await asyncio.sleep(0 if latest is None or has_ended(latest) else backoff.next())
     if not position.whole:
-        yield position.rest_missing("the driver pod was deleted")
+        yield position.describe_missing_rest("the driver pod was deleted")
 
 
-async def _latest(client: KubeClient, reference: ApplicationReference, known: JsonObject) -> JsonObject | None:
+async def _reread_driver(client: KubeClient, reference: ApplicationReference, known: JsonObject) -> JsonObject | None:
     try:
-        return await driver_pod(client, reference)
+        return await read_driver_pod(client, reference)
     except _PASSING:  # an outage, which the log outlasts
         return known
 
@@ -208,7 +212,7 @@ async def _wait_for_driver(client: KubeClient, reference: ApplicationReference) 
     backoff = Backoff(first=0.5, longest=5.0)
     while True:
         with suppress(*_PASSING):
-            pod = await driver_pod(client, reference)
+            pod = await read_driver_pod(client, reference)
             if pod is not None:
                 return pod
         await asyncio.sleep(backoff.next())

@@ -52,9 +52,9 @@ class Mailbox:
         interruption, resumed = self._interruption, self._resumed
         self._interruption, self._resumed = None, False
         if interruption is not None:
-            outage.failed(interruption, request="watch")
+            outage.record_failure(interruption, request="watch")
         if resumed:
-            outage.succeeded(server, request="watch")
+            outage.record_success(server, request="watch")
 
     def put(self, change: Changed | Removed) -> None:
         """Deliver a change of the application, or of another one with its name."""
@@ -79,7 +79,7 @@ class Mailbox:
         """Report a failure of the watch; it becomes the follower's error when its patience is used up."""
         self._interruption, self._resumed = error, False
         try:
-            self.patience.failed(error)
+            self.patience.record_failure(error)
         except KubeError:
             self.content.error = error
         self.wake.set()
@@ -87,7 +87,7 @@ class Mailbox:
     def resume(self) -> None:
         """Report that the watch works again."""
         self._resumed = True
-        self.patience.succeeded()
+        self.patience.record_success()
         self.wake.set()
 
     def fail(self, error: BaseException) -> None:

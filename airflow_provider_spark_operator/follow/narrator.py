@@ -15,10 +15,15 @@ from airflow_provider_spark_operator.core.obstacles import executors_wait_for, p
 from airflow_provider_spark_operator.core.pods import status_of
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.follow.driver_log import DriverLog, DriverLogOptions
-from airflow_provider_spark_operator.follow.evidence import warnings_about
+from airflow_provider_spark_operator.follow.evidence import read_warnings
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.obstacles import BACKGROUND, ObstacleWatch, Pauses, Situation
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, blocked_container, count, executor_pods
+from airflow_provider_spark_operator.follow.pods import (
+    ExecutorCount,
+    count_executors,
+    find_blocked_container,
+    list_executor_pods,
+)
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.sink import Sink
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -184,17 +189,17 @@ class Narrator:
 
     async def _count(self, wanted: int) -> ExecutorCount | None:
         try:
-            pods = await executor_pods(self._client, self._reference)
+            pods = await list_executor_pods(self._client, self._reference)
         except KubeError as error:
             logger.debug("could not count the executors of %s: %s", self._reference, error)
             return None
         self._show_blocked(pods)
         await self._show_waiting(pods)
-        return count(pods, wanted)
+        return count_executors(pods, wanted)
 
     def _show_blocked(self, executors: Iterable[Mapping[str, Any]]) -> None:
         for pod in executors:
-            container, uid = blocked_container(pod), pod["metadata"]["uid"]
+            container, uid = find_blocked_container(pod), pod["metadata"]["uid"]
             if container is not None and uid not in self._blocked:
                 self._blocked.add(uid)
                 self._sink.show_blocked_pod(ROLE_EXECUTOR, pod["metadata"]["name"], container)
@@ -202,10 +207,12 @@ class Narrator:
     async def _show_waiting(self, executors: Sequence[Mapping[str, Any]]) -> None:
         """Show, once per change, what keeps executors from a node, or from their volumes."""
         why = executors_wait_for(executors)
-        pending = [pod for pod in executors if status_of(pod).get("phase") == "Pending" and not blocked_container(pod)]
+        pending = [
+            pod for pod in executors if status_of(pod).get("phase") == "Pending" and not find_blocked_container(pod)
+        ]
         if why is None and pending:
             pod = pending[0]
-            warnings = await warnings_about(self._client, self._reference, pod["metadata"]["uid"])
+            warnings = await read_warnings(self._client, self._reference, pod["metadata"]["uid"])
             why = pod_waits_for(f"executor {pod['metadata']['name']}", pod, warnings)
         if why is not None and why != self._executors_wait:
             self._sink.show_obstacle(f"{self._reference}: {clean_line(why)}")

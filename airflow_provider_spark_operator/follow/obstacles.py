@@ -12,8 +12,8 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.driver_log import clean_line
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER
 from airflow_provider_spark_operator.core.obstacles import driver_waits_for, ignores_suspension, is_held_back
-from airflow_provider_spark_operator.follow.evidence import warnings_about
-from airflow_provider_spark_operator.follow.pods import blocked_container, driver_pod
+from airflow_provider_spark_operator.follow.evidence import read_warnings
+from airflow_provider_spark_operator.follow.pods import find_blocked_container, read_driver_pod
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.sink import Sink
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -154,13 +154,13 @@ class ObstacleWatch:
 
     async def _why(self, seen: Progress) -> str | None:
         try:
-            pod = await driver_pod(self._client, self._reference)
+            pod = await read_driver_pod(self._client, self._reference)
             if pod is not None:
                 self._show_blocked(pod)
             if pod is not None and (why := driver_waits_for(pod, seen, ())):
                 return clean_line(why)
             uid = pod["metadata"]["uid"] if pod is not None else self._reference.uid
-            events = await warnings_about(self._client, self._reference, uid)
+            events = await read_warnings(self._client, self._reference, uid)
         except KubeError as error:
             logger.debug("could not read what %s waits for: %s", self._reference, error)
             return None
@@ -191,7 +191,7 @@ class ObstacleWatch:
             )
 
     def _show_blocked(self, pod: Mapping[str, Any]) -> None:
-        container, uid = blocked_container(pod), pod["metadata"]["uid"]
+        container, uid = find_blocked_container(pod), pod["metadata"]["uid"]
         if container is not None and uid not in self._blocked:
             self._blocked.add(uid)
             self._sink.show_blocked_pod(ROLE_DRIVER, pod["metadata"]["name"], container)

@@ -28,7 +28,7 @@ class Patience:
         self._since: float | None = None
         self._latest = 0.0
 
-    def failed(self, error: Exception) -> None:
+    def record_failure(self, error: Exception) -> None:
         """Record a failure.
 
         Raises:
@@ -41,8 +41,8 @@ class Patience:
         if now - self._since >= self.seconds:
             raise error
 
-    def succeeded(self) -> None:
-        """The outage, if there was one, is over."""
+    def record_success(self) -> None:
+        """Record that requests succeed again, which ends an outage."""
         self._since = None
 
 
@@ -62,7 +62,7 @@ class OutageLog:
         self._causes: set[str] = set()
         self._failing: set[str] = set()
 
-    def failed(self, error: Exception, *, request: str = "read") -> None:
+    def record_failure(self, error: Exception, *, request: str = "read") -> None:
         """Report the error, unless a request has failed for the same cause in this outage.
 
         Args:
@@ -78,7 +78,7 @@ class OutageLog:
         message = f"{self._subject}: the Kubernetes API is not available: {error}; trying again for up to {limit}"
         self._report(logging.WARNING, message)
 
-    def succeeded(self, server: str, *, request: str = "read") -> None:
+    def record_success(self, server: str, *, request: str = "read") -> None:
         """Report the end of the outage, if there was one and no other request still fails.
 
         Args:
@@ -112,6 +112,6 @@ async def retry(
         try:
             return await attempt()
         except (*PASSING, ConfigurationError) as error:
-            patience.failed(error)
-            outage.failed(error)
+            patience.record_failure(error)
+            outage.record_failure(error)
         await asyncio.sleep(backoff.next())

@@ -47,32 +47,32 @@ class ExecutorCount:
         return f"{self.ready}/{max(self.wanted, self.present)}"
 
 
-async def driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
-    """The driver pod of the latest attempt; None where there is none.
+async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -> JsonObject | None:
+    """Read the driver pod of the latest attempt; None if it does not exist.
 
     Raises:
         KubeError: Pods cannot be listed.
     """
-    pods = await _pods(client, reference, ROLE_DRIVER)
+    pods = await _list_pods(client, reference, ROLE_DRIVER)
     unowned = not dialect_of(reference.resource.api_version).owned_driver
     own = [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners(pod))]
     return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
 
 
-async def executor_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
-    """The executors of the application's driver.
+async def list_executor_pods(client: KubeClient, reference: ApplicationReference) -> list[JsonObject]:
+    """List the executor pods of the application's driver.
 
     Raises:
         KubeError: Pods cannot be listed.
     """
-    driver = await driver_pod(client, reference)
+    driver = await read_driver_pod(client, reference)
     if driver is None:
         return []
-    pods = await _pods(client, reference, ROLE_EXECUTOR)
+    pods = await _list_pods(client, reference, ROLE_EXECUTOR)
     return [pod for pod in pods if _is_owned_by(pod, driver["metadata"]["uid"])]
 
 
-def count(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> ExecutorCount:
+def count_executors(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> ExecutorCount:
     """Count executor pods.
 
     Args:
@@ -82,8 +82,8 @@ def count(executors: Sequence[Mapping[str, Any]], wanted: int = 0) -> ExecutorCo
     return ExecutorCount(sum(is_ready(pod) for pod in executors), len(executors), wanted)
 
 
-def blocked_container(pod: Mapping[str, Any]) -> Container | None:
-    """The container that keeps the pod from starting: its image or something else of it cannot be had."""
+def find_blocked_container(pod: Mapping[str, Any]) -> Container | None:
+    """Find the container that keeps the pod from starting, for example because its image cannot be pulled."""
     status = status_of(pod)
     for container in [*containers(status, "initContainerStatuses"), *containers(status)]:
         if container.waiting and container.reason not in _ON_THE_WAY:
@@ -91,26 +91,26 @@ def blocked_container(pod: Mapping[str, Any]) -> Container | None:
     return None
 
 
-def why_blocked(container: Container) -> str:
-    """The reason, the message and the image of a `blocked_container`, on one line."""
+def describe_block(container: Container) -> str:
+    """Return the reason, the message and the image of a blocked container, on one line."""
     said = clean_line(": ".join(part for part in (container.reason, container.message) if part))
     return said if container.image in said else f"{said} (image {container.image})"
 
 
-def driver_container(pod: Mapping[str, Any]) -> str | None:
-    """The name of the container that runs the driver: Spark's name for it, else the pod's first one."""
+def get_driver_container(pod: Mapping[str, Any]) -> str | None:
+    """Return the name of the driver's container: the name that Spark gives it, else that of the first container."""
     names = [str(container.get("name")) for container in pod.get("spec", {}).get("containers") or ()]
     return DRIVER_CONTAINER if DRIVER_CONTAINER in names else next(iter(names), None)
 
 
 def has_ended(pod: Mapping[str, Any]) -> bool:
     """Whether the driver's container has terminated, so that its log is complete."""
-    name = driver_container(pod)
+    name = get_driver_container(pod)
     ended = {container.name: container.exit_code is not None for container in containers(status_of(pod))}
     return ended.get(name or "", False) or status_of(pod).get("phase") in ("Succeeded", "Failed")
 
 
-async def _pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:
+async def _list_pods(client: KubeClient, reference: ApplicationReference, role: str) -> list[JsonObject]:
     label = dialect_of(reference.resource.api_version).application_label
     selector = f"{label}={reference.name},{LABEL_ROLE}={role}"
     return (await client.list(PODS, reference.namespace, label_selector=selector)).items

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource, Probl
 from airflow_provider_spark_operator.core.validation.validate import validate_without_status
 from airflow_provider_spark_operator.follow.reference import resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.versions import log_substitution, served_version
+from airflow_provider_spark_operator.follow.versions import choose_served_version, log_substitution
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
@@ -64,7 +64,7 @@ async def set_served_version(client: KubeClient, body: JsonObject) -> ResourceTy
     """
     kind = SPARK_CLUSTERS if body["kind"] == SPARK_CLUSTERS.kind else SPARK_APPLICATIONS
     wanted = resource_of(body["apiVersion"], kind)
-    chosen = await served_version(client, wanted)
+    chosen = await choose_served_version(client, wanted)
     log_substitution(wanted, chosen, logger)
     body["apiVersion"] = chosen.api_version
     return chosen

@@ -19,8 +19,8 @@ def seconds_after_end(document: Mapping[str, Any]) -> float | None:
     return dialect_of(document.get("apiVersion")).read_ttl(document)
 
 
-def after_success(document: Mapping[str, Any]) -> JsonObject | None:
-    """The change that shortens the life of an application after its success; None if there is nothing to shorten.
+def shorten_after_success(document: Mapping[str, Any]) -> JsonObject | None:
+    """Return the patch that shortens the life of an application after its success; None if there is nothing to shorten.
 
     Only the default time to live is shortened; an annotation says to how many seconds. A time that a person has
     written in the meantime stays.

@@ -51,7 +51,7 @@ _shared: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_SharedHub]] = WeakKe
 
 
 @asynccontextmanager
-async def shared_hub(access: ClusterAccess, *, waiting_for: str | None = None) -> AsyncIterator[WatchHub]:
+async def share_hub(access: ClusterAccess, *, waiting_for: str | None = None) -> AsyncIterator[WatchHub]:
     """Share the hub of a cluster in the running event loop: the first user opens it, the last one closes it.
 
     The configuration is read for each user. Users share a hub if it says the same, or if only the credentials
@@ -79,7 +79,7 @@ async def shared_hub(access: ClusterAccess, *, waiting_for: str | None = None) -
 
 async def _join(hubs: list[_SharedHub], access: ClusterAccess) -> tuple[_SharedHub, WatchHub]:
     latest = read_configuration(access).fingerprint
-    shared = _joinable(hubs, access.source, latest)
+    shared = _find_joinable(hubs, access.source, latest)
     if shared is None:
         shared = _SharedHub(access.source, latest)
         hubs.append(shared)
@@ -126,7 +126,7 @@ async def _leave(hubs: list[_SharedHub], shared: _SharedHub) -> None:
             await shared.hub.client.close()
 
 
-def _joinable(hubs: list[_SharedHub], source: str, latest: Fingerprint) -> _SharedHub | None:
+def _find_joinable(hubs: list[_SharedHub], source: str, latest: Fingerprint) -> _SharedHub | None:
     same = [one for one in hubs if one.fingerprint == latest]
     renewed = [one for one in hubs if one.source == source and one.fingerprint.place == latest.place]
     return next(iter(same or renewed), None)

@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.follow.replace import (
     split_by_clear,
 )
 from airflow_provider_spark_operator.follow.requests import amend, annotate
-from airflow_provider_spark_operator.follow.retention import SHORTEST_SECONDS, after_success, seconds_after_end
+from airflow_provider_spark_operator.follow.retention import SHORTEST_SECONDS, seconds_after_end, shorten_after_success
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -155,7 +155,7 @@ async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp
 
 
 async def _shorten_life(client: KubeClient, reference: ApplicationReference, stored: JsonObject) -> None:
-    change = after_success(stored)
+    change = shorten_after_success(stored)
     if change is None:
         return
     try:

@@ -58,17 +58,17 @@ class ServedVersions:
         self._asking = asyncio.Lock()
 
     async def choose(self, wanted: ResourceType) -> ResourceType:
-        """As `served_version`, of which it remembers the answer."""
+        """Choose as `choose_served_version`, and remember the answer."""
         async with self._asking:  # a thousand that begin at once ask once
             until, chosen = self._answers.get(wanted, (0.0, wanted))
             if time.monotonic() >= until:
-                chosen = await served_version(self._client, wanted)
+                chosen = await choose_served_version(self._client, wanted)
                 self._answers[wanted] = time.monotonic() + self._fresh_seconds, chosen
             return chosen
 
 
-async def served_version(client: KubeClient, wanted: ResourceType) -> ResourceType:
-    """The kind in the version it is wanted in if the cluster serves that, else in the newest with the same fields.
+async def choose_served_version(client: KubeClient, wanted: ResourceType) -> ResourceType:
+    """Choose the wanted version of a kind if the cluster serves it, else the newest version with the same fields.
 
     Where the API does not tell what it serves (discovery is everybody's right unless it was taken away), the
     version stays as it is.
@@ -78,7 +78,7 @@ async def served_version(client: KubeClient, wanted: ResourceType) -> ResourceTy
         KubeError: The API could not be asked.
     """
     try:
-        served = await _served_versions(client, wanted)
+        served = await _list_served_versions(client, wanted)
     except Forbidden as error:
         logger.debug("the version stays %s: %s", wanted.version, error)
         return wanted
@@ -100,7 +100,7 @@ async def require_version(client: KubeClient, wanted: ResourceType) -> None:
         KubeError: The API could not be asked.
     """
     try:
-        served = await _served_versions(client, wanted)
+        served = await _list_served_versions(client, wanted)
     except Forbidden:
         return
     if wanted.version not in served:
@@ -118,8 +118,8 @@ def log_substitution(wanted: ResourceType, chosen: ResourceType, log: logging.Lo
         )
 
 
-async def _served_versions(client: KubeClient, wanted: ResourceType) -> list[str]:
-    """The versions in which the kind is served; of many, the wanted one alone, as that saves requests."""
+async def _list_served_versions(client: KubeClient, wanted: ResourceType) -> list[str]:
+    """List the versions of the kind that are served; if the wanted one is, only that, to save requests."""
     if await client.serves(wanted):
         return [wanted.version]
     offered = await client.versions(wanted)

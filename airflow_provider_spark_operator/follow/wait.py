@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.follow.ending import (
 )
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.evidence import Evidence, gather_evidence
-from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd, executor_ends
+from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd, read_executor_ends
 from airflow_provider_spark_operator.follow.narrator import Narration, Narrator
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
@@ -244,7 +244,7 @@ async def _end_attempt(
     stop = last_stop(seen.history)
     failed = stop is None or stop.meaning != ApplicationState.SUCCEEDED
     # The executors of a failed driver end with it: they are read while its last lines arrive.
-    reading = asyncio.create_task(executor_ends(hub.client, reference)) if failed else None
+    reading = asyncio.create_task(read_executor_ends(hub.client, reference)) if failed else None
     try:
         await narrator.finish(seen)
         evidence = await _gather(hub, narrator, reference, seen, with_events=failed)

@@ -76,15 +76,15 @@ class WatchHub:
             KubeError: The API refuses to show it, or was unreachable for longer than the patience.
         """
         last: JsonObject | None = None
-        async with aclosing(self._news(reference, report)) as news:
+        async with aclosing(self._read_changes(reference, report)) as news:
             async for current in news:
                 if last is None or _is_newer(current, last):
                     last = current
                     yield current
         raise ApplicationDeleted(reference, last)
 
-    async def _news(self, reference: ApplicationReference, report: Report) -> AsyncGenerator[JsonObject, None]:
-        """The application's contents, possibly repeated or out of order, until it is gone."""
+    async def _read_changes(self, reference: ApplicationReference, report: Report) -> AsyncGenerator[JsonObject, None]:
+        """Yield the states of the application, possibly repeated or out of order, until it is deleted."""
         # Reported here and not by the watch: Airflow shows a log line to the task in whose context it is written.
         outage = OutageLog(str(reference), report, self._patience)
         place = self.fingerprint.place
@@ -105,7 +105,7 @@ class WatchHub:
                     current = await self._read(reference, mailbox, outage)
                     if current is None:
                         if place != self.fingerprint.place:
-                            raise _lost(reference, self.client.server)
+                            raise _build_not_found(reference, self.client.server)
                         return
                     place = self.fingerprint.place
                     yield current
@@ -117,16 +117,16 @@ class WatchHub:
             KubeError: The API refuses to show it, or was unreachable for longer than the patience.
         """
         outage = self._outage_log(f"{resource.kind} {namespace}/{name}")
-        return await self._patiently(lambda: self._get(resource, name, namespace), outage)
+        return await self._ask_patiently(lambda: self._get(resource, name, namespace), outage)
 
-    async def served(self, wanted: ResourceType) -> ResourceType:
-        """The kind in a version that the cluster serves. Tolerates outages like `follow`.
+    async def choose_version(self, wanted: ResourceType) -> ResourceType:
+        """Choose a version of the kind that the cluster serves. Tolerate outages like `follow`.
 
         Raises:
             KindNotServed: There is no such version.
             KubeError: The API was unreachable for longer than the patience.
         """
-        return await self._patiently(lambda: self._versions.choose(wanted), self._outage_log(wanted.kind))
+        return await self._ask_patiently(lambda: self._versions.choose(wanted), self._outage_log(wanted.kind))
 
     def retry_now(self) -> None:
         """End the pause of everything that waits for the API server."""
@@ -139,7 +139,7 @@ class WatchHub:
             async with asyncio.timeout(seconds):
                 await self._recovered.wait()
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """Record that the API server answered; what has failed before is tried again at once."""
         if self.is_failing:
             self.is_failing = False
@@ -155,19 +155,19 @@ class WatchHub:
             except NotFound:
                 return None
 
-    async def _patiently(self, ask: Callable[[], Awaitable[_Answer]], outage: OutageLog) -> _Answer:
+    async def _ask_patiently(self, ask: Callable[[], Awaitable[_Answer]], outage: OutageLog) -> _Answer:
         patience, backoff = Patience(self._patience), Backoff()
         while True:
             try:
                 answer = await ask()
             except _PASSING as error:
                 self.is_failing = True
-                patience.failed(error)
-                outage.failed(error)
+                patience.record_failure(error)
+                outage.record_failure(error)
                 await self.pause(backoff.next())
             else:
-                self.succeeded()
-                outage.succeeded(self.client.server)
+                self.record_success()
+                outage.record_success(self.client.server)
                 return answer
 
     async def _read(self, reference: ApplicationReference, mailbox: Mailbox, outage: OutageLog) -> JsonObject | None:
@@ -177,7 +177,7 @@ class WatchHub:
             mailbox.report_outage(outage, self.client.server)
             return found
 
-        found = await self._patiently(get, outage)
+        found = await self._ask_patiently(get, outage)
         return found if found is not None and found["metadata"]["uid"] == reference.uid else None
 
     @contextmanager
@@ -274,7 +274,7 @@ class _Stream:
     def _resume(self) -> None:
         if self._interrupted:
             self._interrupted = False
-            self._hub.succeeded()
+            self._hub.record_success()
             for mailbox in self._mailboxes():
                 mailbox.resume()
 
@@ -297,7 +297,7 @@ def _is_newer(one: JsonObject, other: JsonObject) -> bool:
     return versions[0] != versions[1] or not versions[0]
 
 
-def _lost(reference: ApplicationReference, server: str) -> KubeError:
+def _build_not_found(reference: ApplicationReference, server: str) -> KubeError:
     message = f"not found at {server}, which the configuration of the connection names now; it may be another cluster"
     kind = reference.resource.qualified_name
     return NotFound(404, "NotFound", message, "get", kind, reference.namespace, reference.name)

@@ -47,8 +47,8 @@ def access_from_connection(conn_id: str | None, *, required: bool = False) -> Cl
     try:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
-        return _without_connection(conn_id, error, required=required)
-    access = access_from_extras(conn_id, _extras(connection, connection.extra_dejson))
+        return _use_default_cluster(conn_id, error, required=required)
+    access = access_from_extras(conn_id, _check_extras(connection, connection.extra_dejson))
     reread = partial(asyncio.to_thread, access_from_connection, conn_id, required=True)
     return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
@@ -62,7 +62,7 @@ async def async_access_from_connection(conn_id: str | None, *, required: bool = 
     except AirflowNotFoundException:
         # In `dag.test()`, only the blocking half of Airflow's API finds the connections of its database.
         return await sync_to_async(access_from_connection)(conn_id, required=required)
-    access = access_from_extras(conn_id, _extras(connection, await connection.aextra_dejson()))
+    access = access_from_extras(conn_id, _check_extras(connection, await connection.aextra_dejson()))
     reread = partial(async_access_from_connection, conn_id, required=True)
     return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
@@ -75,7 +75,7 @@ def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> Cluste
     """
     fields = {key.removeprefix("extra__kubernetes__"): value for key, value in extras.items()}
     fields |= {key: value for key, value in extras.items() if not key.startswith("extra__kubernetes__")}
-    in_cluster = _flag(fields.get("in_cluster"))
+    in_cluster = _parse_flag(fields.get("in_cluster"))
     chosen = [name for name in _SOURCES if (in_cluster if name == "in_cluster" else fields.get(name))]
     if len(chosen) > 1:
         raise AirflowFailException(
@@ -83,16 +83,16 @@ def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> Cluste
         )
     return ClusterAccess(
         kubeconfig=fields.get("kube_config_path") or None,
-        kubeconfig_document=_kubeconfig(conn_id, fields.get("kube_config")),
+        kubeconfig_document=_parse_kubeconfig(conn_id, fields.get("kube_config")),
         in_cluster=in_cluster or (not chosen and _inside_a_pod()),
         context=fields.get("cluster_context") or None,
         namespace=fields.get("namespace") or None,
-        verify_ssl=not _flag(fields.get("disable_verify_ssl")),
-        tcp_keepalive=not _flag(fields.get("disable_tcp_keepalive")),
+        verify_ssl=not _parse_flag(fields.get("disable_verify_ssl")),
+        tcp_keepalive=not _parse_flag(fields.get("disable_tcp_keepalive")),
     )
 
 
-def _without_connection(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> ClusterAccess:
+def _use_default_cluster(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> ClusterAccess:
     if conn_id == DEFAULT_CONNECTION_ID and not required:
         return access_from_extras(conn_id, {})
     if required:
@@ -103,7 +103,7 @@ def _without_connection(conn_id: str, error: AirflowNotFoundException, *, requir
     ) from error
 
 
-def _extras(connection: Connection, decoded: Any) -> Mapping[str, Any]:
+def _check_extras(connection: Connection, decoded: Any) -> Mapping[str, Any]:
     # Airflow decodes invalid JSON to an empty object. Without this check, the application would run in the default
     # cluster.
     if not isinstance(decoded, dict) or (connection.extra and not decoded and not _is_json(connection.extra)):
@@ -119,7 +119,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
+def _parse_kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
     if not value:
         return None
     if isinstance(value, str):
@@ -137,5 +137,5 @@ def _inside_a_pod() -> bool:
     return "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.is_file()
 
 
-def _flag(value: Any) -> bool:
+def _parse_flag(value: Any) -> bool:
     return value.strip().lower() not in _FALSE_WORDS if isinstance(value, str) else bool(value)

@@ -59,7 +59,7 @@ class SparkUILink(BaseOperatorLink):
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """Return the URL; empty if it is unknown."""
         target = operator.link_target if _is_linked(operator) else None
-        return (_configured("ui_url", target) or target.own_ui) if target else _stored(self, operator, ti_key)
+        return (_build_url("ui_url", target) or target.own_ui) if target else _read_stored_url(self, operator, ti_key)
 
 
 class SparkHistoryServerLink(BaseOperatorLink):
@@ -70,7 +70,7 @@ class SparkHistoryServerLink(BaseOperatorLink):
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """Return the URL; empty if it is unknown."""
         target = operator.link_target if _is_linked(operator) else None
-        return _configured("history_server_url", target) if target else _stored(self, operator, ti_key)
+        return _build_url("history_server_url", target) if target else _read_stored_url(self, operator, ti_key)
 
 
 class DriverLogLink(BaseOperatorLink):
@@ -82,8 +82,8 @@ class DriverLogLink(BaseOperatorLink):
         """Return the URL; empty if it is unknown or no driver existed."""
         target = operator.link_target if _is_linked(operator) else None
         if target is None:
-            return _stored(self, operator, ti_key)
-        return _configured("driver_log_url", target) if target.driver_pod else ""
+            return _read_stored_url(self, operator, ti_key)
+        return _build_url("driver_log_url", target) if target.driver_pod else ""
 
 
 LINKS: Final[tuple[BaseOperatorLink, ...]] = (SparkUILink(), SparkHistoryServerLink(), DriverLogLink())
@@ -103,7 +103,7 @@ def push_links(operator: Linked, task_instance: RuntimeTaskInstanceProtocol) -> 
             task_instance.xcom_push(key=link.xcom_key, value=url)
 
 
-def _stored(link: BaseOperatorLink, operator: object, ti_key: TaskInstanceKey) -> str:
+def _read_stored_url(link: BaseOperatorLink, operator: object, ti_key: TaskInstanceKey) -> str:
     """Return the URL stored before the task deferred, for a task that resumes without knowing its application.
 
     Airflow would replace the stored URL with an empty one.
@@ -128,7 +128,7 @@ def _is_linked(operator: object) -> TypeGuard[Linked]:
     return hasattr(operator, "link_target")
 
 
-def _configured(key: str, target: LinkTarget) -> str:
+def _build_url(key: str, target: LinkTarget) -> str:
     template = conf.get(SECTION, key, fallback="") or ""
     for field, value in asdict(target).items():
         if not value and f"{{{field}}}" in template:

@@ -38,7 +38,7 @@ def convert_application(application: Any, noun: str = "application") -> Any:
     )
 
 
-def as_path(value: str | os.PathLike[str] | None) -> str | None:
+def convert_path(value: str | os.PathLike[str] | None) -> str | None:
     """Return a path as text, and any other value unchanged."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
@@ -65,8 +65,8 @@ def check_problems(problems: Iterable[Problem | None]) -> None:
         raise ValueError("; ".join(found))
 
 
-def known_parameters(values: Mapping[str, Any]) -> Parameters:
-    """Return the parameters as far as they are known at DAG parse time: the results of other tasks are not.
+def select_known_parameters(values: Mapping[str, Any]) -> Parameters:
+    """Select the parameters that are known at DAG parse time: the results of other tasks are not.
 
     Args:
         values: Values by the names of their parameters.

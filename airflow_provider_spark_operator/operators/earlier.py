@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError
 from airflow_provider_spark_operator.follow.adoption import find_unreported_failure
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.narrator import Narration
-from airflow_provider_spark_operator.follow.shared_watch import shared_hub
+from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.wait import wait_for_end
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.operators import requests, results
@@ -64,7 +64,7 @@ def report_lost_failure(
 
 def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent | None:
     async def read() -> ApplicationEvent | None:
-        async with shared_hub(engagement.access) as hub:
+        async with share_hub(engagement.access) as hub:
             found = await find_unreported_failure(
                 hub.client, engagement.stamp, engagement.namespace, engagement.resource
             )

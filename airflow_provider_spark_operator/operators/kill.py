@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.versions import served_version
+from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.hooks.spark import access_from_connection
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
@@ -76,7 +76,7 @@ class Engagement:
             cause = str(error) or f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
             logger.warning("what this task has submitted could not be deleted and may still run: %s", cause)
 
-    def unended(self, goal: str = "have ended", noun: str = "the application") -> str:
+    def describe_timeout(self, goal: str = "have ended", noun: str = "the application") -> str:
         """Return the sentence for a task whose resource did not reach its goal in time, with the resource's state.
 
         Args:
@@ -95,7 +95,7 @@ class Engagement:
 
     async def _states(self) -> Mapping[ApplicationReference, str]:
         async with await open_client(self.access) as client:
-            resource = await served_version(client, self.resource)
+            resource = await choose_served_version(client, self.resource)
             own = await list_applications(client, resource, self.namespace or client.default_namespace, self.stamp)
         # Only running applications of earlier tries belong to the sentence.
         return {

@@ -90,7 +90,7 @@ def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
     """
     found: dict[str, LocalFile] = {}
     for given in dict.fromkeys(paths):
-        path = _located(given, folders)
+        path = _find_file(given, folders)
         if path.name in found:
             raise AirflowFailException(
                 f"{found[path.name].given} and {given} have the same name: the driver gets all files in one folder, "
@@ -125,17 +125,17 @@ def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
             logger.info("%s is uploaded to %s", file.given, target)
     except Exception as error:  # every store has its own
         raise AirflowException(f"{file.given} cannot be uploaded to {upload_to}: {error}") from error
-    return f"{(download_from or as_spark_reads(upload_to)).rstrip('/')}/{place}"
+    return f"{(download_from or convert_to_spark_url(upload_to)).rstrip('/')}/{place}"
 
 
-def as_spark_reads(url: str) -> str:
-    """The URL of a folder of Airflow's object storage as Spark reads it: without the connection, `s3a` for `s3`."""
+def convert_to_spark_url(url: str) -> str:
+    """Convert a URL of Airflow's object storage to Spark's form: without the connection, `s3a` for `s3`."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return f"{'s3a' if scheme == 's3' else scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
-def _located(given: str, folders: Sequence[str]) -> Path:
+def _find_file(given: str, folders: Sequence[str]) -> Path:
     path = Path(given.removeprefix("file://").removeprefix("file:"))
     places = [path] if path.is_absolute() else [Path(folder) / path for folder in folders]
     for place in places:

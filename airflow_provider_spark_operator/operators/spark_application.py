@@ -170,7 +170,7 @@ class SparkApplicationOperator(BaseOperator):
         self.openlineage_inject_parent_job_info = openlineage_inject_parent_job_info
         self.openlineage_inject_transport_info = openlineage_inject_transport_info
         self.application = checks.convert_application(application)
-        self.py_file = checks.as_path(py_file)
+        self.py_file = checks.convert_path(py_file)
         self.py_files = py_files
         self.main_class = main_class
         self.jars = jars
@@ -200,7 +200,7 @@ class SparkApplicationOperator(BaseOperator):
         self.keep_failed_driver = keep_failed_driver
         checks.check_if_exists(if_exists)
         self.if_exists = if_exists
-        known = checks.known_parameters({name: getattr(self, name) for name in PARAMETERS})
+        known = checks.select_known_parameters({name: getattr(self, name) for name in PARAMETERS})
         problems = [ttl_problem(ttl), retention_problem(keep_failed_driver)]
         checks.check_problems([*known.problems(alone=application is None), *problems])
         if api_version:

@@ -135,7 +135,7 @@ class ApplicationRun:
             )
         document = self._read_known_document()
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
-        return self._time_out(engagement, engagement.unended())
+        return self._time_out(engagement, engagement.describe_timeout())
 
     def stop(self) -> None:
         """Delete the application if a person has killed the task. Runs in a signal handler and never raises."""
@@ -162,8 +162,8 @@ class ApplicationRun:
                 push_links(task, self._context["ti"])
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
-            unended = trigger.unended if trigger is not None else "the application had not been submitted"
-            raise self._time_out(engagement, unended) from error
+            sentence = trigger.timeout_sentence if trigger is not None else "the application had not been submitted"
+            raise self._time_out(engagement, sentence) from error
         return self._conclude(engagement, event)
 
     def _read_document(self) -> JsonObject:

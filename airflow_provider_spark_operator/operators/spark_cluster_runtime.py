@@ -131,7 +131,7 @@ class ClusterCreation:
         """
         if isinstance(error, TaskDeferralTimeout):
             engagement = self._engage(self._task.namespace, None)
-            return self._time_out(engagement, engagement.unended("be ready", "the cluster"))
+            return self._time_out(engagement, engagement.describe_timeout("be ready", "the cluster"))
         successor = results.successor(stamp_of(self._context["ti"]).has_retry_left)
         return SparkApplicationError(
             f"the trigger failed (see the triggerer's log); the cluster may be there, and {successor}"
@@ -166,7 +166,7 @@ class ClusterCreation:
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
-            raise self._time_out(engagement, engagement.unended("be ready", "the cluster")) from error
+            raise self._time_out(engagement, engagement.describe_timeout("be ready", "the cluster")) from error
         return self._conclude(engagement, event)
 
     def _read_document(self) -> JsonObject:

@@ -68,8 +68,8 @@ class SparkApplicationSensor(BaseSensorOperator):
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
-        self.api_version = _supported(api_version)
-        self.expects = _states(expects, api_version)
+        self.api_version = _check_api_version(api_version)
+        self.expects = _check_states(expects, api_version)
         self.deferrable = deferrable
         self.delete_on_kill = delete_on_kill
         self._wait: ApplicationWait | None = None
@@ -119,14 +119,14 @@ class SparkApplicationSensor(BaseSensorOperator):
         )
 
 
-def _supported(api_version: str) -> str:
+def _check_api_version(api_version: str) -> str:
     problem = api_version_problem(api_version)
     if problem:
         raise ValueError(str(problem))
     return api_version
 
 
-def _states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
+def _check_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
     dialect = dialect_of(api_version)
     if expects is None:
         return [str(dialect.success)]

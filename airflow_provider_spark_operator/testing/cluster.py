@@ -120,7 +120,7 @@ class ScriptedCluster:
     def play(self, script: Script, name: str | None = None) -> None:
         """Let the application (the only one, or the one of that name) act by another script."""
         document = self.application(name)
-        self._loop.run(self._played(script, document), timeout=DEADLINE)
+        self._loop.run(self._play(script, document), timeout=DEADLINE)
 
     def wait_until(self, holds: Callable[[], Any]) -> None:
         """Wait for a condition on the applications.
@@ -253,12 +253,12 @@ class ScriptedCluster:
     async def _act(self) -> None:
         async for event in self.store.subscribe(self.kind, None, None):
             if event.type == "ADDED":
-                await self._played(self.script, event.object)
+                await self._play(self.script, event.object)
 
     async def _act_on_clusters(self) -> None:
         async for event in self.store.subscribe(self.cluster_kind, None, None):
             if event.type == "ADDED":
                 await self.cluster_script(SparkCluster(self, event.object))
 
-    async def _played(self, script: Script, document: JsonObject) -> None:
+    async def _play(self, script: Script, document: JsonObject) -> None:
         await script(Application(self, document))

@@ -129,7 +129,7 @@ def run_spark_dag(dags_folder: Path) -> RunSparkDag:
     ) -> Any:
         path = Path(file)
         shutil.copytree(path.parent, dags_folder, dirs_exist_ok=True)
-        dag = _parsed(dags_folder / path.name, dags_folder, dag_id)
+        dag = _parse_dag(dags_folder / path.name, dags_folder, dag_id)
         if logical_date is None:
             return dag.test(run_conf=conf)
         return dag.test(logical_date=logical_date, run_conf=conf)
@@ -137,7 +137,7 @@ def run_spark_dag(dags_folder: Path) -> RunSparkDag:
     return run
 
 
-def _parsed(file: Path, folder: Path, dag_id: str | None) -> "DAG":
+def _parse_dag(file: Path, folder: Path, dag_id: str | None) -> "DAG":
     from airflow.dag_processing.dagbag import BundleDagBag
 
     bag = BundleDagBag(dag_folder=file, bundle_path=folder, bundle_name="dags-folder", safe_mode=False)

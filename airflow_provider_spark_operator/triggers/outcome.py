@@ -5,7 +5,7 @@ from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.pods import containers
 from airflow_provider_spark_operator.core.reasons import OUT_OF_MEMORY
 from airflow_provider_spark_operator.core.verdict import Outcome
-from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence
+from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure
 from airflow_provider_spark_operator.follow.wait import Conclusion, ReachedState
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 
@@ -27,7 +27,7 @@ def describe_end(conclusion: Conclusion) -> ApplicationEvent:
         outcome=verdict.outcome.value,
         failure_kind=verdict.failure_kind.value if verdict.failure_kind else None,
         reason=verdict.reason,
-        sentence=failure_sentence(verdict, evidence) if failed else f"{reference}: {verdict.sentence}",
+        sentence=describe_failure(verdict, evidence) if failed else f"{reference}: {verdict.sentence}",
         application_id=seen.application_id,
         attempts=seen.attempt + 1,
         log_lines=evidence.log_lines,

@@ -81,9 +81,9 @@ class SparkApplicationTrigger(BaseTrigger):
         return await self._watch.wait(access, resumable=False)
 
     @property
-    def unended(self) -> str:
+    def timeout_sentence(self) -> str:
         """The sentence for a task whose time is over: which application, its state, and what it waits for."""
-        return self._watch.unended
+        return self._watch.timeout_sentence
 
     async def on_kill(self) -> None:
         """Delete the application if a person has killed the task, and if this try still owns it."""

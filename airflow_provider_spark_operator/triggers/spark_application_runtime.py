@@ -20,9 +20,9 @@ from airflow_provider_spark_operator.follow.narrator import Narration
 from airflow_provider_spark_operator.follow.obstacles import Situation
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.shared_watch import shared_hub
+from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
-from airflow_provider_spark_operator.follow.versions import log_substitution, served_version
+from airflow_provider_spark_operator.follow.versions import choose_served_version, log_substitution
 from airflow_provider_spark_operator.follow.wait import ReachedState, read_end, wait_for_end, wait_for_state
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
@@ -137,9 +137,9 @@ class ApplicationWatch:
         try:
             async with (
                 asyncio.timeout(seconds_until(self.deadline)) as limit,
-                shared_hub(access, waiting_for=subject) as hub,
+                share_hub(access, waiting_for=subject) as hub,
             ):
-                return describe_end(await wait_for_end(hub, await self._served_reference(hub), narration))
+                return describe_end(await wait_for_end(hub, await self._choose_reference(hub), narration))
         except ApplicationDeleted as error:
             successor = await self._find_successor(access)
             if successor is None:
@@ -159,7 +159,7 @@ class ApplicationWatch:
             await delete_if_killed(self.stamp, self._cancel, str(self.reference), logger)
 
     @property
-    def unended(self) -> str:
+    def timeout_sentence(self) -> str:
         """The sentence for a task whose time is over: which application, its state, and what it waits for."""
         return f"{self.reference} had not ended{self.situation}"
 
@@ -172,34 +172,34 @@ class ApplicationWatch:
         try:
             async with (
                 asyncio.timeout(_LAST_READ_SECONDS),
-                shared_hub(access, waiting_for=str(self.reference)) as hub,
+                share_hub(access, waiting_for=str(self.reference)) as hub,
             ):
-                ended = await read_end(hub, await self._served_reference(hub), narration)
+                ended = await read_end(hub, await self._choose_reference(hub), narration)
         except (KubeError, ConfigurationError, TimeoutError) as error:
             cause = str(error) or f"the Kubernetes API did not answer within {_LAST_READ_SECONDS:.0f} s"
             logger.warning("could not read %s again: %s", self.reference, cause)
-        return describe_end(ended) if ended else self._event(EventKind.TIMED_OUT, self.unended)
+        return describe_end(ended) if ended else self._event(EventKind.TIMED_OUT, self.timeout_sentence)
 
     async def _find_successor(self, access: ClusterAccess) -> str | None:
         """Return the other run of the task that has replaced the application; None if there is none, or unknown."""
         if self.stamp is None:
             return None
         try:
-            async with asyncio.timeout(_LAST_READ_SECONDS), shared_hub(access) as hub:
-                reference = await self._served_reference(hub)
+            async with asyncio.timeout(_LAST_READ_SECONDS), share_hub(access) as hub:
+                reference = await self._choose_reference(hub)
                 present = await hub.client.get(reference.resource, reference.name, reference.namespace)
         except (KubeError, ConfigurationError, TimeoutError):
             return None
         return owner_of(present) if self.stamp.is_another_run_of(present) else None
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
-        async with shared_hub(await self._access()) as hub:
-            resource = await served_version(hub.client, self.reference.resource)
+        async with share_hub(await self._access()) as hub:
+            resource = await choose_served_version(hub.client, self.reference.resource)
             return {self.reference: await cancel(hub.client, replace(self.reference, resource=resource), self.stamp)}
 
-    async def _served_reference(self, hub: WatchHub) -> ApplicationReference:
-        """The application in a version that the cluster serves: its definition may have been replaced meanwhile."""
-        return replace(self.reference, resource=await hub.served(self.reference.resource))
+    async def _choose_reference(self, hub: WatchHub) -> ApplicationReference:
+        """Refer to the application in a version that the cluster serves: its definition may have been replaced."""
+        return replace(self.reference, resource=await hub.choose_version(self.reference.resource))
 
     def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         where = (self.reference.namespace, self.reference.name, self.reference.uid)
@@ -243,7 +243,7 @@ class StateWatch:
             access: The access to the cluster.
         """
         try:
-            async with shared_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
+            async with share_hub(access, waiting_for=f"SparkApplication {self.name}") as hub:
                 reference = await self._wait_for_appearance(hub)
                 found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
                 return describe_state(found) if isinstance(found, ReachedState) else describe_end(found)
@@ -277,7 +277,7 @@ class StateWatch:
         stamp, subject = self.stamp, f"{self.resource.kind} {self.name}"
 
         async def attempt() -> CancelOutcome:
-            async with shared_hub(access) as hub:
+            async with share_hub(access) as hub:
                 return await cancel_run(hub.client, self.resource, self.name, self.namespace, stamp)
 
         outcome = await retry(attempt, f"deletion of {subject}", logger.log)
@@ -287,7 +287,7 @@ class StateWatch:
         namespace = self.namespace or hub.client.default_namespace
         is_first = True
         while True:
-            resource = await hub.served(self.resource)
+            resource = await hub.choose_version(self.resource)
             if is_first:
                 log_substitution(self.resource, resource, logger)
             found = await hub.read(resource, self.name, namespace)

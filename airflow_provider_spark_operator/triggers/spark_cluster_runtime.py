@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel
 from airflow_provider_spark_operator.follow.cluster_ready import ClusterFailed, read_readiness, wait_until_ready
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.shared_watch import shared_hub
+from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.follow.versions import served_version
+from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
@@ -68,7 +68,7 @@ class ClusterWatch:
         try:
             async with (
                 asyncio.timeout(seconds_until(self.deadline)) as limit,
-                shared_hub(access, waiting_for=self.subject) as hub,
+                share_hub(access, waiting_for=self.subject) as hub,
             ):
                 reference = await self._wait_for_appearance(hub)
                 await wait_until_ready(hub, reference, logger)
@@ -94,7 +94,7 @@ class ClusterWatch:
         return async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
 
     async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
-        resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
+        resource, namespace = await hub.choose_version(self._resource()), self.namespace or hub.client.default_namespace
         if self.uid is not None:
             return ApplicationReference(namespace, self.name, self.uid, resource)
         is_first = True
@@ -109,8 +109,11 @@ class ClusterWatch:
         """Return the event for a cluster that was not ready in time, with what is missing if it can be read."""
         sentence = f"{self.subject} was not ready"
         try:
-            async with asyncio.timeout(_LAST_READ_SECONDS), shared_hub(access, waiting_for=self.subject) as hub:
-                resource, namespace = await hub.served(self._resource()), self.namespace or hub.client.default_namespace
+            async with asyncio.timeout(_LAST_READ_SECONDS), share_hub(access, waiting_for=self.subject) as hub:
+                resource, namespace = (
+                    await hub.choose_version(self._resource()),
+                    self.namespace or hub.client.default_namespace,
+                )
                 found = await hub.client.get(resource, self.name, namespace)
                 reference = await self._wait_for_appearance(hub)
                 sentence += f" ({await read_readiness(hub, reference, found)})"
@@ -119,8 +122,8 @@ class ClusterWatch:
         return self._event(EventKind.TIMED_OUT, sentence)
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
-        async with shared_hub(await self._access()) as hub:
-            resource = await served_version(hub.client, self._resource())
+        async with share_hub(await self._access()) as hub:
+            resource = await choose_served_version(hub.client, self._resource())
             namespace = self.namespace or hub.client.default_namespace
             reference = ApplicationReference(namespace, self.name, self.uid or "", resource)
             return {reference: await cancel(hub.client, reference, TaskStamp.from_arguments(self.stamp or {}))}

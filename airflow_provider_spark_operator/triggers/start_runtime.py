@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.follow.cancel import CancelOutcome, cancel_try
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
-from airflow_provider_spark_operator.follow.shared_watch import shared_hub
+from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import IfExists, Submission, submit
 from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
@@ -73,11 +73,11 @@ class SubmissionWatch:
             self._submitting.add_done_callback(lambda task: task.cancelled() or task.exception())
             submission = await asyncio.shield(self._submitting)
         except InvalidResource as error:
-            return self._failed(EventKind.REFUSED, f"the application is not valid: {error}")
+            return self._build_event(EventKind.REFUSED, f"the application is not valid: {error}")
         except AirflowFailException as error:
-            return self._failed(EventKind.REFUSED, str(error))
+            return self._build_event(EventKind.REFUSED, str(error))
         except (AirflowException, ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
-            return self._failed(EventKind.UNSUBMITTED, f"the application was not submitted: {error}")
+            return self._build_event(EventKind.UNSUBMITTED, f"the application was not submitted: {error}")
         watch = ApplicationWatch(submission.reference, stamp=self._stamp(), driver_log=self._driver_log)
         return await watch.wait(access, resumable=True)
 
@@ -87,7 +87,7 @@ class SubmissionWatch:
 
     async def _submit(self, access: ClusterAccess) -> Submission:
         # After a restart of the triggerer the application may run already: an outage must not end the wait.
-        async with shared_hub(access, waiting_for="submission") as hub:
+        async with share_hub(access, waiting_for="submission") as hub:
             if_exists = IfExists(self._if_exists)
             submission = await submit(hub.client, self._document, self._namespace, self._stamp(), if_exists=if_exists)
         done = "taken over" if submission.adopted else "submitted"
@@ -98,12 +98,12 @@ class SubmissionWatch:
         if self._submitting is not None:
             await asyncio.wait([self._submitting])
         resource = resource_of(str(self._document.get("apiVersion") or ""))
-        async with shared_hub(await async_access_from_connection(self._kubernetes_conn_id)) as hub:
+        async with share_hub(await async_access_from_connection(self._kubernetes_conn_id)) as hub:
             return await cancel_try(hub.client, self._stamp(), self._namespace, resource)
 
     def _stamp(self) -> TaskStamp:
         # The triggerer makes the task instance as a worker does, but without the real max_tries.
         return replace(stamp_of(self._task_instance), max_tries=None)
 
-    def _failed(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+    def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         return ApplicationEvent(kind, *self._place, sentence=sentence)

@@ -85,7 +85,7 @@ def fate_of_deferred(stamp: TaskStamp) -> Fate:
     the number, a task instance that is deferred counts as moved, and one that was started anew as killed: if the
     trigger has fired elsewhere, the application has ended, and ended applications are not deleted.
     """
-    state = _present_state(stamp)
+    state = _read_state(stamp)
     if state in _STARTED_ANEW:
         return Fate.MOVED if _is_later_try_present(stamp) is False else Fate.KILLED
     if state == TaskInstanceState.DEFERRED:
@@ -99,21 +99,21 @@ def fate(stamp: TaskStamp) -> Fate:
     A signal or a cancelled trigger alone says nothing: a drained worker and a triggerer that lost its triggers
     to another one get the same ones as a killed task.
     """
-    return _fate_in(_present_state(stamp))
+    return _fate_in(_read_state(stamp))
 
 
 def _fate_in(state: str | None) -> Fate:
     return Fate.KILLED if state in _KILLED else Fate.MOVED
 
 
-def _present_state(stamp: TaskStamp) -> str | None:
+def _read_state(stamp: TaskStamp) -> str | None:
     runs = RuntimeTaskInstance.get_task_states(
         dag_id=stamp.dag_id,
         task_ids=[stamp.task_id],
         run_ids=[stamp.run_id],
         map_index=stamp.map_index,
     )
-    return _state(stamp, runs)
+    return _find_state(stamp, runs)
 
 
 def _is_later_try_present(stamp: TaskStamp) -> bool | None:
@@ -133,21 +133,21 @@ def _is_later_try_present(stamp: TaskStamp) -> bool | None:
         answer: object = task_runner.SUPERVISOR_COMMS.send(message)
     except ValidationError as error:
         # Airflow 3.3's triggerer can ask this question, but cannot decode the answer, which the error still has.
-        answer = _decoded(error.errors()[0].get("input"))
+        answer = _decode(error.errors()[0].get("input"))
     found = answer.task_instance if isinstance(answer, PreviousTIResult) else None
     if found is None or found.run_id != stamp.run_id:
         return None
     return found.try_number > stamp.try_number
 
 
-def _decoded(answer: object) -> object:
+def _decode(answer: object) -> object:
     try:
         return PreviousTIResult.model_validate(answer)
     except ValidationError:
         return None
 
 
-def _state(stamp: TaskStamp, runs: Mapping[str, Mapping[str, str | None]]) -> str | None:
+def _find_state(stamp: TaskStamp, runs: Mapping[str, Mapping[str, str | None]]) -> str | None:
     # A task instance that is not there counts as None too: its run was deleted.
     key = stamp.task_id if stamp.map_index < 0 else f"{stamp.task_id}_{stamp.map_index}"
     return runs.get(stamp.run_id, {}).get(key)

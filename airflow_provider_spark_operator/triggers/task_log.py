@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.pods import Container
 from airflow_provider_spark_operator.follow.driver_log import DriverLogOptions
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.logs import LogPosition
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, why_blocked
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 
 _SECTION = "spark_operator"
@@ -52,7 +52,7 @@ class TaskLog:
     def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
         """Log a warning about an executor. A driver that cannot be started is an obstacle, which is logged as such."""
         if role == ROLE_EXECUTOR:
-            why = why_blocked(container)
+            why = describe_block(container)
             self._log.warning("%s: executor %s cannot be started: %s", self._reference, name, why)
 
     def show_driver_line(self, line: str, level: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from airflow_provider_spark_operator.core.dialects.progress import StateEntry
 from airflow_provider_spark_operator.core.pods import Container
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, why_blocked
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 
 
 class Recorder:
@@ -28,7 +28,7 @@ class Recorder:
         self._add(sentence)
 
     def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
-        self._add(f"{role} {name} is blocked: {why_blocked(container)}")
+        self._add(f"{role} {name} is blocked: {describe_block(container)}")
 
     def show_driver_line(self, line: str, level: int) -> None:
         self._add(f"driver | {line}")

@@ -2,7 +2,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.verdict import Outcome
 from airflow_provider_spark_operator.follow.ending import is_deleted, judge, judge_abandoned
-from airflow_provider_spark_operator.follow.pods import ExecutorCount, count, executor_pods
+from airflow_provider_spark_operator.follow.pods import ExecutorCount, count_executors, list_executor_pods
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from tests.follow.applications import FAILED, RUNNING, SUCCEEDED, driver, stored
 from tests.kube.scripted import client_of, page, scripted_api
@@ -39,8 +39,8 @@ async def test_executors_are_counted_by_their_driver() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(page(driver()), page(*pods), page())
         reference = ApplicationReference("jobs", "pi", "u1")
-        assert count(await executor_pods(client, reference)) == ExecutorCount(ready=1, present=2)
-        assert count(await executor_pods(client, reference)) == ExecutorCount(0, 0)
+        assert count_executors(await list_executor_pods(client, reference)) == ExecutorCount(ready=1, present=2)
+        assert count_executors(await list_executor_pods(client, reference)) == ExecutorCount(0, 0)
 
 
 async def test_driver_of_an_earlier_application_of_the_name_decides_nothing() -> None:

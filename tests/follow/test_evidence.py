@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.driver_log import append_lines
 from airflow_provider_spark_operator.core.verdict import FailureKind, Verdict, verdict
 from airflow_provider_spark_operator.follow.ending import judge, judge_with_driver
-from airflow_provider_spark_operator.follow.evidence import Evidence, failure_sentence, gather_evidence
+from airflow_provider_spark_operator.follow.evidence import Evidence, describe_failure, gather_evidence
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from tests.follow.applications import DRIVER_EXITED_3, FAILED, RUNNING, driver, stored
 from tests.kube.scripted import ScriptedApi, client_of, deny, page, refuse, scripted_api, text_answer
@@ -27,7 +27,7 @@ async def gathered(api: ScriptedApi, *application: Any, **options: Any) -> tuple
     seen = progress(stored("pi", "u1", "5", *(application or FAILED), **options))
     async with await client_of(api) as client:
         evidence = await gather_evidence(client, REFERENCE, seen)
-    return failure_sentence(verdict(seen), evidence), evidence
+    return describe_failure(verdict(seen), evidence), evidence
 
 
 def warning(reason: str, message: str, time: str = "2026-01-01T00:00:00Z") -> dict[str, Any]:
@@ -231,6 +231,6 @@ async def test_lines_that_the_controller_has_kept_are_quoted_where_the_pod_is_go
     async with await client_of(api) as client:
         evidence = await gather_evidence(client, REFERENCE, seen)
     assert evidence.log_problem is None
-    assert failure_sentence(verdict(seen), evidence).endswith(
+    assert describe_failure(verdict(seen), evidence).endswith(
         "\nLast lines of the driver's log:\n  Traceback:\n  ValueError: 7"
     )

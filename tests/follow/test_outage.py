@@ -17,7 +17,7 @@ from aiohttp.test_utils import unused_port
 from airflow_provider_spark_operator.follow import patience, shared_watch, watch
 from airflow_provider_spark_operator.follow.patience import Patience
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.shared_watch import shared_hub
+from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube import link, listwatch
 from airflow_provider_spark_operator.kube.backoff import Backoff
@@ -116,7 +116,7 @@ async def follow(hub: WatchHub, seen: list[Any] | None = None) -> None:
 async def wait_as(name: str, access: ClusterAccess) -> WatchHub:
     """Wait for the application like a trigger of that name."""
     WHO.set(name)
-    async with asyncio.timeout(30), shared_hub(access) as hub:
+    async with asyncio.timeout(30), share_hub(access) as hub:
         await follow(hub)
         return hub
 
@@ -240,7 +240,7 @@ async def test_a_missing_permission_ends_the_wait_at_once(api: ScriptedApi, file
 
 async def test_rotated_credentials_are_used_by_the_hub_that_is_there(api: ScriptedApi, file: Path) -> None:
     alive(api)
-    async with shared_hub(write(file, api.url, "one")) as one, shared_hub(write(file, api.url, "two")) as two:
+    async with share_hub(write(file, api.url, "one")) as one, share_hub(write(file, api.url, "two")) as two:
         assert one is two
         await two.client.get(SPARK_APPLICATIONS, "pi", "jobs")
     assert api.requests[-1].headers["Authorization"] == "Bearer two"
@@ -251,7 +251,7 @@ async def test_another_cluster_gets_a_hub_of_its_own_while_the_old_one_works(api
     async with scripted_api() as other:
         alive(other)
         access = write(file, api.url)
-        async with shared_hub(access) as one, shared_hub(write(file, other.url)) as two:
+        async with share_hub(access) as one, share_hub(write(file, other.url)) as two:
             assert one is not two
             assert (one.client.server, two.client.server) == (api.url, other.url)
         assert not shared_watch._shared[asyncio.get_running_loop()]
@@ -259,7 +259,7 @@ async def test_another_cluster_gets_a_hub_of_its_own_while_the_old_one_works(api
 
 async def test_two_files_with_the_same_content_share_a_hub(api: ScriptedApi, tmp_path: Path) -> None:
     accesses = write(tmp_path / "one", api.url), write(tmp_path / "two", api.url)
-    async with shared_hub(accesses[0]) as one, shared_hub(accesses[1]) as two:
+    async with share_hub(accesses[0]) as one, share_hub(accesses[1]) as two:
         assert one is two
 
 
@@ -284,7 +284,7 @@ async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
     api: ScriptedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures: list[Patience] = []
-    original = Patience.failed
+    original = Patience.record_failure
 
     def lose(self: Patience, error: Exception) -> None:
         """Use up the patience of whoever has failed five times."""
@@ -293,7 +293,7 @@ async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
             self.seconds = 0.0
         original(self, error)
 
-    monkeypatch.setattr(Patience, "failed", lose)
+    monkeypatch.setattr(Patience, "record_failure", lose)
     api.script(*[answer(stored())] * 50, verb="get")
     api.script(*[page(stored())] * 500, verb="list")
     api.script(*[refuse(503, "down")] * 500, verb="watch")
@@ -311,7 +311,7 @@ async def test_a_follower_that_joins_during_an_outage_has_its_full_patience(
 
 
 async def test_a_server_that_is_down_for_longer_than_the_patience_is_an_error(file: Path) -> None:
-    async with shared_hub(write(file, nowhere())) as hub:
+    async with share_hub(write(file, nowhere())) as hub:
         hub._patience = 0.0
         with pytest.raises(Unreachable, match="cannot be reached"):
             await follow(hub)
@@ -320,7 +320,7 @@ async def test_a_server_that_is_down_for_longer_than_the_patience_is_an_error(fi
 async def wait_patiently(name: str, access: ClusterAccess) -> WatchHub:
     """Wait for the application like a trigger of that name, also while the configuration is unusable."""
     WHO.set(name)
-    async with asyncio.timeout(30), shared_hub(access, waiting_for=str(REFERENCE)) as hub:
+    async with asyncio.timeout(30), share_hub(access, waiting_for=str(REFERENCE)) as hub:
         await follow(hub)
         return hub
 
@@ -342,7 +342,7 @@ async def test_follower_waits_until_an_unusable_kubeconfig_is_restored(
 async def test_follower_uses_a_working_hub_while_the_kubeconfig_is_unusable(api: ScriptedApi, file: Path) -> None:
     alive(api, ENDED)
     access = write(file, api.url)
-    async with shared_hub(access) as early:
+    async with share_hub(access) as early:
         spoil(file)
         assert await wait_patiently("late", access) is early
         await early.client.get(SPARK_APPLICATIONS, "pi", "jobs")
@@ -358,7 +358,7 @@ async def test_unusable_kubeconfig_is_an_error_after_the_patience(file: Path, mo
 async def test_unusable_kubeconfig_is_reported_at_once_to_who_does_not_follow(file: Path) -> None:
     access = spoil(file)
     with pytest.raises(ConfigurationError, match="no current-context"):
-        async with shared_hub(access):
+        async with share_hub(access):
             pass
 
 
@@ -369,7 +369,7 @@ async def test_watch_is_retried_at_once_when_another_request_has_read_new_creden
     api.script(*[answer(stored())] * 5, verb="get")
     api.script(*[page(stored())] * 5, verb="list")
     api.script(refuse(401), stream(ENDED, hold=True), verb="watch")
-    async with shared_hub(write(file, api.url, "one")) as hub:
+    async with share_hub(write(file, api.url, "one")) as hub:
         waiting = asyncio.create_task(follow(hub))
         await until(lambda: any("cannot watch" in line and "renew the token" in line for _, line in said))
         write(file, api.url, "two")
@@ -383,7 +383,7 @@ async def test_recovery_is_reported_although_the_watch_stays_silent(
 ) -> None:
     api.script(*[refuse(503, "starting", "ServiceUnavailable")] * 6, verb="watch")
     alive(api)
-    async with shared_hub(write(file, api.url)) as hub:
+    async with share_hub(write(file, api.url)) as hub:
         waiting = asyncio.create_task(follow(hub))
         await until(lambda: any("is available again" in line for _, line in said))
         assert not hub.is_failing

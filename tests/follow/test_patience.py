@@ -26,7 +26,7 @@ def fails_after(clock: Clock, subject: Patience, *pauses: float) -> bool:
     try:
         for pause in pauses:
             clock.now += pause
-            subject.failed(OUTAGE)
+            subject.record_failure(OUTAGE)
     except Unreachable:
         return True
     return False
@@ -47,7 +47,7 @@ def test_failures_far_apart_are_outages_of_their_own(clock: Clock) -> None:
 def test_a_success_ends_an_outage(clock: Clock) -> None:
     subject = Patience(100)
     assert not fails_after(clock, subject, 0, 90)
-    subject.succeeded()
+    subject.record_success()
     assert not fails_after(clock, subject, 20, 90)
 
 

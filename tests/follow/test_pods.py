@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.follow.pods import blocked_container, why_blocked
+from airflow_provider_spark_operator.follow.pods import describe_block, find_blocked_container
 
 
 def waiting(reason: str, message: str = "", *, field: str = "containerStatuses") -> dict[str, Any]:
@@ -13,17 +13,17 @@ def waiting(reason: str, message: str = "", *, field: str = "containerStatuses")
 
 @pytest.mark.parametrize("reason", ["", "ContainerCreating", "PodInitializing"])
 def test_a_container_on_its_way_is_not_blocked(reason: str) -> None:
-    assert blocked_container(waiting(reason)) is None
+    assert find_blocked_container(waiting(reason)) is None
 
 
 @pytest.mark.parametrize("field", ["containerStatuses", "initContainerStatuses"])
 def test_a_blocked_container_is_told_with_its_image(field: str) -> None:
-    blocked = blocked_container(waiting("ErrImagePull", "access\ndenied", field=field))
+    blocked = find_blocked_container(waiting("ErrImagePull", "access\ndenied", field=field))
     assert blocked is not None
-    assert why_blocked(blocked) == "ErrImagePull: access denied (image registry/job:7)"
+    assert describe_block(blocked) == "ErrImagePull: access denied (image registry/job:7)"
 
 
 def test_an_image_that_the_message_names_is_not_named_twice() -> None:
-    blocked = blocked_container(waiting("ImagePullBackOff", 'Back-off pulling image "registry/job:7"'))
+    blocked = find_blocked_container(waiting("ImagePullBackOff", 'Back-off pulling image "registry/job:7"'))
     assert blocked is not None
-    assert why_blocked(blocked) == 'ImagePullBackOff: Back-off pulling image "registry/job:7"'
+    assert describe_block(blocked) == 'ImagePullBackOff: Back-off pulling image "registry/job:7"'

@@ -13,8 +13,8 @@ from airflow_provider_spark_operator.follow.submit import acknowledge, submit
 from airflow_provider_spark_operator.follow.versions import (
     KindNotServed,
     ServedVersions,
+    choose_served_version,
     require_version,
-    served_version,
 )
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -72,20 +72,20 @@ async def test_a_served_version_is_kept_and_another_turned_into_the_newest_with_
     bare: KubeClient, served: tuple[str, ...], wanted: str, used: str
 ) -> None:
     await install(bare, *served)
-    chosen = await served_version(bare, replace(SPARK_APPLICATIONS, version=wanted))
+    chosen = await choose_served_version(bare, replace(SPARK_APPLICATIONS, version=wanted))
     assert chosen == replace(SPARK_APPLICATIONS, version=used)
 
 
 async def test_what_counts_is_the_kind_and_not_another_of_its_group(bare: KubeClient) -> None:
     await install(bare, "v1", kinds=("SparkCluster",))
     await install(bare, "v1beta1", kinds=("SparkApplication",))
-    assert (await served_version(bare, SPARK_APPLICATIONS)).version == "v1beta1"
-    assert await served_version(bare, SPARK_CLUSTERS) == SPARK_CLUSTERS
+    assert (await choose_served_version(bare, SPARK_APPLICATIONS)).version == "v1beta1"
+    assert await choose_served_version(bare, SPARK_CLUSTERS) == SPARK_CLUSTERS
 
 
 async def test_a_missing_definition_is_told_with_the_ways_to_install_it(bare: KubeClient) -> None:
     with pytest.raises(KindNotServed) as caught:
-        await served_version(bare, SPARK_APPLICATIONS)
+        await choose_served_version(bare, SPARK_APPLICATIONS)
     assert str(caught.value) == (
         f"{bare.server} does not know SparkApplication of spark.apache.org: install the CustomResourceDefinitions "
         "with `spark-operator crds | kubectl apply --server-side -f -`, or those of the Apache operator's chart"
@@ -95,13 +95,13 @@ async def test_a_missing_definition_is_told_with_the_ways_to_install_it(bare: Ku
 async def test_fields_of_an_unknown_version_are_not_guessed(bare: KubeClient) -> None:
     await install(bare, "v2")
     with pytest.raises(KindNotServed, match=r"serves SparkApplication of spark\.apache\.org as v2 only, not as v1: "):
-        await served_version(bare, SPARK_APPLICATIONS)
+        await choose_served_version(bare, SPARK_APPLICATIONS)
 
 
 async def test_another_group_has_no_other_versions_to_turn_to(bare: KubeClient) -> None:
     await install(bare, "v1")
     with pytest.raises(KindNotServed, match=r"does not know SparkApplication of example\.org: install its Custom"):
-        await served_version(bare, resource_of("example.org/v1beta2"))
+        await choose_served_version(bare, resource_of("example.org/v1beta2"))
 
 
 async def test_who_needs_one_version_gets_no_other(bare: KubeClient) -> None:
@@ -114,7 +114,7 @@ async def test_who_needs_one_version_gets_no_other(bare: KubeClient) -> None:
 async def test_a_cluster_that_keeps_its_versions_secret_is_asked_for_the_documents_own() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(refuse(403, DISCOVERY_FORBIDDEN), refuse(403, DISCOVERY_FORBIDDEN))
-        assert await served_version(client, SPARK_APPLICATIONS) == SPARK_APPLICATIONS
+        assert await choose_served_version(client, SPARK_APPLICATIONS) == SPARK_APPLICATIONS
         await require_version(client, SPARK_APPLICATIONS)
 
 
@@ -139,14 +139,14 @@ async def test_an_old_answer_is_asked_for_again(bare: KubeClient) -> None:
 async def test_a_hub_bears_an_api_that_is_away_for_a_while() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(*[hang_up()] * 4, answer({"resources": [{"name": "sparkapplications"}]}))
-        assert await WatchHub(client).served(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
+        assert await WatchHub(client).choose_version(SPARK_APPLICATIONS) == SPARK_APPLICATIONS
 
 
 async def test_a_hub_does_not_bear_it_without_end() -> None:
     async with scripted_api() as api, await client_of(api) as client:
         api.script(*[hang_up()] * 50)
         with pytest.raises(Unreachable):
-            await WatchHub(client, patience=0.0).served(SPARK_APPLICATIONS)
+            await WatchHub(client, patience=0.0).choose_version(SPARK_APPLICATIONS)
 
 
 @pytest.mark.parametrize(("served", "written"), [("v1", "v1alpha1"), ("v1beta1", "v1"), ("v1alpha1", "v1beta1")])

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.follow import patience, shared_watch
 from airflow_provider_spark_operator.follow.errors import ApplicationDeleted
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.shared_watch import shared_hub
+from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.submit import submit
 from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube import listwatch
@@ -174,12 +174,12 @@ async def test_a_namesake_is_not_taken_for_the_application(
 
 
 async def test_a_shared_hub_lives_as_long_as_someone_uses_it(access: ClusterAccess) -> None:
-    async with shared_hub(access) as one:
-        async with shared_hub(access) as other:
+    async with share_hub(access) as one:
+        async with share_hub(access) as other:
             assert other is one
-        async with shared_hub(access) as again:
+        async with share_hub(access) as again:
             assert again is one
-    async with shared_hub(access) as anew:
+    async with share_hub(access) as anew:
         assert anew is not one
     assert not shared_watch._shared[asyncio.get_running_loop()]
 
@@ -189,7 +189,7 @@ async def test_tasks_of_one_connection_share_a_hub(access: ClusterAccess, client
     hubs = set()
 
     async def wait() -> None:
-        async with shared_hub(access) as hub:
+        async with share_hub(access) as hub:
             hubs.add(hub)
             await follow_to(hub, reference, "RunningHealthy")
 

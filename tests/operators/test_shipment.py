@@ -155,7 +155,7 @@ def test_the_same_content_is_uploaded_once(
     ],
 )
 def test_spark_reads_where_airflow_has_written(url: str, read: str) -> None:
-    assert shipment.as_spark_reads(url).rstrip("/") == read
+    assert shipment.convert_to_spark_url(url).rstrip("/") == read
 
 
 def test_a_store_that_refuses_is_named(folder: Path, tmp_path: Path) -> None:

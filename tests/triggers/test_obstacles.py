@@ -230,7 +230,7 @@ async def test_timeout_reports_the_state_if_the_obstacle_cannot_be_read_in_time(
         await asyncio.Event().wait()
 
     application = await asyncio.to_thread(requested, cluster, pending(unscheduled=FULL))
-    monkeypatch.setattr(obstacles, "driver_pod", hang)
+    monkeypatch.setattr(obstacles, "read_driver_pod", hang)
     monkeypatch.setattr(obstacles, "_LAST_CHECK_SECONDS", 0.05)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     event = (await asyncio.wait_for(anext(trigger_for(application, deadline=deadline).run()), 60)).payload

@@ -1,4 +1,6 @@
-"""The controller with a look at itself: `python -m bench.churned SECONDS OPTION…`, options of `reconcile`.
+"""The controller, with reports of what it holds: `python -m bench.churn_controller SECONDS OPTION…`.
+
+The options are those of `reconcile`.
 
 Every so many seconds a line on stderr says what it holds: `held rss=KIB files=N tasks=N objects=N`.
 """

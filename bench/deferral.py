@@ -1,4 +1,4 @@
-"""What deferred tasks cost: `python -m bench.deferred [NUMBER...]`.
+"""What deferred tasks cost: `python -m bench.deferral [NUMBER...]`.
 
 First how long a DAG file waits for its imports, beside the operator that Airflow's own provider has for Spark. Then
 1, 100, 1,000 and 5,000 deferred tasks in one event loop, as a triggerer runs them: connections and requests, while
@@ -120,14 +120,14 @@ class Requests:
         self.count = 0
         original = aiohttp.ClientSession._request
 
-        async def counted(session: aiohttp.ClientSession, *arguments: Any, **options: Any) -> Any:
+        async def count_request(session: aiohttp.ClientSession, *arguments: Any, **options: Any) -> Any:
             self.count += 1
             return await original(session, *arguments, **options)
 
-        aiohttp.ClientSession._request = counted  # type: ignore[assignment,method-assign]
+        aiohttp.ClientSession._request = count_request  # type: ignore[assignment,method-assign]
 
 
-async def measured(pipe: Connection, number: int, requests: Requests) -> Cost:
+async def measure_number(pipe: Connection, number: int, requests: Requests) -> Cost:
     """Defer a task for each application of the API behind `pipe`, and watch them wait and end."""
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
@@ -135,7 +135,7 @@ async def measured(pipe: Connection, number: int, requests: Requests) -> Cost:
     kubeconfig, namespace, found = await asyncio.to_thread(pipe.recv)
     access = ClusterAccess(kubeconfig_document=kubeconfig)
     port = int(kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
-    before, begun, asked = _memory(), time.perf_counter(), requests.count
+    before, begun, asked = _read_memory(), time.perf_counter(), requests.count
     ended: dict[str, float] = {}
 
     async def task(name: str, uid: str) -> None:
@@ -147,12 +147,12 @@ async def measured(pipe: Connection, number: int, requests: Requests) -> Cost:
     tasks = [asyncio.create_task(task(name, uid)) for name, uid in found.items()]
     async with aclosing(written.watch()) as watching:
         await anext(watching)
-        await _quiet(requests, asked + number)  # each follower looks once at its own
-        following, memory = time.perf_counter() - begun, _memory()
+        await _wait_until_quiet(requests, asked + number)  # each follower looks once at its own
+        following, memory = time.perf_counter() - begun, _read_memory()
         asked, used = requests.count, time.process_time()
         await asyncio.sleep(IDLE_SECONDS)
         idle, processor = (requests.count - asked) / IDLE_SECONDS, (time.process_time() - used) / IDLE_SECONDS
-        connections = _connections(port) - 1  # one of them is the bench's own watch
+        connections = _count_connections(port) - 1  # one of them is the bench's own watch
         pipe.send(min(number, ENDING))
         async for _ in watching:
             if min(len(ended), len(written.times)) >= min(number, ENDING):
@@ -197,24 +197,24 @@ class _Written:
             await asyncio.gather(reading, return_exceptions=True)
 
 
-async def _quiet(requests: Requests, least: int) -> None:
-    """Wait until at least so much, and then nothing for a second, has been asked."""
+async def _wait_until_quiet(requests: Requests, least: int) -> None:
+    """Wait until at least `least` requests were sent, and then none for a second."""
     known = -1
     while known != requests.count or known < least:
         known = requests.count
         await asyncio.sleep(1.0)
 
 
-def _memory() -> float:
-    """The process's memory in KiB; where only its highest is known, that."""
+def _read_memory() -> float:
+    """Read the memory of this process in KiB, or its maximum where only that is known."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return float(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmRSS")))
 
 
-def _connections(port: int) -> int:
-    """The connections of this machine to `port`; 0 where that cannot be told."""
+def _count_connections(port: int) -> int:
+    """Count the connections of this machine to `port`; 0 where they cannot be counted."""
     table = Path("/proc/self/net/tcp")
     rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
     return sum(int(row[2].rpartition(":")[2], 16) == port and row[3] == "01" for row in rows)
@@ -228,7 +228,7 @@ def measure(numbers: Iterable[int]) -> Iterable[Cost]:
         server = processes.Process(target=serve, args=(theirs, number))
         server.start()
         try:
-            yield asyncio.run(measured(ours, number, requests))
+            yield asyncio.run(measure_number(ours, number, requests))
             server.join(30)
         finally:
             server.kill()
