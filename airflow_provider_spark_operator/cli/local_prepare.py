@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.local.class_archive import archive_path
 from airflow_provider_spark_operator.local.java import JavaMissing, find_java
 from airflow_provider_spark_operator.local.software import SparkInstallation, SparkMissing, find_spark
-from airflow_provider_spark_operator.local.spark import recording_command
+from airflow_provider_spark_operator.local.spark import build_recording_command
 
 _EXAMPLE = "examples/src/main/python/pi.py"
 _SECONDS = 300
@@ -61,7 +61,7 @@ async def _record(runtime: SparkInstallation, archive: Path) -> None:
 async def _run_spark(runtime: SparkInstallation, archive: Path, folder: Path) -> str:
     """Run Spark's example; return the last line of what it said."""
     example = str(runtime.home / _EXAMPLE)
-    command = recording_command(runtime, archive, ("--master", "local[2]", example, "4"))
+    command = build_recording_command(runtime, archive, ("--master", "local[2]", example, "4"))
     environment = {
         **os.environ,
         "SPARK_HOME": str(runtime.home),

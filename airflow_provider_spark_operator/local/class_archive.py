@@ -30,14 +30,14 @@ def archive_path(java: Java, spark_home: Path, folder: Path | None = None) -> Pa
     return folder / f"spark-java{java.major}-{digest}.jsa"
 
 
-def recording_options(java: Java, archive: Path) -> tuple[str, ...]:
+def build_recording_options(java: Java, archive: Path) -> tuple[str, ...]:
     """The JVM options that write the archive when the program ends."""
     if java.major >= _FIRST_WITH_AHEAD_OF_TIME_CACHE:
         return (f"-XX:AOTCacheOutput={archive}",)
     return (f"-XX:ArchiveClassesAtExit={archive}",)
 
 
-def starting_options(java: Java, archive: Path) -> tuple[str, ...]:
+def build_starting_options(java: Java, archive: Path) -> tuple[str, ...]:
     """The JVM options that start from the archive, and say nothing where it does not fit."""
     option = "AOTCache" if java.major >= _FIRST_WITH_AHEAD_OF_TIME_CACHE else "SharedArchiveFile"
     return (f"-XX:{option}={archive}", "-Xlog:disable")

@@ -105,10 +105,10 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 async def _examine(executable: Path) -> Java | None:
     """What a Java says of itself; None if it does not run, as Apple's placeholder in /usr/bin does not."""
     code, output = await _run(executable, "-XshowSettings:properties", "--list-modules")
-    return _described(output) if code == 0 else None
+    return _parse_description(output) if code == 0 else None
 
 
-def _described(output: str) -> Java | None:
+def _parse_description(output: str) -> Java | None:
     """The Java that printed its settings and modules; None if that is not what it printed."""
     modules: dict[str, str] = {}
     home = ""

@@ -25,7 +25,7 @@ def read_properties(text: str) -> dict[str, str]:
     for line in _logical_lines(text):
         match = _ENTRY.fullmatch(line)
         if match:
-            entries[_unescaped(match[1])] = _unescaped(match[2])
+            entries[_unescape(match[1])] = _unescape(match[2])
     return entries
 
 
@@ -33,8 +33,8 @@ def write_properties(entries: Mapping[str, str]) -> str:
     """The text of a properties file with these entries."""
     lines = []
     for key, value in entries.items():
-        escaped = _escaped(value)
-        lines.append(_escaped(key).replace(" ", "\\ ") + "=" + ("\\" if escaped[:1] == " " else "") + escaped + "\n")
+        escaped = _escape(value)
+        lines.append(_escape(key).replace(" ", "\\ ") + "=" + ("\\" if escaped[:1] == " " else "") + escaped + "\n")
     return "".join(lines)
 
 
@@ -55,7 +55,7 @@ def _logical_lines(text: str) -> list[str]:
     return [*lines, joined] if joined else lines
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     def character(match: re.Match[str]) -> str:
         code, letter = match.groups()
         return chr(int(code, 16)) if code else _SPECIAL.get(letter, letter)
@@ -63,5 +63,5 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(character, text)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(_ESCAPED.get(character, character) for character in text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_spark_operator.core.names import MASTER_PORT
-from airflow_provider_spark_operator.local.class_archive import recording_options, starting_options
+from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, Daemon
 from airflow_provider_spark_operator.local.properties import read_properties, write_properties
@@ -215,7 +215,7 @@ def _settings(place: ContainerPlace, api: ApiAccess) -> list[str]:
 
 def _executor(runtime: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace) -> list[str]:
     memory = _memory(environment.get("SPARK_EXECUTOR_MEMORY", "1g"))
-    given = [environment[name] for name in sorted(_numbered_options(environment), key=_option_number)]
+    given = [environment[name] for name in sorted(_list_numbered_options(environment), key=_option_number)]
     options = [f"-Xms{memory}", f"-Xmx{memory}", *(word for word in given if _runs_on(word, runtime.java))]
     flags = {
         "--driver-url": "SPARK_DRIVER_URL",
@@ -246,20 +246,20 @@ def _java(runtime: SparkInstallation, place: ContainerPlace, options: Sequence[s
 
 def _archive_options(runtime: SparkInstallation) -> tuple[str, ...]:
     if runtime.class_archive is not None:
-        return starting_options(runtime.java, runtime.class_archive)
+        return build_starting_options(runtime.java, runtime.class_archive)
     if runtime.java.archive is not None:
         # It was made without the other options, of which the JVM would complain in the container's output.
         return (f"-XX:SharedArchiveFile={runtime.java.archive}", "-Xlog:disable")
     return ()
 
 
-def recording_command(runtime: SparkInstallation, archive: Path, arguments: Sequence[str]) -> list[str]:
+def build_recording_command(runtime: SparkInstallation, archive: Path, arguments: Sequence[str]) -> list[str]:
     """The command that runs SparkSubmit with `arguments` and leaves an archive of the classes it needed."""
     return [
         str(runtime.java.executable),
         *_MODULE_OPTIONS,
         *_QUICK_START,
-        *recording_options(runtime.java, archive),
+        *build_recording_options(runtime.java, archive),
         "-cp",
         f"{runtime.home}/jars/*",
         _SUBMIT,
@@ -313,7 +313,7 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
         raise StartError(f"invalid port {environment[name]!r} in {name}") from None
 
 
-def _numbered_options(environment: Mapping[str, str]) -> list[str]:
+def _list_numbered_options(environment: Mapping[str, str]) -> list[str]:
     return [name for name in environment if name.startswith(_JAVA_OPTION) and name.removeprefix(_JAVA_OPTION).isdigit()]
 
 

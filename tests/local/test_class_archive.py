@@ -7,12 +7,12 @@ import pytest
 
 from airflow_provider_spark_operator.local.class_archive import (
     archive_path,
-    recording_options,
-    starting_options,
+    build_recording_options,
+    build_starting_options,
 )
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.software import SparkInstallation
-from airflow_provider_spark_operator.local.spark import recording_command
+from airflow_provider_spark_operator.local.spark import build_recording_command
 
 
 @pytest.fixture
@@ -53,11 +53,13 @@ def test_another_jar_makes_another_archive(java: Java, spark: Path, tmp_path: Pa
 )
 def test_each_java_is_told_in_its_own_words(java: Java, major: int, recorded: str, started: str) -> None:
     java = replace(java, major=major)
-    assert recording_options(java, Path("/a.jsa")) == (recorded,)
-    assert starting_options(java, Path("/a.jsa")) == (started, "-Xlog:disable")
+    assert build_recording_options(java, Path("/a.jsa")) == (recorded,)
+    assert build_starting_options(java, Path("/a.jsa")) == (started, "-Xlog:disable")
 
 
 def test_what_is_recorded_has_the_class_path_that_containers_begin_with(java: Java, spark: Path) -> None:
-    command = recording_command(SparkInstallation(spark, java), Path("/a.jsa"), ["--master", "local[2]", "job.py"])
+    command = build_recording_command(
+        SparkInstallation(spark, java), Path("/a.jsa"), ["--master", "local[2]", "job.py"]
+    )
     assert command[command.index("-cp") + 1] == f"{spark}/jars/*"
     assert command[-4:] == ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "job.py"]

@@ -31,7 +31,7 @@ needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl:
 
 
 @contextmanager
-def running(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
+def run_up(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
     """`local-kubernetes up` with its home in a folder, ready; killed at the end if it still runs."""
     command = [sys.executable, "-m", "local_kubernetes", "up", "--home", str(folder / "home"), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -54,7 +54,7 @@ def kubectl(kubeconfig: Path, *words: str, given: object = None) -> str:
 @needs_kubectl
 def test_kubectl_gets_applies_logs_and_deletes_a_pod(tmp_path: Path) -> None:
     copy = tmp_path / "kubeconfig"
-    with running(tmp_path, "--kubeconfig", str(copy)):
+    with run_up(tmp_path, "--kubeconfig", str(copy)):
         assert kubectl(copy, "apply", "-f", "-", given=POD) == "pod/it created\n"
         kubectl(copy, "wait", "pod/it", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
         assert kubectl(copy, "get", "pod", "it", "--no-headers").split()[:3] == ["it", "0/1", "Completed"]
@@ -66,11 +66,11 @@ def test_kubectl_gets_applies_logs_and_deletes_a_pod(tmp_path: Path) -> None:
 @needs_kubectl
 def test_kept_objects_are_back_at_the_next_start(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "home" / "kubeconfig"
-    with running(tmp_path, "--keep") as process:
+    with run_up(tmp_path, "--keep") as process:
         kubectl(kubeconfig, "apply", "-f", "-", given=CONFIG_MAP)
         process.terminate()
         process.wait(DEADLINE_SECONDS)
-    with running(tmp_path, "--keep", "--repair"):
+    with run_up(tmp_path, "--keep", "--repair"):
         assert kubectl(kubeconfig, "get", "configmap", "kept", "-o", "jsonpath={.data.k}") == "v"
 
 
@@ -79,7 +79,7 @@ def test_kept_objects_are_back_at_the_next_start(tmp_path: Path) -> None:
 )
 def test_a_signal_ends_the_cluster_and_its_kubeconfig(tmp_path: Path, number: signal.Signals, code: ExitCode) -> None:
     copy = tmp_path / "kubeconfig"
-    with running(tmp_path, "--kubeconfig", str(copy)) as process:
+    with run_up(tmp_path, "--kubeconfig", str(copy)) as process:
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         process.send_signal(number)
         assert process.wait(DEADLINE_SECONDS) == code
@@ -113,8 +113,8 @@ def test_invalid_arguments_are_one_sentence(
 def test_a_cluster_keeps_the_kubeconfig_that_another_cluster_has_replaced(tmp_path: Path) -> None:
     copy = tmp_path / "kubeconfig"
     (tmp_path / "second").mkdir()
-    with running(tmp_path, "--kubeconfig", str(copy)) as first:
-        with running(tmp_path / "second", "--kubeconfig", str(copy)) as second:
+    with run_up(tmp_path, "--kubeconfig", str(copy)) as first:
+        with run_up(tmp_path / "second", "--kubeconfig", str(copy)) as second:
             first.terminate()
             assert first.wait(DEADLINE_SECONDS) == ExitCode.SUCCESS
             assert copy.read_text().endswith((tmp_path / "second" / "home" / "kubeconfig").read_text())
@@ -125,7 +125,7 @@ def test_a_cluster_keeps_the_kubeconfig_that_another_cluster_has_replaced(tmp_pa
 
 def test_a_kubeconfig_that_its_user_changed_is_deleted(tmp_path: Path) -> None:
     copy = tmp_path / "kubeconfig"
-    with running(tmp_path, "--kubeconfig", str(copy)) as process:
+    with run_up(tmp_path, "--kubeconfig", str(copy)) as process:
         copy.write_text("apiVersion: v1")  # as `kubectl config set-context` rewrites the file
         process.terminate()
         assert process.wait(DEADLINE_SECONDS) == ExitCode.SUCCESS
@@ -160,7 +160,7 @@ def test_an_unknown_runtime_is_a_usage_error(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_second_cluster_in_the_same_home_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with running(tmp_path):
+    with run_up(tmp_path):
         assert main(["up", "--home", str(tmp_path / "home")]) == ExitCode.INFRASTRUCTURE_FAILED
 
     assert "another local cluster runs in" in capsys.readouterr().err

@@ -61,11 +61,11 @@ async def test_the_home_is_private(cluster: LocalCluster) -> None:
 async def test_pods_run_and_their_logs_are_served(client: Client) -> None:
     await client.create(PODS, pod(shell("echo one; echo two")), "default")
 
-    async def ended() -> bool:
+    async def has_ended() -> bool:
         found = await client.get(PODS, "it", "default")
         return bool(found["status"]["phase"] == "Succeeded")
 
-    await eventually_async(ended)
+    await eventually_async(has_ended)
 
     assert await client.logs("default", "it") == ["one", "two"]
     assert await client.logs("default", "it", tailLines="1", follow="true") == ["two"]

@@ -43,7 +43,7 @@ def read(path: Path) -> list[Entry]:
         journal.close()
 
 
-def written(path: Path, *entries: Entry) -> None:
+def write(path: Path, *entries: Entry) -> None:
     journal = Journal(path)
     journal.read()
     for item in entries:
@@ -61,12 +61,12 @@ def store_on(path: Path) -> Store:
 
 
 def test_what_was_appended_is_read(path: Path) -> None:
-    written(path, entry("a"), gone("a"), entry("b", 3, "ü\n"))
+    write(path, entry("a"), gone("a"), entry("b", 3, "ü\n"))
     assert read(path) == [entry("a"), gone("a"), entry("b", 3, "ü\n")]
 
 
 def test_only_its_owner_can_read_it(path: Path) -> None:
-    written(path, entry("a"))
+    write(path, entry("a"))
     assert path.stat().st_mode & 0o777 == 0o600
     journal = Journal(path)
     journal.compact([entry("a")])

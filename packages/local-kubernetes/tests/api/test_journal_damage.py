@@ -18,12 +18,12 @@ from local_kubernetes.api.resources import create
 from local_kubernetes.api.store import Store
 
 from api.builders import config_map, definition, thing
-from api.test_journal import entry, gone, read, store_on, written
+from api.test_journal import entry, gone, read, store_on, write
 
 ENTRIES = [entry("a"), entry("b", 2, "ü\n"), gone("a", 3), entry("c", 4), entry("b", 5, "other")]
 
 
-def killed(path: Path, *entries: Entry) -> None:
+def write_killed_journal(path: Path, *entries: Entry) -> None:
     """Leave a journal as a process leaves it that was killed: without its closing record."""
     journal = Journal(path)
     for item in entries:
@@ -50,7 +50,7 @@ def offsets(content: bytes) -> list[int]:
     return starts[:-1]
 
 
-def repaired(path: Path) -> list[Entry]:
+def repair(path: Path) -> list[Entry]:
     journal = Journal(path, repair=True)
     journal.close()
     return journal.read()
@@ -72,10 +72,10 @@ def path(tmp_path: Path) -> Path:
 def test_incomplete_record_after_a_crash_is_cut_off_with_a_warning(
     path: Path, damage: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    killed(path, entry("a"), entry("b"))
+    write_killed_journal(path, entry("a"), entry("b"))
     start = offsets(path.read_bytes())[-1]
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    written(path, entry("c"))
+    write(path, entry("c"))
     assert f"cut off at a crash: record 2 at byte {start} (configmaps default/b) was not" in caplog.text
     caplog.clear()
     assert read(path) == [entry("a"), entry("c")]
@@ -103,31 +103,31 @@ def zero_from_record_2(content: bytes) -> bytes:
     ],
 )
 def test_damage_that_no_crash_leaves_at_the_end_is_refused(path: Path, damage: object) -> None:
-    killed(path, entry("a"), entry("b"), entry("c"))
+    write_killed_journal(path, entry("a"), entry("b"), entry("c"))
     content = damage(path.read_bytes())  # type: ignore[operator]
     path.write_bytes(content)
     with pytest.raises(JournalError, match=r"record [23] at byte \d+ .*bytes of the file can be restored"):
         Journal(path)
     assert path.read_bytes() == content
-    assert repaired(path)[0] == entry("a")
+    assert repair(path)[0] == entry("a")
     assert path.with_name("journal.damaged-1").read_bytes() == content
 
 
 def test_bytes_after_the_closing_record_are_refused(path: Path) -> None:
-    written(path, entry("a"))
+    write(path, entry("a"))
     path.write_bytes(path.read_bytes() + b"0")
     with pytest.raises(JournalError, match="no record in the last 1 bytes of the file can be restored"):
         Journal(path)
 
 
 def test_killed_cluster_is_mentioned_at_the_next_start(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    killed(path, entry("a"), entry("b"))
+    write_killed_journal(path, entry("a"), entry("b"))
     assert read(path) == [entry("a"), entry("b")]
     assert "the last cluster did not close it; restored up to record 2, its last" in caplog.text
 
 
 def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path) -> None:
-    written(path, *ENTRIES)
+    write(path, *ENTRIES)
     content = bytearray(path.read_bytes())
     start = offsets(bytes(content))[2]
     content[content.index(b'"k"', start) + 1] ^= 1
@@ -143,7 +143,7 @@ def test_damage_before_intact_records_is_refused_and_names_the_record(path: Path
 
 
 def test_damaged_object_that_is_not_legible_is_named_by_number_and_offset(path: Path) -> None:
-    written(path, *ENTRIES)
+    write(path, *ENTRIES)
     content = path.read_bytes()
     start, end = offsets(content)[2:4]
     path.write_bytes(content[:start] + b"\xff" * (end - start - 1) + content[end - 1 :])
@@ -161,7 +161,7 @@ def test_damaged_object_that_is_not_legible_is_named_by_number_and_offset(path: 
     ],
 )
 def test_whole_lines_that_are_missing_or_repeated_are_refused(path: Path, order: list[int], problem: str) -> None:
-    written(path, *ENTRIES)
+    write(path, *ENTRIES)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[number] for number in order))
     with pytest.raises(JournalError, match=problem):
@@ -169,12 +169,12 @@ def test_whole_lines_that_are_missing_or_repeated_are_refused(path: Path, order:
 
 
 def test_repair_keeps_a_copy_and_logs_what_it_dropped(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    written(path, *ENTRIES)
+    write(path, *ENTRIES)
     damaged = bytearray(path.read_bytes())
     damaged[offsets(bytes(damaged))[4] + 20] ^= 1  # c
     path.write_bytes(damaged)
     path.with_name("journal.damaged-1").write_bytes(b"of an earlier repair")
-    assert repaired(path) == [*ENTRIES[:3], ENTRIES[4]]
+    assert repair(path) == [*ENTRIES[:3], ENTRIES[4]]
     copy = path.with_name("journal.damaged-2")
     assert copy.read_bytes() == damaged
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -187,9 +187,9 @@ def test_repair_keeps_a_copy_and_logs_what_it_dropped(path: Path, caplog: pytest
 
 
 def test_repair_of_an_intact_journal_changes_nothing(path: Path, tmp_path: Path) -> None:
-    written(path, *ENTRIES)
+    write(path, *ENTRIES)
     content = path.read_bytes()
-    assert repaired(path) == ENTRIES
+    assert repair(path) == ENTRIES
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == ["journal"]
 
@@ -214,7 +214,7 @@ def test_foreign_file_is_refused_and_left_as_it_is(path: Path, content: bytes, r
 
 
 def test_journal_of_another_product_with_the_same_format_is_read(path: Path) -> None:
-    killed(path, entry("a"), entry("b"))
+    write_killed_journal(path, entry("a"), entry("b"))
     lines = path.read_bytes().splitlines(keepends=True)
     text = b'0 "another emulator journal, format 2"'
     path.write_bytes(b"".join([b"%08x %s\n" % (zlib.crc32(text), text), *lines[1:]]))
@@ -251,7 +251,7 @@ def test_journal_that_is_a_folder_is_refused(path: Path) -> None:
 @pytest.mark.parametrize("exists", [False, True], ids=["first start", "later start"])
 def test_foreign_file_with_the_name_of_an_unfinished_journal_is_left_as_it_is(path: Path, exists: bool) -> None:
     if exists:
-        written(path, entry("a"))
+        write(path, entry("a"))
     foreign = path.with_name("journal.new")
     foreign.write_text("my notes")
     with pytest.raises(JournalError, match=r"journal\.new was not written by a local cluster\. Move this file away"):
@@ -262,7 +262,7 @@ def test_foreign_file_with_the_name_of_an_unfinished_journal_is_left_as_it_is(pa
 
 @pytest.mark.parametrize("size", [0, 20, 100])
 def test_unfinished_journal_of_a_killed_cluster_is_replaced(path: Path, size: int) -> None:
-    written(path, *ENTRIES)
+    write(path, *ENTRIES)
     path.with_name("journal.new").write_bytes(path.read_bytes()[:size])
     journal = Journal(path)
     journal.compact(journal.read())
@@ -284,7 +284,7 @@ def test_foreign_file_that_appears_later_is_not_overwritten(path: Path) -> None:
 
 def test_journal_of_an_earlier_version_is_read_and_rewritten(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path.write_bytes(of_an_earlier_version(*ENTRIES))
-    written(path, entry("d", 6))
+    write(path, entry("d", 6))
     assert caplog.text == ""
     assert path.read_bytes().splitlines()[0].endswith(b'0 "local-kubernetes journal, format 2"')
     assert read(path) == [entry("c", 4), entry("b", 5, "other"), entry("d", 6)]
@@ -297,7 +297,7 @@ def test_damaged_journal_of_an_earlier_version_is_refused(path: Path) -> None:
     with pytest.raises(JournalError, match=r"record 1 at byte \d+ .* does not match its checksum\. 4 changes"):
         Journal(path)
     assert path.read_bytes() == content
-    assert repaired(path) == [ENTRIES[0], *ENTRIES[2:]]
+    assert repair(path) == [ENTRIES[0], *ENTRIES[2:]]
 
 
 def test_torn_end_of_an_earlier_versions_journal_is_cut_off(path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -358,7 +358,7 @@ def test_no_damage_at_any_place_loses_a_record_silently_or_overwrites_the_file(
     for file in path.parent.iterdir():
         file.unlink()
     caplog.clear()
-    (written if is_closed else killed)(path, *ENTRIES)
+    (write if is_closed else write_killed_journal)(path, *ENTRIES)
     original = path.read_bytes()
     damaged = mutate(original, how, place, piece)
     path.write_bytes(damaged)

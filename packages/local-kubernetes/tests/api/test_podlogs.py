@@ -9,7 +9,7 @@ from api.conftest import RecordedLogs
 RUNNING: Document = {"state": {"running": {}}}
 
 
-async def started(api: Api, state: Document | None = None, containers: tuple[str, ...] = ("main",)) -> None:
+async def start_pod(api: Api, state: Document | None = None, containers: tuple[str, ...] = ("main",)) -> None:
     """Make the pod `p`, on a node, with the same status of all its containers."""
     document = pod("p")
     document["spec"]["containers"] = [{"name": name, "image": "i"} for name in containers]
@@ -20,7 +20,7 @@ async def started(api: Api, state: Document | None = None, containers: tuple[str
 
 
 async def test_a_log_is_passed_on(api: Api, logs: RecordedLogs) -> None:
-    await started(api)
+    await start_pod(api)
     reply = await api.get(f"{PODS}/p/log")
     assert (reply.status, reply.body) == (200, "one\ntwo\n")
     assert reply.headers["Content-Type"].startswith("text/plain")
@@ -28,7 +28,7 @@ async def test_a_log_is_passed_on(api: Api, logs: RecordedLogs) -> None:
 
 
 async def test_all_options_are_passed_on(api: Api, logs: RecordedLogs) -> None:
-    await started(api, containers=("main", "side"))
+    await start_pod(api, containers=("main", "side"))
     query = "container=side&follow=true&tailLines=5&sinceTime=2026-01-01T00:00:00Z&timestamps=true&limitBytes=9"
     await api.get(f"{PODS}/p/log?{query}")
     assert logs.asked[0][2] == "side"
@@ -65,13 +65,13 @@ async def test_all_options_are_passed_on(api: Api, logs: RecordedLogs) -> None:
     ],
 )
 async def test_options_that_make_no_sense_are_refused(api: Api, logs: RecordedLogs, query: str, code: int) -> None:
-    await started(api)
+    await start_pod(api)
     assert (await api.get(f"{PODS}/p/log?{query}")).status == code
     assert logs.asked == []
 
 
 async def test_a_time_is_taken_to_the_second(api: Api, logs: RecordedLogs) -> None:
-    await started(api)
+    await start_pod(api)
     await api.get(f"{PODS}/p/log?sinceTime=2026-01-01T00:00:00.999Z")
     assert logs.asked[0][3]["since_time"] == datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -80,13 +80,13 @@ async def test_a_time_is_taken_to_the_second(api: Api, logs: RecordedLogs) -> No
 async def test_a_time_out_of_the_calendar_is_its_first_or_last(
     api: Api, logs: RecordedLogs, time: str, year: int
 ) -> None:
-    await started(api)
+    await start_pod(api)
     assert (await api.get(f"{PODS}/p/log?sinceTime={time}")).status == 200
     assert logs.asked[0][3]["since_time"].year == year
 
 
 async def test_of_several_containers_one_has_to_be_named(api: Api) -> None:
-    await started(api, containers=("a", "b"))
+    await start_pod(api, containers=("a", "b"))
     reply = await api.get(f"{PODS}/p/log")
     assert reply.refusal == (400, "BadRequest")
     assert "choose one of: [a b]" in reply.body["message"]
@@ -105,14 +105,14 @@ async def test_of_several_containers_one_has_to_be_named(api: Api) -> None:
     ],
 )
 async def test_a_container_that_has_not_started_has_no_log(api: Api, state: dict[str, Any], told: str) -> None:
-    await started(api, state)
+    await start_pod(api, state)
     reply = await api.get(f"{PODS}/p/log")
     assert reply.refusal == (400, "BadRequest")
     assert told in reply.body["message"]
 
 
 async def test_the_log_before_a_restart_can_be_read(api: Api, logs: RecordedLogs) -> None:
-    await started(api, {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {}}})
+    await start_pod(api, {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {}}})
     assert (await api.get(f"{PODS}/p/log?previous=true")).status == 200
     assert logs.asked[0][3]["previous"] is True
 

@@ -21,7 +21,7 @@ def store_with(room: Room, journal: Journal | None = None) -> Store:
     return store
 
 
-def filled(store: Store) -> int:
+def fill(store: Store) -> int:
     """Create config maps until no more is taken: how many there are."""
     taken = [number for number in range(100) if is_taken(store, large(f"c{number}"))]
     assert taken == list(range(len(taken)))
@@ -47,7 +47,7 @@ def large(name: str) -> Document:
 def test_all_objects_together_are_bounded() -> None:
     room = Room(LIMIT)
     store = store_with(room)
-    count = filled(store)
+    count = fill(store)
     assert 10 < count < 20
     assert room.used <= LIMIT
     with pytest.raises(ApiStatusError, match=r"space exceeded .*delete some"):
@@ -60,7 +60,7 @@ def test_what_there_is_can_be_deleted_where_there_is_no_room() -> None:
     room = Room(LIMIT)
     store = store_with(room)
     empty = room.used
-    count = filled(store)
+    count = fill(store)
     assert "deletionTimestamp" in store.delete(CONFIG_MAPS, "default", "c0")["metadata"]
     store.update(CONFIG_MAPS, "default", "c0", without_finalizers)
     for number in range(1, count):
@@ -71,7 +71,7 @@ def test_what_there_is_can_be_deleted_where_there_is_no_room() -> None:
 def test_what_was_kept_takes_room(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
     room = Room(LIMIT)
-    filled(store_with(room, journal))
+    fill(store_with(room, journal))
     journal.close()
     again = Room(LIMIT)
     with closing(Journal(tmp_path / "journal")) as journal:

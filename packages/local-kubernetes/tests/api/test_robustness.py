@@ -81,7 +81,7 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-def mutated(document: Any, draw: st.DataObject) -> Any:
+def mutate(document: Any, draw: st.DataObject) -> Any:
     """The document with something odd in one place."""
     result = deepcopy(document)
     node, steps = result, draw.draw(st.integers(0, 9), label="depth")
@@ -103,14 +103,14 @@ def test_no_document_makes_the_server_fail(place: tuple[str, str, str], draw: st
     store = Store()
     kinds = KindRegistry(store)
 
-    def served_at(at: tuple[str, str, str]) -> Any:
+    def find_served(at: tuple[str, str, str]) -> Any:
         return kinds.find(*at)
 
-    create(store, served_at(("", "v1", NAMESPACES.plural)), None, {"metadata": {"name": "default"}}, WriteOptions())
-    definitions = served_at(("apiextensions.k8s.io", "v1", "customresourcedefinitions"))
+    create(store, find_served(("", "v1", NAMESPACES.plural)), None, {"metadata": {"name": "default"}}, WriteOptions())
+    definitions = find_served(("apiextensions.k8s.io", "v1", "customresourcedefinitions"))
     if place[0] == "example.com":
         create(store, definitions, None, definition(), WriteOptions())
-    served = served_at(place)
+    served = find_served(place)
     namespace = "default" if served.kind.namespaced else None
     name = "things.example.com" if served is definitions else "a"
     base = {
@@ -120,12 +120,12 @@ def test_no_document_makes_the_server_fail(place: tuple[str, str, str], draw: st
         "metadata": METADATA | {"name": name},
     }
     with suppress(ApiStatusError):
-        create(store, served, namespace, mutated(base, draw), WriteOptions())
+        create(store, served, namespace, mutate(base, draw), WriteOptions())
     unowned = {key: value for key, value in METADATA.items() if key != "ownerReferences"}
     if not store.exists(served.kind, namespace, name):
         create(store, served, namespace, base | {"metadata": unowned | {"name": name}}, WriteOptions())
     media_type = draw.draw(st.sampled_from([MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH, JSON_PATCH]))
-    change = mutated(base, draw)
+    change = mutate(base, draw)
     value = [{"op": "replace", "path": f"/{key}", "value": item} for key, item in change.items()]
     for subresource in (None, "status") if served.kind.status else (None,):
         content = (media_type, value if media_type == JSON_PATCH else deepcopy(change))

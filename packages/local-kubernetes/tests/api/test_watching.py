@@ -19,7 +19,7 @@ from api.builders import CONFIG_MAPS, NAMESPACES, THINGS, Api, Document, config_
 DEADLINE = 20
 
 
-async def seen(events: AsyncIterator[Document], count: int) -> list[tuple[str, str]]:
+async def read_changes(events: AsyncIterator[Document], count: int) -> list[tuple[str, str]]:
     """The next events: their types and the names of their objects."""
     found = []
     async with asyncio.timeout(DEADLINE):
@@ -29,7 +29,7 @@ async def seen(events: AsyncIterator[Document], count: int) -> list[tuple[str, s
     return found
 
 
-async def ended(events: AsyncIterator[Document]) -> list[Document]:
+async def read_to_end(events: AsyncIterator[Document]) -> list[Document]:
     """All events until the watch ends."""
     async with asyncio.timeout(DEADLINE):
         return [event async for event in events]
@@ -39,11 +39,11 @@ async def ended(events: AsyncIterator[Document]) -> list[Document]:
 async def test_a_watch_begins_with_what_is_there(api: Api, version: str) -> None:
     await api.created(CONFIG_MAPS, config_map("a"))
     async with api.watch(f"{CONFIG_MAPS}?watch=1{version}") as events:
-        assert await seen(events, 1) == [("ADDED", "a")]
+        assert await read_changes(events, 1) == [("ADDED", "a")]
         await api.created(CONFIG_MAPS, config_map("b"))
         await api.patch(f"{CONFIG_MAPS}/b", {"data": {"x": "1"}})
         await api.delete(f"{CONFIG_MAPS}/a")
-        assert await seen(events, 3) == [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "a")]
+        assert await read_changes(events, 3) == [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "a")]
 
 
 async def test_a_watch_goes_on_from_where_a_list_ended(api: Api) -> None:
@@ -52,7 +52,7 @@ async def test_a_watch_goes_on_from_where_a_list_ended(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("b"))
     async with api.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}") as events:
         await api.created(CONFIG_MAPS, config_map("c"))
-        assert await seen(events, 2) == [("ADDED", "b"), ("ADDED", "c")]
+        assert await read_changes(events, 2) == [("ADDED", "b"), ("ADDED", "c")]
 
 
 async def test_every_event_has_a_version_to_go_on_from(api: Api) -> None:
@@ -70,8 +70,8 @@ async def test_a_watch_sees_its_namespace_only(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events, api.watch("/api/v1/configmaps?watch=1") as everywhere:
         await api.created(f"{NAMESPACES}/team/configmaps", config_map("a"))
         await api.created(CONFIG_MAPS, config_map("b"))
-        assert await seen(events, 1) == [("ADDED", "b")]
-        assert await seen(everywhere, 2) == [("ADDED", "a"), ("ADDED", "b")]
+        assert await read_changes(events, 1) == [("ADDED", "b")]
+        assert await read_changes(everywhere, 2) == [("ADDED", "a"), ("ADDED", "b")]
 
 
 async def test_what_begins_and_ceases_to_match_is_added_and_deleted(api: Api) -> None:
@@ -83,7 +83,7 @@ async def test_what_begins_and_ceases_to_match_is_added_and_deleted(api: Api) ->
             await api.patch(f"{CONFIG_MAPS}/a", patch)
         await api.patch(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"on": "yes"}}})
         await api.delete(f"{CONFIG_MAPS}/a")
-        kinds = [kind for kind, _ in await seen(events, 4)]
+        kinds = [kind for kind, _ in await read_changes(events, 4)]
     assert kinds == ["ADDED", "DELETED", "ADDED", "DELETED"]
 
 
@@ -91,12 +91,12 @@ async def test_one_object_can_be_watched_by_its_name(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3Db") as events:
         for name in ("a", "b"):
             await api.created(CONFIG_MAPS, config_map(name))
-        assert await seen(events, 1) == [("ADDED", "b")]
+        assert await read_changes(events, 1) == [("ADDED", "b")]
 
 
 async def test_a_version_that_has_expired_is_told_in_the_stream(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion=1") as events:
-        (event,) = await ended(events)
+        (event,) = await read_to_end(events)
     assert event["type"] == "ERROR"
     assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
 
@@ -107,14 +107,14 @@ async def test_a_history_reaches_back_a_bounded_number_of_changes(api: Api) -> N
     for number in range(50):
         await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": str(number)}})
     async with api.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion={version}") as events:
-        (event,) = await ended(events)
+        (event,) = await read_to_end(events)
     assert event["object"]["code"] == 410
 
 
 async def test_a_watch_ends_when_its_time_is_up_after_a_last_bookmark(api: Api) -> None:
     created = await api.created(CONFIG_MAPS, config_map("a"))
     async with api.watch(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true") as events:
-        found = await ended(events)
+        found = await read_to_end(events)
     assert [event["type"] for event in found] == ["ADDED", "BOOKMARK"]
     assert found[1]["object"]["metadata"] == {"resourceVersion": created["metadata"]["resourceVersion"]}
     assert found[1]["object"]["kind"] == "ConfigMap"
@@ -124,7 +124,7 @@ async def test_a_watch_can_stream_a_list(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("a"))
     query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
     async with api.watch(f"{CONFIG_MAPS}?{query}") as events:
-        assert await seen(events, 1) == [("ADDED", "a")]
+        assert await read_changes(events, 1) == [("ADDED", "a")]
         async with asyncio.timeout(DEADLINE):
             bookmark = await anext(events)
     assert bookmark["type"] == "BOOKMARK"
@@ -203,7 +203,7 @@ async def test_what_a_reader_does_to_an_event_changes_nothing(store: Store, api:
 async def test_watches_leave_nothing_behind(store: Store, api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
         await api.created(CONFIG_MAPS, config_map("a"))
-        await seen(events, 1)
+        await read_changes(events, 1)
         assert store.subscribers(CONFIG_MAP_KIND) == 1
     async with asyncio.timeout(DEADLINE):
         while store.subscribers(CONFIG_MAP_KIND):

@@ -75,14 +75,14 @@ class Conversation:
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
         """Send a request; nothing of it is compared. A body of bytes or text is sent as it is."""
-        sent, data = self._prepared(body, content_type, accept, headers)
+        sent, data = self._prepare(body, content_type, accept, headers)
         async with (
             asyncio.timeout(DEADLINE),
             self.session.request(
                 method, URL(self.url + path, encoded=True), data=data, headers=sent, allow_redirects=False
             ) as response,
         ):
-            return Reply(response.status, _parsed(await response.read(), response.content_type))
+            return Reply(response.status, _parse(await response.read(), response.content_type))
 
     async def say(
         self,
@@ -106,14 +106,14 @@ class Conversation:
             headers: more headers.
             show: which part of the body is compared, where not all of it is.
         """
-        sent, data = self._prepared(body, content_type, accept, headers)
+        sent, data = self._prepare(body, content_type, accept, headers)
         async with (
             asyncio.timeout(DEADLINE),
             self.session.request(
                 method, URL(self.url + path, encoded=True), data=data, headers=sent, allow_redirects=False
             ) as response,
         ):
-            reply = Reply(response.status, _parsed(await response.read(), response.content_type))
+            reply = Reply(response.status, _parse(await response.read(), response.content_type))
             told = {
                 key: sorted(self._normal.text(item) for item in response.headers.getall(key))
                 for key in _KEPT_HEADERS
@@ -121,7 +121,7 @@ class Conversation:
             }
         if told.get("Content-Type") == [JSON] or reply.body == "":
             told.pop("Content-Type", None)
-        entry: Document = {"request": self._shown(method, path), "status": reply.status}
+        entry: Document = {"request": self._normalize_request(method, path), "status": reply.status}
         if told:
             entry["headers"] = told
         entry["body"] = self._normal.body(show(reply.body) if show and reply.status < 300 else reply.body)
@@ -153,10 +153,10 @@ class Conversation:
     async def until(self, path: str, holds: Callable[[Reply], bool], seconds: float = DEADLINE) -> Reply:
         """Ask until an answer holds: for what the real server leaves to controllers. Not compared."""
 
-        async def asked() -> Reply:
+        async def ask_again() -> Reply:
             return await self.ask("GET", path)
 
-        return await eventually(asked, holds, seconds)
+        return await eventually(ask_again, holds, seconds)
 
     async def until_gone(self, path: str) -> None:
         """Wait until there is nothing at a path."""
@@ -165,21 +165,21 @@ class Conversation:
     @asynccontextmanager
     async def watch(self, path: str, accept: str | None = None) -> AsyncIterator["Events"]:
         """An open watch. What is read from it is compared."""
-        sent, _ = self._prepared(None, None, accept, None)
+        sent, _ = self._prepare(None, None, accept, None)
         async with self.session.get(URL(self.url + path, encoded=True), headers=sent) as response:
             events = Events(response)
             yield events
         body = self._normal.body(events.read)
-        self.record.append({"request": self._shown("WATCH", path), "status": response.status, "body": body})
+        self.record.append({"request": self._normalize_request("WATCH", path), "status": response.status, "body": body})
 
     def note(self, what: str, value: Any) -> None:
         """Compare something that follows from answers, rather than the answers."""
         self.record.append({"note": what, "body": self._normal.body(value)})
 
-    def _shown(self, method: str, path: str) -> str:
+    def _normalize_request(self, method: str, path: str) -> str:
         return _OPAQUE.sub(r"\1=…", self._normal.text(f"{method} {path}"))
 
-    def _prepared(
+    def _prepare(
         self, body: object, content_type: str | None, accept: str | None, headers: Mapping[str, str] | None
     ) -> tuple[dict[str, str], io.BytesIO | None]:
         sent = {"User-Agent": "contract/1"}
@@ -191,7 +191,7 @@ class Conversation:
         if body is not None:
             if content_type is not None:
                 sent["Content-Type"] = content_type
-            data = io.BytesIO(_encoded(body))
+            data = io.BytesIO(_encode(body))
         return sent | dict(headers or {}), data
 
 
@@ -236,13 +236,13 @@ async def eventually(
         raise AssertionError(f"it did not come to that: {reply}") from None
 
 
-def _encoded(body: object) -> bytes:
+def _encode(body: object) -> bytes:
     if isinstance(body, bytes):
         return body
     return (body if isinstance(body, str) else json.dumps(body)).encode()
 
 
-def _parsed(content: bytes, content_type: str) -> Any:
+def _parse(content: bytes, content_type: str) -> Any:
     if content_type == JSON and content:
         return json.loads(content)
     return content.decode(errors="replace")

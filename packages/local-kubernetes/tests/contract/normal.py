@@ -58,24 +58,24 @@ class Normaliser:
         text = _TIME.sub("TIME", text)
         text = _ADDRESS.sub("ADDRESS", text)
         text = _RECORD.sub("in record (VERSION)", text)
-        return _UID.sub(lambda found: self._numbered("UID", found[0]), text)
+        return _UID.sub(lambda found: self._number("UID", found[0]), text)
 
     def _field(self, key: str, value: Any, parent: dict[str, Any]) -> Any:
         if key == "resourceVersion" and isinstance(value, str) and value not in ("", "0"):
             # A list is as new as the server, where anything may happen beside the behaviour.
-            return "VERSION OF LIST" if "uid" not in parent else self._numbered("VERSION", value)
+            return "VERSION OF LIST" if "uid" not in parent else self._number("VERSION", value)
         if key == "continue" and value:
             return "TOKEN"
         if key == "managedFields" and isinstance(value, list):
             return sorted(self.body(value), key=repr)
         if key == "name" and isinstance(value, str) and parent.get("generateName") and parent.get("uid"):
             prefix = str(parent["generateName"])[:58]
-            return self.text(prefix) + self._numbered("SUFFIX", value.removeprefix(prefix))
+            return self.text(prefix) + self._number("SUFFIX", value.removeprefix(prefix))
         if key == "cells" and isinstance(value, list):
             return ["AGE" if isinstance(cell, str) and _AGES.fullmatch(cell) else self.body(cell) for cell in value]
         return self.body(value)
 
-    def _numbered(self, what: str, value: str) -> str:
+    def _number(self, what: str, value: str) -> str:
         if (what, value) not in self._names:
             self._counts[what] = self._counts.get(what, 0) + 1
             self._names[what, value] = f"{what} {self._counts[what]}"

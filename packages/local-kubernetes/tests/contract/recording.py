@@ -10,7 +10,7 @@ from contract.behaviour import Behaviour
 _FOLDER = Path(__file__).parent / "recorded"
 
 
-def recorded(behaviour: Behaviour) -> Any:
+def read_recorded(behaviour: Behaviour) -> Any:
     """The recorded answers; None where there are none."""
     return _topic(behaviour.topic).get(behaviour.name)
 

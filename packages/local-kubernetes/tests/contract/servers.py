@@ -46,9 +46,9 @@ async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
 def server_of(kubeconfig: Path) -> Server:
     """The server that the current context of a file leads to, reached by token or by certificate."""
     document = yaml.safe_load(kubeconfig.read_text())
-    context = _named(document, "contexts", document["current-context"])["context"]
-    cluster = _named(document, "clusters", context["cluster"])["cluster"]
-    user = _named(document, "users", context["user"])["user"]
+    context = _find_named(document, "contexts", document["current-context"])["context"]
+    cluster = _find_named(document, "clusters", context["cluster"])["cluster"]
+    user = _find_named(document, "users", context["user"])["user"]
     return Server("kubernetes", cluster["server"], user.get("token"), _tls(cluster, user, kubeconfig.parent))
 
 
@@ -72,6 +72,6 @@ def _content(entry: dict[str, Any], key: str, folder: Path) -> str | None:
     return (folder / entry[key]).read_text() if key in entry else None
 
 
-def _named(document: dict[str, Any], field: str, name: str) -> dict[str, Any]:
+def _find_named(document: dict[str, Any], field: str, name: str) -> dict[str, Any]:
     found: dict[str, Any] = next(item for item in document[field] if item["name"] == name)
     return found

@@ -23,9 +23,9 @@ async def test_answers_as_the_real_server_does(
         recording.keep(behaviour, conversation.record)
     told = difference(behaviour)
     if told is None or real:
-        assert conversation.record == recording.recorded(behaviour)
+        assert conversation.record == recording.read_recorded(behaviour)
     else:
-        assert conversation.record != recording.recorded(behaviour), f"it no longer differs: {told}"
+        assert conversation.record != recording.read_recorded(behaviour), f"it no longer differs: {told}"
 
 
 @pytest.mark.parametrize("pattern", DIFFERENCES)

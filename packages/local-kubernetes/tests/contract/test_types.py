@@ -11,7 +11,7 @@ from local_kubernetes.api import absent
 
 from contract.conftest import REAL_SERVER_IS_GIVEN
 from contract.servers import local_server
-from contract.types import store, stored, types_of
+from contract.types import read_stored, store, types_of
 from control_plane import Server
 
 pytestmark = pytest.mark.skipif(not REAL_SERVER_IS_GIVEN, reason="there is no real API server: see `make contract`")
@@ -20,17 +20,17 @@ pytestmark = pytest.mark.skipif(not REAL_SERVER_IS_GIVEN, reason="there is no re
 async def test_built_in_kinds_have_the_fields_that_the_real_server_has(
     real_server: Server, request: pytest.FixtureRequest
 ) -> None:
-    async with connected(real_server) as session:
+    async with connect(real_server) as session:
         types = types_of((await answer(session, "/openapi/v2"))["definitions"])
     if request.config.getoption("--record", default=False):
         store(types)
-    assert types == stored()
+    assert types == read_stored()
 
 
 async def test_every_resource_of_the_real_server_is_served_or_known_to_be_absent(real_server: Server) -> None:
-    async with local_server() as server, connected(server) as session:
+    async with local_server() as server, connect(server) as session:
         served = await resources(session)
-    async with connected(real_server) as session:
+    async with connect(real_server) as session:
         real = await resources(session)
     known = {(group, plural) for group, plurals in absent.RESOURCES.items() for plural in plurals}
     assert known <= real
@@ -40,7 +40,7 @@ async def test_every_resource_of_the_real_server_is_served_or_known_to_be_absent
 
 
 @asynccontextmanager
-async def connected(server: Server) -> AsyncIterator[aiohttp.ClientSession]:
+async def connect(server: Server) -> AsyncIterator[aiohttp.ClientSession]:
     """A session with a server."""
     headers = {"Authorization": f"Bearer {server.token}"} if server.token else {}
     connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()

@@ -19,7 +19,7 @@ _LEAVES = {
 _ROOTS = [(kind.group, kind.versions[0], kind.kind) for kind in BUILT_IN_KINDS] + [(events.GROUP, "v1", "Event")]
 
 
-def stored() -> Json:
+def read_stored() -> Json:
     """The types that the local server keeps."""
     found: Json = json.loads(PATH.read_text(encoding="utf-8"))
     return found
@@ -44,11 +44,11 @@ def types_of(definitions: Mapping[str, Json]) -> Json:
         if _short(name) in types:
             continue
         types[_short(name)] = {
-            field: _told(field_schema, definitions) for field, field_schema in definition["properties"].items()
+            field: _describe(field_schema, definitions) for field, field_schema in definition["properties"].items()
         }
         if definition.get("x-kubernetes-map-type") == "atomic":
             whole.append(_short(name))
-        open_names += [found for found in _named(definition) if _is_object(definitions[found])]
+        open_names += [found for found in _find_references(definition) if _is_object(definitions[found])]
     return {"whole": sorted(whole), "types": types}
 
 
@@ -58,10 +58,10 @@ def _kinds(definitions: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
             yield name, kind
 
 
-def _told(schema: Json, definitions: Mapping[str, Json]) -> str:
+def _describe(schema: Json, definitions: Mapping[str, Json]) -> str:
     """A field in one word: its type, `[type]` for a list, `{type}` for a map, and how either is merged."""
     if schema.get("type") == "array":
-        inner = _told(schema["items"], definitions)
+        inner = _describe(schema["items"], definitions)
         keys = schema.get("x-kubernetes-list-map-keys") or []
         patch_key = schema.get("x-kubernetes-patch-merge-key")
         merged = schema.get("x-kubernetes-list-type")
@@ -82,19 +82,19 @@ def _told(schema: Json, definitions: Mapping[str, Json]) -> str:
             return "any"
         return _short(name) + (" whole" if schema.get("x-kubernetes-map-type") == "atomic" else "")
     if schema.get("type") == "object" and "additionalProperties" in schema:
-        inner = _told(schema["additionalProperties"], definitions)
+        inner = _describe(schema["additionalProperties"], definitions)
         return f"{{{inner}}}" + (" whole" if schema.get("x-kubernetes-map-type") == "atomic" else "")
     if schema.get("type") == "integer":
         return str(schema.get("format", "int64"))
     return "any" if schema.get("type") == "object" else str(schema["type"])
 
 
-def _named(schema: Any) -> Iterator[str]:
+def _find_references(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):  # there is a field of that name, too
             yield _target(schema)
         for value in schema.values():
-            yield from _named(value)
+            yield from _find_references(value)
 
 
 def _target(schema: Json) -> str:

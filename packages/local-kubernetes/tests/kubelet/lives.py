@@ -29,13 +29,13 @@ async def live(client: Client, namespace: str, scenario: Scenario, image: str, s
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": _with_image(scenario.spec, image)}
     created = await client.create(PODS, pod, namespace)
     async with asyncio.timeout(seconds):
-        final = await _lived(client, namespace, scenario, created)
+        final = await _follow(client, namespace, scenario, created)
     if scenario.until is not None:
         await client.delete(PODS, scenario.name, namespace, grace_seconds=0)
     return _essence(final, namespace)
 
 
-async def _lived(client: Client, namespace: str, scenario: Scenario, pod: Json) -> Json:
+async def _follow(client: Client, namespace: str, scenario: Scenario, pod: Json) -> Json:
     """Follow the pod until what is to be seen is there; the pod as it was then."""
     deleted = False
     while True:

@@ -14,7 +14,7 @@ from pathlib import Path
 from contract.conftest import open_conversation
 from contract.conversation import Conversation, Reply
 from contract.servers import server_of
-from kubelet.scenarios import Json, container, ended, once, ready, waiting
+from kubelet.scenarios import Json, container, has_ended, once, ready, waiting
 
 RECORDED = Path(__file__).with_name("log_answers.json")
 DEADLINE_SECONDS = 180
@@ -26,15 +26,15 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 
 # The pods, and when each is asked.
 _PODS: Mapping[str, tuple[Json, Callable[[Json], bool]]] = {
-    "talks": (once(container("echo one; echo two; echo; echo three; printf end")), ended),
-    "errors": (once(container("echo out; sleep 1; echo error >&2; sleep 1; echo out again")), ended),
-    "slow": (once(container(_SLOWLY)), ended),
-    "silent": (once(container("true")), ended),
-    "long-lines": (once(container("head -c 40000 /dev/zero | tr '\\0' x; echo; echo short")), ended),
-    "no-text": (once(container("printf '\\377\\376 \\000 \\033[1m\\r\\n'")), ended),
+    "talks": (once(container("echo one; echo two; echo; echo three; printf end")), has_ended),
+    "errors": (once(container("echo out; sleep 1; echo error >&2; sleep 1; echo out again")), has_ended),
+    "slow": (once(container(_SLOWLY)), has_ended),
+    "silent": (once(container("true")), has_ended),
+    "long-lines": (once(container("head -c 40000 /dev/zero | tr '\\0' x; echo; echo short")), has_ended),
+    "no-text": (once(container("printf '\\377\\376 \\000 \\033[1m\\r\\n'")), has_ended),
     "runs": (once(container("echo up; sleep 600")), ready),
-    "init": (once(container("echo main"), initContainers=[container("echo first", "first")]), ended),
-    "two": (once(container("echo a", "a"), container("echo b", "b")), ended),
+    "init": (once(container("echo main"), initContainers=[container("echo first", "first")]), has_ended),
+    "two": (once(container("echo a", "a"), container("echo b", "b")), has_ended),
     "again": (
         once(
             container(_FIRST_FAILS, volumeMounts=[_MARK]),
@@ -70,13 +70,13 @@ _QUESTIONS = [
 async def log_answers(kubeconfig: Path, image: str) -> Json:
     """The answers of a cluster, by the questions."""
     async with open_conversation(server_of(kubeconfig)) as api:
-        following = asyncio.create_task(_followed(api, image))
+        following = asyncio.create_task(_follow(api, image))
         for name, (spec, _) in _PODS.items():
             await api.created(api.path("pods"), _pod(name, spec, image))
         for name, (_, holds) in _PODS.items():
             path = api.path(f"pods/{name}")
             await api.until(path, partial(_body_holds, holds), DEADLINE_SECONDS)
-        answers = {question: await _asked(api, question) for question in _QUESTIONS}
+        answers = {question: await _ask(api, question) for question in _QUESTIONS}
         answers |= await _since_a_line(api)
         return answers | {"from the start, as it is written": await following}
 
@@ -85,15 +85,15 @@ def _body_holds(holds: Callable[[Json], bool], reply: Reply) -> bool:
     return holds(reply.body)
 
 
-async def _followed(api: Conversation, image: str) -> Json:
+async def _follow(api: Conversation, image: str) -> Json:
     """The log of a container that writes while it is read."""
     await api.created(api.path("pods"), _pod("followed", once(container(_SLOWLY)), image))
     await api.until(api.path("pods/followed"), ready_or_ended, DEADLINE_SECONDS)
-    return await _asked(api, "followed?follow=true")
+    return await _ask(api, "followed?follow=true")
 
 
 def ready_or_ended(reply: Reply) -> bool:
-    return ready(reply.body) or ended(reply.body)
+    return ready(reply.body) or has_ended(reply.body)
 
 
 async def _since_a_line(api: Conversation) -> Json:
@@ -102,23 +102,23 @@ async def _since_a_line(api: Conversation) -> Json:
     time = reply.body.splitlines()[1].split()[0]
     whole = time[:19] + "Z"
     return {
-        "since the second line": await _asked(api, f"slow?sinceTime={time}"),
-        "since the second of the second line": await _asked(api, f"slow?sinceTime={whole}"),
-        "since the second line, the last": await _asked(api, f"slow?sinceTime={whole}&tailLines=1"),
-        "since the end of its second": await _asked(api, f"slow?sinceTime={time[:19]}.999999999Z"),
+        "since the second line": await _ask(api, f"slow?sinceTime={time}"),
+        "since the second of the second line": await _ask(api, f"slow?sinceTime={whole}"),
+        "since the second line, the last": await _ask(api, f"slow?sinceTime={whole}&tailLines=1"),
+        "since the end of its second": await _ask(api, f"slow?sinceTime={time[:19]}.999999999Z"),
     }
 
 
-async def _asked(api: Conversation, question: str) -> Json:
+async def _ask(api: Conversation, question: str) -> Json:
     name, _, query = question.partition("?")
     path = api.path(f"pods/{name}/log?{query}")
     # For a moment after a container has crashed, its status names the run before, which a kubelet has removed by then.
     reply = await api.until(path, lambda reply: not str(reply.body).startswith(_REMOVED), DEADLINE_SECONDS)
     body = reply.body if isinstance(reply.body, str) else reply.body["message"]
-    return {"status": reply.status, "body": _shown(_TIME.sub("TIME", body).replace(api.namespace, "NAMESPACE"))}
+    return {"status": reply.status, "body": _shorten(_TIME.sub("TIME", body).replace(api.namespace, "NAMESPACE"))}
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     """A text in which long repetitions are counted."""
     return re.sub(r"(.)\1{99,}", lambda found: f"<{len(found[0])} times {found[1]}>", text)
 

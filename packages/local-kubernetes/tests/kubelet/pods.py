@@ -114,7 +114,7 @@ class RunningNode:
         pieces = await self.kubelet.read("default", name, container, **options)
         return b"".join([piece async for piece in pieces]).decode()
 
-    async def logged(self, text: str, name: str = "it") -> None:
+    async def wait_for_output(self, text: str, name: str = "it") -> None:
         """Wait until the pod's container has written `text`."""
 
         async def found() -> bool:

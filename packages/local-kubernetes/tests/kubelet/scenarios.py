@@ -48,14 +48,14 @@ def statuses(pod: Json) -> list[Json]:
     return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
 
-def ended(pod: Json) -> bool:
+def has_ended(pod: Json) -> bool:
     """The pod and all its containers have ended: a kubelet tells the phase before the last sidecar's end."""
     if pod["status"].get("phase") not in ("Succeeded", "Failed"):
         return False
     return not any("running" in item["state"] for item in statuses(pod))
 
 
-def evicted(pod: Json) -> bool:
+def is_evicted(pod: Json) -> bool:
     return bool(pod["status"].get("phase") == "Failed")
 
 
@@ -176,10 +176,10 @@ _LOOK = (
 )
 
 SCENARIOS = [
-    Scenario("success", once(container("true")), ended),
-    Scenario("failure", once(container("exit 3")), ended),
-    Scenario("killed-child", once(container("sh -c 'kill -KILL $$$$'; exit $?")), ended),
-    Scenario("two-containers-one-fails", once(container("true", "good"), container("exit 1", "bad")), ended),
+    Scenario("success", once(container("true")), has_ended),
+    Scenario("failure", once(container("exit 3")), has_ended),
+    Scenario("killed-child", once(container("sh -c 'kill -KILL $$$$'; exit $?")), has_ended),
+    Scenario("two-containers-one-fails", once(container("true", "good"), container("exit 1", "bad")), has_ended),
     Scenario("running", once(container("sleep 600")), ready),
     Scenario(
         "out-of-memory",
@@ -190,7 +190,7 @@ SCENARIOS = [
                 resources={"limits": {"memory": "64Mi"}},
             )
         ),
-        ended,
+        has_ended,
     ),
     Scenario("unknown-image", once(container("true", image="registry.invalid/nothing:1")), waiting("ImagePullBackOff")),
     Scenario(
@@ -199,7 +199,7 @@ SCENARIOS = [
         waiting("ErrImageNeverPull"),
     ),
     Scenario("invalid-image", once(container("true", image="Not An Image")), waiting("InvalidImageName")),
-    Scenario("missing-program", once(container("", command=["/no/such/program"])), ended),
+    Scenario("missing-program", once(container("", command=["/no/such/program"])), has_ended),
     Scenario(
         "missing-config-map",
         once(container("true", env=[variable("A", configMapKeyRef={"name": "nowhere", "key": "a"})])),
@@ -235,13 +235,13 @@ SCENARIOS = [
                 resources={"limits": {"cpu": "1500m"}, "requests": {"memory": "100Mi", "cpu": "10m"}},
             )
         ),
-        ended,
+        has_ended,
         needs=(config_map("environment", mode="fast"), secret("environment", word="sesame")),
     ),
     Scenario(
         "odd-variables",
         once(container("", command=["python3", "-c", _PRINT], env=_ODD, envFrom=[_ODD_SOURCE])),
-        ended,
+        has_ended,
         needs=(config_map("odd-variables", **{"a.b-c": "dots and dashes", "1st": "a digit"}),),
     ),
     Scenario(
@@ -255,7 +255,7 @@ SCENARIOS = [
             ),
             volumes=_VOLUMES,
         ),
-        ended,
+        has_ended,
         needs=(config_map("volumes", a="content of a\n", b="content of b\n"), secret("volumes", word="sesame\n")),
     ),
     Scenario(
@@ -267,12 +267,12 @@ SCENARIOS = [
             ],
             volumes=[_MARK_VOLUME],
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "init-container-fails",
         once(container("true"), initContainers=[container("exit 4", "first"), container("true", "second")]),
-        ended,
+        has_ended,
     ),
     Scenario(
         "init-container-keeps-failing",
@@ -294,7 +294,7 @@ SCENARIOS = [
             volumes=[_MARK_VOLUME],
             terminationGracePeriodSeconds=20,
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "sidecar-that-does-not-end",
@@ -308,7 +308,7 @@ SCENARIOS = [
                 )
             ],
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "deleted-in-time",
@@ -332,9 +332,9 @@ SCENARIOS = [
             restartPolicy="OnFailure",
             volumes=[_MARK_VOLUME],
         ),
-        ended,
+        has_ended,
     ),
-    Scenario("on-failure-after-success", once(container("true"), restartPolicy="OnFailure"), ended),
+    Scenario("on-failure-after-success", once(container("true"), restartPolicy="OnFailure"), has_ended),
     Scenario("always-after-failure", once(container("exit 1"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
     Scenario("always-after-success", once(container("true"), restartPolicy="Always"), waiting("CrashLoopBackOff")),
     Scenario(
@@ -344,12 +344,12 @@ SCENARIOS = [
             container("exit 3", "other"),
             volumes=[_MARK_VOLUME],
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "container-does-not-restart-in-a-pod-that-does",
         once(container("exit 3", restartPolicy="Never"), restartPolicy="Always"),
-        ended,
+        has_ended,
     ),
     Scenario(
         "container-restarts-by-its-exit-code",
@@ -362,7 +362,7 @@ SCENARIOS = [
             ),
             volumes=[_MARK_VOLUME],
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "container-restarts-by-other-exit-codes",
@@ -377,7 +377,7 @@ SCENARIOS = [
             ),
             volumes=[_MARK_VOLUME],
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "init-container-restarts-in-a-pod-that-does-not",
@@ -386,7 +386,7 @@ SCENARIOS = [
             initContainers=[container(_FAILS_ONCE, "first", volumeMounts=[_MARK], restartPolicy="OnFailure")],
             volumes=[_MARK_VOLUME],
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "init-container-does-not-restart-in-a-pod-that-does",
@@ -395,16 +395,16 @@ SCENARIOS = [
             initContainers=[container("exit 4", "first", restartPolicy="Never")],
             restartPolicy="OnFailure",
         ),
-        ended,
+        has_ended,
     ),
     Scenario(
         "deadline",
         once(container("trap 'exit 0' TERM; while :; do sleep 0.05; done"), activeDeadlineSeconds=6),
-        ended,
+        has_ended,
     ),
     Scenario(
         "last-lines-as-message",
         once(container("echo why; exit 1", terminationMessagePolicy="FallbackToLogsOnError")),
-        ended,
+        has_ended,
     ),
 ]

@@ -58,7 +58,7 @@ async def test_a_followed_log_ends_with_the_container(node: RunningNode) -> None
             volumes=[{"name": "s", "hostPath": {"path": str(node.home)}}],
         )
     )
-    await node.logged("one")
+    await node.wait_for_output("one")
 
     pieces = await node.kubelet.read("default", "it", "main", follow=True)
     received = [await anext(pieces)]

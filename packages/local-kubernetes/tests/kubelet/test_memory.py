@@ -57,7 +57,7 @@ async def test_a_container_that_uses_more_memory_than_it_may_is_killed(node: Run
 async def test_a_container_within_its_limit_is_left_alone(node: RunningNode) -> None:
     node.create(pod(holding(8)))
     node.create(pod(holding(128), name="other"))
-    await node.logged("holds")
+    await node.wait_for_output("holds")
 
     await node.ended("other")
 

@@ -16,7 +16,7 @@ MARK = {"volumeMounts": [{"name": "s", "mountPath": "/s"}]}
 
 
 @asynccontextmanager
-async def restarted(
+async def restart(
     tmp_path: Path, before: dict[str, Any], until: Callable[[RunningNode], object]
 ) -> AsyncIterator[RunningNode]:
     """A node that went down while a pod ran, and was started again."""
@@ -27,13 +27,13 @@ async def restarted(
         yield second
 
 
-def running(node: RunningNode) -> bool:
+def is_running(node: RunningNode) -> bool:
     return node.phase() == "Running"
 
 
 async def test_a_pod_that_is_not_started_again_has_failed_with_its_node(tmp_path: Path) -> None:
     two = pod(shell("echo up; sleep 600"), shell("sleep 600", name="other"))
-    async with restarted(tmp_path, two, running) as node:
+    async with restart(tmp_path, two, is_running) as node:
         status = await node.ended()
 
         ended = [item["state"]["terminated"] for item in status["containerStatuses"]]
@@ -44,7 +44,7 @@ async def test_a_pod_that_is_not_started_again_has_failed_with_its_node(tmp_path
 async def test_the_log_of_a_pod_that_went_down_can_be_read(tmp_path: Path) -> None:
     async with RunningNode(tmp_path / "home") as first:
         first.create(pod(shell("echo up; sleep 600")))
-        await first.logged("up")
+        await first.wait_for_output("up")
     async with RunningNode(tmp_path / "home", store=first.store) as second:
         await second.ended()
 
@@ -52,8 +52,8 @@ async def test_the_log_of_a_pod_that_went_down_can_be_read(tmp_path: Path) -> No
 
 
 async def test_a_pod_that_had_ended_stays_as_it_was_and_can_be_deleted(tmp_path: Path) -> None:
-    async with restarted(tmp_path, pod(shell("echo done")), lambda node: node.phase() == "Succeeded") as node:
-        await node.logged("done")
+    async with restart(tmp_path, pod(shell("echo done")), lambda node: node.phase() == "Succeeded") as node:
+        await node.wait_for_output("done")
         assert node.state()["terminated"]["reason"] == "Completed"
 
         node.store.delete(PODS, "default", "it")
@@ -63,7 +63,7 @@ async def test_a_pod_that_had_ended_stays_as_it_was_and_can_be_deleted(tmp_path:
 
 @pytest.mark.parametrize("policy", ["Always", "OnFailure"])
 async def test_other_pods_are_started_again(tmp_path: Path, policy: str) -> None:
-    async with restarted(tmp_path, pod(shell("echo up; sleep 600"), restartPolicy=policy), running) as node:
+    async with restart(tmp_path, pod(shell("echo up; sleep 600"), restartPolicy=policy), is_running) as node:
         await eventually(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
 
         described = node.status()["containerStatuses"][0]
@@ -79,7 +79,7 @@ async def test_a_container_that_had_succeeded_is_not_repeated(tmp_path: Path) ->
         restartPolicy="OnFailure",
         volumes=claim,
     )
-    async with restarted(
+    async with restart(
         tmp_path, document, lambda node: "terminated" in node.state(0) and (tmp_path / "again").exists()
     ) as node:
         status = await node.ended()
@@ -95,7 +95,7 @@ async def test_init_containers_are_run_again(tmp_path: Path) -> None:
         initContainers=[shell("echo first >> /s/count", name="first", **MARK)],
         volumes=[{"name": "s", "hostPath": {"path": str(tmp_path)}}],
     )
-    async with restarted(tmp_path, document, running) as node:
+    async with restart(tmp_path, document, is_running) as node:
         await eventually(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
 
         assert (tmp_path / "count").read_text() == "first\nfirst\n"
@@ -104,7 +104,7 @@ async def test_init_containers_are_run_again(tmp_path: Path) -> None:
 
 async def test_a_pod_that_had_not_begun_begins(tmp_path: Path) -> None:
     volumes = [{"name": "files", "configMap": {"name": "later"}}]
-    async with restarted(
+    async with restart(
         tmp_path, pod(shell("true"), volumes=volumes), lambda node: node.status().get("startTime")
     ) as node:
         node.create_config_map("later", a="here")

@@ -12,7 +12,7 @@ from kubelet.waiting import eventually, is_alive
 async def test_a_deleted_pod_may_end_in_its_own_way(node: RunningNode) -> None:
     seen = node.store.subscribe(PODS, "default", None)
     node.create(pod(shell("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.05; done")))
-    await node.logged("up")
+    await node.wait_for_output("up")
 
     node.store.delete(PODS, "default", "it")
 
@@ -24,7 +24,7 @@ async def test_a_deleted_pod_may_end_in_its_own_way(node: RunningNode) -> None:
 
 async def test_a_deleted_pod_that_does_not_end_is_killed_after_its_grace_period(node: RunningNode) -> None:
     node.create(pod(shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
-    await node.logged("\n")
+    await node.wait_for_output("\n")
     pid = int(await node.output())
 
     node.store.delete(PODS, "default", "it")
@@ -35,15 +35,15 @@ async def test_a_deleted_pod_that_does_not_end_is_killed_after_its_grace_period(
 
 async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: RunningNode) -> None:
     node.create(pod(shell("trap '' TERM; echo up; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=1))
-    await node.logged("up")
+    await node.wait_for_output("up")
     changes = itertools.count()
 
-    def annotated(document: dict[str, Any]) -> dict[str, Any]:
+    def annotate(document: dict[str, Any]) -> dict[str, Any]:
         return document | {"metadata": document["metadata"] | {"annotations": {"change": str(next(changes))}}}
 
     def is_gone_after_another_change() -> bool:
         try:
-            node.store.update(PODS, "default", "it", annotated)
+            node.store.update(PODS, "default", "it", annotate)
         except ApiStatusError:
             return True
         return False
@@ -56,7 +56,7 @@ async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: Ru
 
 async def test_a_forced_deletion_overtakes_a_grace_period(node: RunningNode) -> None:
     node.create(pod(shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=600))
-    await node.logged("\n")
+    await node.wait_for_output("\n")
     pid = int(await node.output())
 
     node.store.delete(PODS, "default", "it")

@@ -43,15 +43,17 @@ async def life(client: Client, image: str) -> Json:
     """Let a StatefulSet live, and tell what became of it at each step."""
     async with namespace_of_its_own(client) as namespace, asyncio.timeout(DEADLINE_SECONDS):
         created = await client.create(STATEFUL_SETS, stateful_set(image), namespace)
-        steps = {"created": await _seen(client, namespace, created, lambda status: status.get("currentReplicas") == 2)}
+        steps = {
+            "created": await _observe(client, namespace, created, lambda status: status.get("currentReplicas") == 2)
+        }
         pod = await client.get(PODS, "web-0", namespace)
         for name, change, until in _STEPS:
             edited = await client.patch(STATEFUL_SETS, "web", namespace, {"spec": change})
-            steps[name] = await _seen(client, namespace, edited, until)
+            steps[name] = await _observe(client, namespace, edited, until)
         return {"pod": _essence(pod), "steps": steps, "events": await _events(client, namespace)}
 
 
-async def _seen(client: Client, namespace: str, document: Json, until: Callable[[Json], bool]) -> Json:
+async def _observe(client: Client, namespace: str, document: Json, until: Callable[[Json], bool]) -> Json:
     """The status of the set, and its pods, once the controller has done its part and `until` holds."""
     while True:
         status = (await client.get(STATEFUL_SETS, "web", namespace)).get("status") or {}

@@ -19,7 +19,7 @@ def parallel(replicas: int = 3, **spec: Any) -> Json:
     return stateful_set(replicas, podManagementPolicy="Parallel", **spec)
 
 
-def edited(document: Json) -> Json:
+def edit(document: Json) -> Json:
     """The set with another image in its template."""
     template = {"spec": {"containers": [{"name": "main", "image": "i:2"}]}}
     return document | {"spec": document["spec"] | {"template": template}}
@@ -91,7 +91,7 @@ def test_a_pod_that_has_failed_is_replaced(make: Any) -> None:
 
 def test_pods_of_an_earlier_template_are_replaced_from_the_last_one_at_a_time() -> None:
     old = stateful_set()
-    new = edited(old)
+    new = edit(old)
 
     assert steps(new, *(pod(old, number) for number in range(3))) == ([], ["web-2"])
     assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2, "waiting")) == ([], [])
@@ -100,7 +100,7 @@ def test_pods_of_an_earlier_template_are_replaced_from_the_last_one_at_a_time() 
 
 def test_pods_below_the_partition_stay() -> None:
     old = stateful_set()
-    new = edited(old)
+    new = edit(old)
     new["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
 
     assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2)) == ([], [])
@@ -108,7 +108,7 @@ def test_pods_below_the_partition_stay() -> None:
 
 def test_with_on_delete_pods_are_replaced_when_somebody_deletes_them() -> None:
     old = stateful_set(updateStrategy={"type": "OnDelete"})
-    new = edited(old)
+    new = edit(old)
 
     assert steps(new, *(pod(old, number) for number in range(3))) == ([], [])
     assert steps(new, pod(old, 0), pod(old, 1)) == (["web-2"], [])
@@ -145,7 +145,7 @@ def test_pods_of_other_names_are_left_alone() -> None:
 def test_the_status_counts_pods_and_tells_the_old_template_from_the_new_one() -> None:
     old = stateful_set()
     first = decide(old, [pod(old, number) for number in range(3)]).status
-    new = edited(old) | {"status": first}
+    new = edit(old) | {"status": first}
 
     changing = decide(new, [pod(old, 0), pod(old, 1), pod(new, 2, "waiting")]).status
     done = decide(new | {"status": changing}, [pod(new, number) for number in range(3)]).status

@@ -142,12 +142,12 @@ async def a_definition_becomes_established(api: Conversation) -> None:
     definition = own_definition(api)
     await _define(api, definition)
 
-    def established(reply: Any) -> bool:
+    def is_established(reply: Any) -> bool:
         conditions = (reply.body.get("status") or {}).get("conditions") or ()
         return any(item["type"] == "Established" and item["status"] == "True" for item in conditions)
 
     path = f"{DEFINITIONS}/{definition['metadata']['name']}"
-    await api.until(path, established)
+    await api.until(path, is_established)
     await api.get(path, show=lambda body: body["status"])
     await _undefine(api, definition)
 
@@ -335,10 +335,10 @@ async def a_definition_can_be_changed(api: Conversation) -> None:
     group = definition["spec"]["group"]
     box = {"apiVersion": f"{group}/v1", "kind": "Box", "metadata": {"name": "probe"}, "spec": {}}
 
-    async def defaulted() -> Any:
+    async def ask_for_default() -> Any:
         return await api.ask("POST", f"{path}?dryRun=All", box)
 
-    reply = await eventually(defaulted, lambda answer: answer.body.get("spec") == {"b": 7})
+    reply = await eventually(ask_for_default, lambda answer: answer.body.get("spec") == {"b": 7})
     api.note("default", reply.body["spec"])
     await _undefine(api, definition)
 

@@ -15,7 +15,7 @@ def _without_metadata(body: Any) -> Any:
     return {key: spec if key == "spec" else item for key, item in body.items() if key != "metadata"}
 
 
-def specified(specs: Documents) -> Documents:
+def wrap_specs(specs: Documents) -> Documents:
     return {name: {"spec": spec} for name, spec in specs.items()}
 
 
@@ -23,7 +23,7 @@ def service(**spec: Any) -> Document:
     return {"selector": {"a": "b"}, "ports": [{"port": 80}], **spec}
 
 
-def claimed(**template_spec: Any) -> Document:
+def build_claim_spec(**template_spec: Any) -> Document:
     """What makes a stateful set's pods claim the volume `v`."""
     template = stateful_set("a")["spec"]["template"]
     claims = [{"metadata": {"name": "v"}, "spec": CLAIM}]
@@ -53,7 +53,7 @@ KINDS: list[tuple[str, str, Documents]] = [
     (
         "services",
         "v1",
-        specified(
+        wrap_specs(
             {
                 "no number": service(ports=[{}]),
                 "a number out of range": service(ports=[{"port": 70000}]),
@@ -97,7 +97,7 @@ KINDS: list[tuple[str, str, Documents]] = [
                 "no template": {"template": None},
                 "no selector": {"selector": None},
                 "claims": {"volumeClaimTemplates": [{"metadata": {"name": "v"}, "spec": CLAIM}]},
-                "claims instead of volumes": claimed(volumes=[{"name": "v", "emptyDir": {}}]),
+                "claims instead of volumes": build_claim_spec(volumes=[{"name": "v", "emptyDir": {}}]),
             },
             {
                 "pods that end": {"restartPolicy": "Never"},
@@ -127,7 +127,7 @@ KINDS: list[tuple[str, str, Documents]] = [
     (
         "persistentvolumeclaims",
         "v1",
-        specified(
+        wrap_specs(
             {
                 "nothing": {},
                 "an unknown mode": CLAIM | {"accessModes": ["Wat"]},
@@ -139,7 +139,7 @@ KINDS: list[tuple[str, str, Documents]] = [
     (
         "poddisruptionbudgets",
         "policy/v1",
-        specified(
+        wrap_specs(
             {
                 "both": {"minAvailable": 1, "maxUnavailable": 1},
                 "no percentage": {"minAvailable": "x"},
@@ -151,7 +151,7 @@ KINDS: list[tuple[str, str, Documents]] = [
     (
         "horizontalpodautoscalers",
         "autoscaling/v2",
-        specified(
+        wrap_specs(
             {
                 "nothing": {},
                 "no more than none": {"maxReplicas": 0, "scaleTargetRef": TARGET},
