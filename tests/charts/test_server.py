@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState
+from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.call import Call
@@ -187,7 +188,7 @@ async def test_the_rights_suffice_and_none_is_left_over(cluster: Cluster, client
     ):
         async with playing(stage, "succeeded", "failed", "run"):
             await lives_of_applications(stage)
-        await life_of_a_cluster(stage)
+        await lives_of_clusters(stage)
         await stage.until_no_child_is_left()
     documents = rendered(installed)
     assert used == rules_of(documents, RELEASE) | rules_of(documents, f"{RELEASE}-lease")
@@ -228,16 +229,28 @@ def route(name: str) -> Json:
     return {"serviceMetadata": {"name": name}, "serviceSpec": spec, "ingressMetadata": {"name": name}}
 
 
-async def life_of_a_cluster(stage: Stage) -> None:
-    await stage.client.create(SPARK_CLUSTERS, spark_cluster(), "jobs")
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            document = await stage.client.get(SPARK_CLUSTERS, "cl", "jobs")
-            state = ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
-            if state == ClusterState.RUNNING_HEALTHY:
-                break
-            await asyncio.sleep(0.05)
-    await stage.client.delete(SPARK_CLUSTERS, "cl", "jobs")
+async def lives_of_clusters(stage: Stage) -> None:
+    """What leads to every call that clusters lead to.
+
+    The second cluster has its finalizer already, as after a crash of the controller. Then nothing has confirmed its
+    state before its resources are created, so that the controller reads it once more.
+    """
+    new, interrupted = spark_cluster(), spark_cluster()
+    interrupted["metadata"] |= {"name": "interrupted", "finalizers": [CLUSTER_FINALIZER]}
+    for document in (new, interrupted):
+        await stage.client.create(SPARK_CLUSTERS, document, "jobs")
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                if await cluster_state(stage, document["metadata"]["name"]) == ClusterState.RUNNING_HEALTHY:
+                    break
+                await asyncio.sleep(0.05)
+        await stage.client.delete(SPARK_CLUSTERS, document["metadata"]["name"], "jobs")
+
+
+async def cluster_state(stage: Stage, name: str) -> object:
+    """Return the state word of a cluster; None before there is one."""
+    document = await stage.client.get(SPARK_CLUSTERS, name, "jobs")
+    return ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
 
 
 async def test_the_api_server_asks_the_webhook(cluster: Cluster, client: KubeClient, installed: Json) -> None:
