@@ -67,7 +67,7 @@ class FunctionProgram:
         script = driver_script.render_script(str(self.read_source()))
         return (
             LocalFile(driver_script.SCRIPT, driver_script.SCRIPT, script.encode()),
-            LocalFile(driver_script.ARGUMENTS, driver_script.ARGUMENTS, arguments.encode(), beside=True),
+            LocalFile(driver_script.ARGUMENTS, driver_script.ARGUMENTS, arguments.encode(), needed_by_executors=True),
         )
 
     def arguments(self, stamp: TaskStamp) -> list[str]:

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, SPARK_CLUSTERS, ResourceType
 
-# Each conflict means that somebody wrote between our read and our deletion: a status, or a new owner.
+# Each conflict means that another client wrote between our read and our deletion: a status, or a new owner.
 _ROUNDS = 10
 
 
@@ -158,7 +158,7 @@ async def delete_cluster(
             await client.delete(resource, name, place, uid=reference.uid, resource_version=metadata["resourceVersion"])
         except NotFound:
             return None
-        except Conflict:  # somebody wrote in between: perhaps a new owner
+        except Conflict:  # another client wrote in between, perhaps a new owner
             if chance == _ROUNDS - 1:
                 raise
         else:

@@ -72,7 +72,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def find_spark() -> Path:
-    """The Spark home of the `pyspark` package beside this one; raises SparkMissing if there is none."""
+    """Return the Spark home of the installed `pyspark` package; raise SparkMissing if there is none."""
     package = importlib.util.find_spec("pyspark")
     for folder in (package.submodule_search_locations or ()) if package else ():
         if (Path(folder) / "jars").is_dir():

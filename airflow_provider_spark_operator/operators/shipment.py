@@ -72,7 +72,7 @@ def ship(parameters: Parameters, sender: Sender, *, can_mount: bool) -> tuple[Pa
     for file in packing.uploaded:
         uris[file.given] = upload(file, sender.upload_to or "", sender.download_from)
     mounted = mount(packing.mounted, parameters, sender.application, sender.try_id)
-    generated = [file.given for file in sender.generated if file.beside]
+    generated = [file.given for file in sender.generated if file.needed_by_executors]
     if generated:
         parameters = replace(parameters, files=[*split_list(parameters.files), *generated])
     return locate_files(parameters, uris), mounted

@@ -31,13 +31,13 @@ class LocalFile:
         given: The path in the parameters.
         name: The name without the folder.
         content: The content.
-        beside: Whether executors need the file, too: it is not the script.
+        needed_by_executors: Whether executors need the file as well as the driver, unlike the script.
     """
 
     given: str
     name: str
     content: bytes
-    beside: bool = False
+    needed_by_executors: bool = False
 
     @property
     def text(self) -> str | None:
@@ -166,7 +166,7 @@ def mount(files: Sequence[LocalFile], parameters: Parameters, application: str, 
     return MountedFiles(
         name=config_map_name(application, files, try_id),
         contents={file.name: file.text or "" for file in files},
-        executors=any(file.beside or file.given in others for file in files),
+        executors=any(file.needed_by_executors or file.given in others for file in files),
     )
 
 
