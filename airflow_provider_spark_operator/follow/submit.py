@@ -95,6 +95,18 @@ async def submit(
     body = prepare_document(client, document, namespace, stamp)
     if stamp is None:
         return await _create_unowned(client, await set_served_version(client, body), body)
+    return await _submit_repeatedly(client, body, stamp, if_exists, deletion_seconds)
+
+
+async def _submit_repeatedly(
+    client: KubeClient, body: JsonObject, stamp: TaskStamp, if_exists: IfExists, deletion_seconds: float
+) -> Submission:
+    """Submit until no conflict, occupied name or outage prevents it, at most `_ROUNDS` times.
+
+    Raises:
+        NameTaken: The name belongs to an application that must not be replaced.
+        KubeError: The last round failed.
+    """
     problem: KubeError | None = None
     backoff = Backoff()
     for _ in range(_ROUNDS):
