@@ -246,6 +246,7 @@ class _Stream:
             on_error=self._report,
             on_alive=self._resume,
             wait=self._hub.pause,
+            after_failure=self._interrupted,
         )
         async with aclosing(changes) as stream:
             async for change in stream:

@@ -56,6 +56,7 @@ async def list_and_watch(
     backoff: Backoff | None = None,
     trim: Callable[[JsonObject], object] | None = None,
     wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    after_failure: bool = False,
 ) -> AsyncGenerator[Change, None]:
     """List a collection, then watch it indefinitely.
 
@@ -75,13 +76,16 @@ async def list_and_watch(
         backoff: Pauses between attempts after a failure; reset by the first success.
         trim: Called with each object as soon as it is received, to remove what the caller does not need.
         wait: Waits the given seconds between two attempts; may return early.
+        after_failure: An earlier call failed. The first list is then no sign of life either.
 
     Raises:
         KubeError: The first list failed. Later failures of any kind, including missing permissions, are reported
             and retried, since they may be temporary.
     """
     scope = _Scope(client, resource, namespace, label_selector, field_selector, trim)
-    watch = _Watch(scope, backoff or Backoff(), on_error or _ignore_error, on_alive or _ignore)
+    watch = _Watch(
+        scope, backoff or Backoff(), on_error or _ignore_error, on_alive or _ignore, after_failure=after_failure
+    )
     yield await watch.start()
     while True:
         async with watch.connect() as changes:
@@ -108,10 +112,17 @@ class _Watch:
         backoff: Pauses after a failure.
         on_error: Called with every failure except an expired version, which is a part of normal operation.
         on_alive: Called with every sign of life.
+        after_failure: The collection could not be listed or watched before.
     """
 
     def __init__(
-        self, scope: "_Scope", backoff: Backoff, on_error: Callable[[KubeError], None], on_alive: Callable[[], None]
+        self,
+        scope: "_Scope",
+        backoff: Backoff,
+        on_error: Callable[[KubeError], None],
+        on_alive: Callable[[], None],
+        *,
+        after_failure: bool,
     ) -> None:
         self._scope = scope
         self._backoff = backoff
@@ -122,14 +133,15 @@ class _Watch:
         self._version: str | None = None
         self._opened_at: float | None = None  # None until the server accepts the request
         self._requested_pause = 0.0
-        self._failures_since_event = 0
+        self._failures_since_event = int(after_failure)
         self._has_lasted = False  # the latest stream
 
     async def start(self) -> Listed:
         """Return the first list; errors are raised."""
         listed = await self._scope.list()
         self._version = listed.resource_version
-        self._on_alive()
+        if not self._failures_since_event:
+            self._on_alive()
         return Listed(listed.items)
 
     @asynccontextmanager

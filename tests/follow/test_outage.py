@@ -218,6 +218,24 @@ async def test_an_outage_lasts_until_the_watch_works_although_a_read_succeeds_be
     assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
 
 
+async def test_outage_is_reported_once_when_first_list_fails_and_then_watches_are_refused(
+    api: ScriptedApi, said: list[tuple[str, str]]
+) -> None:
+    refused = refuse(503, "starting", "ServiceUnavailable")
+    api.script(*[answer(stored())] * 50, verb="get")
+    api.script(*[refused] * 4, *[page(stored())] * 50, verb="list")
+    api.script(*[refused] * 3, stream(ENDED, hold=True), verb="watch")
+    async with await client_of(api) as client:
+        hub = WatchHub(client)
+        async with asyncio.timeout(30):
+            await follow(hub)
+        await hub.close()
+    lines = [line for _, line in said]
+    assert len(lines) == 2, lines
+    assert "the Kubernetes API is not available" in lines[0]
+    assert lines[1] == f"SparkApplication jobs/pi: the Kubernetes API is available again at {api.url}"
+
+
 @pytest.mark.parametrize("verb", ["get", "list", "watch"])
 async def test_rejected_credentials_are_tolerated_like_an_outage(
     api: ScriptedApi, file: Path, said: list[tuple[str, str]], verb: str
