@@ -1,4 +1,4 @@
-"""Draws docs/states.md from the table of legal moves: `python docs/draw_states.py`.
+"""Draws docs/concepts/lifecycle.md from the table of legal moves: `python docs/draw_states.py`.
 
 A move that all states of a set have in common is drawn once, from the set.
 """
@@ -117,7 +117,7 @@ def _mermaid_set(name: str) -> Iterator[str]:
 
 
 def page() -> str:
-    """The page docs/states.md."""
+    """The page docs/concepts/lifecycle.md."""
     words = {state: ", ".join(str(each) for each in _State if each in MOVES[state]) for state in _State}
     rows = [f"| {state} | {_set_of(state)} | {words[state] or 'nothing'} |" for state in _State]
     return "\n".join(
@@ -155,7 +155,7 @@ def _set_of(state: ApplicationState) -> str:
 
 def main() -> None:
     """Write the page."""
-    (FOLDER / "states.md").write_text(page(), encoding="utf-8")
+    (FOLDER / "concepts" / "lifecycle.md").write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

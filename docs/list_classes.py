@@ -1,4 +1,4 @@
-"""Makes docs/reference.md from the docstrings of what DAGs and tests use; `python docs/list_classes.py` writes it."""
+"""Write docs/reference/airflow.md from the docstrings of the public classes: `python docs/list_classes.py`."""
 
 import inspect
 import re
@@ -81,7 +81,7 @@ _INTRODUCTION = """\
 # Reference: classes
 
 Made by `python docs/list_classes.py` from the docstrings of the package. How the classes are used,
-[Airflow](airflow.md), [SparkClusters](clusters.md) and [testing](testing.md) tell.
+[Airflow](../guides/airflow.md), [SparkClusters](../guides/spark-clusters.md) and [testing](../guides/testing.md) tell.
 """
 _SECTION = re.compile(r"^(Args|Raises|Attributes|Returns|Yields):$")
 _ENTRY = re.compile(r"^ {4}(\*{0,2}\w+): (.*)$")
@@ -119,7 +119,7 @@ class Docstring:
 
 
 def page() -> str:
-    """The page docs/reference.md."""
+    """The page docs/reference/airflow.md."""
     lines = [_INTRODUCTION]
     for chapter, modules in CHAPTERS:
         lines += [f"## {chapter}", ""]
@@ -226,7 +226,7 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     """Write the page."""
-    (FOLDER / "reference.md").write_text(page(), encoding="utf-8")
+    (FOLDER / "reference" / "airflow.md").write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

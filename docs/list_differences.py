@@ -1,4 +1,4 @@
-"""Makes docs/differences.md from docs/differences.yaml; `python docs/list_differences.py` writes it."""
+"""Makes docs/internals/differences.md from docs/differences.yaml; `python docs/list_differences.py` writes it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ def read() -> list[dict[str, Any]]:
 
 
 def page() -> str:
-    """The page docs/differences.md."""
+    """The page docs/internals/differences.md."""
     entries = read()
     lines = [
         "# Differences from the Apache operator",
@@ -54,7 +54,7 @@ def _names(traces: list[Mapping[str, str]]) -> Iterator[str]:
 
 def main() -> None:
     """Write the page."""
-    (FOLDER / "differences.md").write_text(page(), encoding="utf-8")
+    (FOLDER / "internals" / "differences.md").write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

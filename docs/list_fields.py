@@ -1,4 +1,4 @@
-"""Makes docs/crds.md from the CustomResourceDefinitions and the models; `python docs/list_fields.py` writes it."""
+"""Write docs/reference/crds.md from the CustomResourceDefinitions and the models: `python docs/list_fields.py`."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -105,7 +105,7 @@ types, and are kept as they are.
 
 
 def page() -> str:
-    """The page docs/crds.md."""
+    """The page docs/reference/crds.md."""
     lines = [_INTRODUCTION]
     for definition in custom_resource_definitions():
         kind = definition["spec"]["names"]["kind"]
@@ -157,7 +157,7 @@ def _type(part: Mapping[str, Any]) -> str:
 
 def main() -> None:
     """Write the page."""
-    (FOLDER / "crds.md").write_text(page(), encoding="utf-8")
+    (FOLDER / "reference" / "crds.md").write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The metrics of the controller, for Prometheus; docs/metrics.md lists them.
+"""The metrics of the controller, for Prometheus; docs/reference/metrics.md lists them.
 
 No label holds a name that users choose: the number of time series does not grow with the number of resources.
 """

@@ -49,7 +49,7 @@ async def by_its_script(application: Application) -> None:
 
 
 def test_every_example_is_on_the_page() -> None:
-    page = (EXAMPLES.parent / "docs" / "airflow.md").read_text()
+    page = (EXAMPLES.parent / "docs" / "guides" / "airflow.md").read_text()
     listed = re.findall(r"^\| `(spark_\w+)` \|", page.split("### Examples")[1], re.MULTILINE)
     assert set(NAMES) <= set(listed)
 

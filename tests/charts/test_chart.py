@@ -49,7 +49,7 @@ def test_every_value_is_in_the_schema_and_the_other_way_round() -> None:
 
 
 def test_every_value_of_the_page_is_one() -> None:
-    page = (DOCS / "install.md").read_text()
+    page = (DOCS / "operations" / "install.md").read_text()
     named = re.findall(r"`([a-z]\w*(?:\.\w+)+)(?:=\w+)?`", page.split("## Values")[1])
     cells = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
     named += [name for cell in cells for name in re.findall(r"`([\w.]+)(?:\.\*)?`", cell)]
@@ -74,7 +74,7 @@ def test_the_image_is_not_run_by_root() -> None:
 
 @needs_helm
 def test_the_webhook_of_the_page_is_that_of_the_chart() -> None:
-    page = (DOCS / "webhook.md").read_text()
+    page = (DOCS / "operations" / "webhook.md").read_text()
     block = re.search(r"^   ```yaml\n(.*?)^   ```", page, re.MULTILINE | re.DOTALL)
     assert block is not None
     configuration, role = yaml.safe_load_all(textwrap.dedent(block[1]))

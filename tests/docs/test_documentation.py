@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.problems import errors_of
 from airflow_provider_spark_operator.core.validation.validate import validate
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 def _blocks(language: str) -> list[tuple[str, str]]:
@@ -43,12 +43,12 @@ def test_a_python_block_makes_tasks_that_airflow_accepts(code: str) -> None:
 
 
 def test_the_exit_codes_of_the_page_are_those_of_the_command() -> None:
-    page = (REPOSITORY / "docs" / "command-line.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {int(code) for code in ExitCode}
 
 
 def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help() -> None:
-    page = (REPOSITORY / "docs" / "command-line.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
     (meaning,) = re.findall(r"^\| 1 \| (.*) \|$", page, re.MULTILINE)
     assert "`reconcile --check`" in meaning
     assert "reconcile --check" in EXIT_CODES.partition("1 ")[2].partition("2 ")[0]
@@ -57,12 +57,12 @@ def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help() 
 def test_synopsis_of_reconcile_has_every_option() -> None:
     verbs = next(action.choices for action in build_parser("0")._actions if isinstance(action.choices, dict))
     options = {option for action in verbs["reconcile"]._actions for option in action.option_strings}
-    synopsis = (REPOSITORY / "docs" / "reconcile.md").read_text().split("```")[1]
+    synopsis = (REPOSITORY / "docs" / "operations" / "reconcile.md").read_text().split("```")[1]
     assert options - {"-h", "--help"} == set(re.findall(r"--[a-z-]+", synopsis))
 
 
 def test_every_option_of_reconcile_is_on_the_page() -> None:
-    page = (REPOSITORY / "docs" / "command-line.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
     command = build_parser("0").parse_args  # the parser knows its verbs only by use
     options = re.findall(r"`(--[a-z-]+)", page.split("## `reconcile`")[1].split("## `local")[0])
     for option in {"--namespaces", "--namespace-selector", "--all-namespaces"} & set(options):

@@ -13,7 +13,7 @@ from airflow.providers.cncf.kubernetes.sensors.spark_kubernetes import SparkKube
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.sensors.spark_application import SparkApplicationSensor
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "kubeflow.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "kubeflow.md").read_text()
 TABLES = PAGE.split("## Coming from SparkKubernetesOperator")[1]
 ROWS = [row.split(" | ") for row in re.findall(r"^\| (.*) \|$", TABLES, re.MULTILINE)]
 

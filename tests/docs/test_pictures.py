@@ -6,8 +6,8 @@ from pathlib import Path
 from docs import take_screenshots
 
 DOCS = Path(take_screenshots.__file__).parent
-TEXTS = [page.read_text() for page in DOCS.glob("*.md")]
-SHOWN = {name for text in TEXTS for name in re.findall(r"!\[[^]]+\]\(pictures/([^)]+)\.png\)", text)}
+TEXTS = [page.read_text() for page in DOCS.rglob("*.md")]
+SHOWN = {name for text in TEXTS for name in re.findall(r"!\[[^]]+\]\((?:\.\./)*pictures/([^)]+)\.png\)", text)}
 
 
 def test_every_picture_that_is_taken_is_shown_and_no_other() -> None:

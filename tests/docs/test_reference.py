@@ -5,7 +5,7 @@ import re
 from airflow_provider_spark_operator.provider import get_provider_info
 from docs import list_classes
 
-PAGE = (list_classes.FOLDER / "reference.md").read_text(encoding="utf-8")
+PAGE = (list_classes.FOLDER / "reference" / "airflow.md").read_text(encoding="utf-8")
 
 
 def test_the_page_is_what_would_be_made() -> None:

@@ -11,7 +11,7 @@ def test_the_arrows_stand_for_the_moves_of_the_table_each_once() -> None:
 
 
 def test_page_is_what_the_table_gives() -> None:
-    written = (draw_states.FOLDER / "states.md").read_text(encoding="utf-8")
+    written = (draw_states.FOLDER / "concepts" / "lifecycle.md").read_text(encoding="utf-8")
     assert written == draw_states.page(), "run python docs/draw_states.py"
 
 

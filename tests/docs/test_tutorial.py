@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.testing.applications import fail
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import RunSparkDag
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tutorial.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "get-started" / "tutorial.md").read_text()
 SCRIPT, DAG_FILE = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 pytestmark = [

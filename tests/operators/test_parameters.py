@@ -62,7 +62,7 @@ def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag: DAG) -> None:
 
 def test_what_kubeflows_operator_fills_in_is_left_to_it_where_the_document_says_so(dag: DAG) -> None:
     written = "{% raw %}{{$appName}}{% endraw %}.{{ ds }}.example.com"
-    assert written.partition(".")[0] in (REPOSITORY / "docs" / "kubeflow.md").read_text()
+    assert written.partition(".")[0] in (REPOSITORY / "docs" / "guides" / "kubeflow.md").read_text()
     options = [{"ingressURLFormat": written}]
     operator = render(SparkApplicationOperator(task_id="a", application={"spec": {"driverIngressOptions": options}}))
     assert operator.application["spec"]["driverIngressOptions"] == [

@@ -22,7 +22,7 @@ from tests.reconcile import stage as stages
 from tests.reconcile.stage import FaultyClient, Stage, controlling, fault, playing, value
 
 State = ApplicationState
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 CREATE_POD = Call("create", "POST", PODS, "jobs")
 KIND = SPARK_APPLICATIONS.kind
 

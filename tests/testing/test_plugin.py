@@ -80,7 +80,7 @@ def test_the_database_of_another_airflow_is_left_alone(project: Path) -> None:
 
 @pytest.mark.airflow
 def test_the_example_of_the_page_is_complete(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "testing.md").read_text()
     files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in files] == ["dags/report.py", "tests/test_report.py"]
     for name, text in files:

@@ -14,7 +14,7 @@ from tests.core.cluster_resources.clusters import cluster_document
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "apache_operator"
 IMAGE = "spec.sparkConf['spark.kubernetes.container.image']"
-# The Apache operator could not run it either: see docs/differences.md.
+# The Apache operator could not run it either: see docs/internals/differences.md.
 REFUSED_BY_KUBERNETES = {"cluster-min-zero.yaml"}
 
 

@@ -1,4 +1,4 @@
-"""Where the local server answers otherwise on purpose: the behaviours, and the words of docs/local.md that say so."""
+"""Intended differences of the local server, each with its words in docs/internals/local-kubernetes.md."""
 
 from fnmatch import fnmatchcase
 
