@@ -6,10 +6,12 @@ SHELL := /bin/bash
 new_enough := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(new_enough)' 2>/dev/null && echo $$p && break; done)
 PYTEST_WORKERS ?= 2
+# What `make prose` reads.
+prose := README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs charts packages airflow_provider_spark_operator example_dags
 bin := .venv/bin
 stamp := .venv/.installed
 
-.PHONY: help demo dist installation test coverage check format spark-submit test-spark-submit e2e airflow faults charts contract traces reliability docs site bench clean
+.PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e airflow faults charts contract traces reliability docs site bench clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
@@ -95,6 +97,14 @@ check: $(stamp) ## Lint, types, import directions
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
 	@echo "==> mypy"; $(bin)/mypy
 	@echo "==> import-linter"; $(bin)/lint-imports
+
+$(bin)/vale: requirements/vale/go.mod requirements/vale/go.sum | $(stamp)
+	@echo "==> vale: building it with go (about a minute)"
+	@go build -C requirements/vale -o $(CURDIR)/$@ github.com/vale-cli/vale/v3/cmd/vale
+
+prose: ## Check the prose of the documentation, docstrings and comments with Vale (needs Go)
+	@if command -v go >/dev/null; then $(MAKE) --no-print-directory $(bin)/vale && exec $(bin)/vale $(prose); \
+	else echo "make prose: install Go 1.25 or newer, with which Vale is built"; [ "$${CI:-}" != true ]; fi
 
 format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
