@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from airflow_provider_spark_operator.core.backoff import choose_backoff_millis
 from airflow_provider_spark_operator.core.models.application import (
     ApplicationTimeoutConfig,
     ApplicationTolerations,
@@ -18,7 +19,7 @@ from airflow_provider_spark_operator.core.models.application import (
     RestartPolicy,
     SparkApplicationSpec,
 )
-from airflow_provider_spark_operator.core.models.base import INT64_MAX, LONGEST_MILLIS
+from airflow_provider_spark_operator.core.models.base import INT64_MAX
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
 from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.states import (
@@ -29,6 +30,7 @@ from airflow_provider_spark_operator.core.states import (
     STOPPING,
     ApplicationState,
 )
+from airflow_provider_spark_operator.core.times import to_duration
 from airflow_provider_spark_operator.core.transitions import find_latest, sort_records
 
 _State = ApplicationState
@@ -52,11 +54,6 @@ TIMED_OUT: Final[Mapping[ApplicationState, ApplicationState]] = {
     _State.DRIVER_READY: _State.EXECUTORS_START_TIMED_OUT,
     _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: _State.EXECUTORS_START_TIMED_OUT,
 }
-
-
-def to_duration(millis: int) -> timedelta:
-    """Return `millis` as a duration between 0 and a hundred years."""
-    return timedelta(milliseconds=min(max(millis, 0), LONGEST_MILLIS))
 
 
 def measure_elapsed(since: datetime, now: datetime) -> timedelta:
@@ -195,12 +192,14 @@ def get_backoff(config: RestartConfig, status: ApplicationStatus) -> timedelta:
     ended_in = _find_previous_end(status)
     if ended_in is not None and ended_in not in STOPPING:
         return _ZERO
-    millis: int | None = None
-    if ended_in is _State.SCHEDULING_FAILURE:
-        millis = config.restart_backoff_millis_for_scheduling_failure
-    if millis is None and ended_in in FAILURE:
-        millis = config.restart_backoff_millis_for_failure
-    return to_duration(config.restart_backoff_millis if millis is None else millis)
+    millis = choose_backoff_millis(
+        general=config.restart_backoff_millis,
+        failure=config.restart_backoff_millis_for_failure,
+        scheduling_failure=config.restart_backoff_millis_for_scheduling_failure,
+        failed=ended_in in FAILURE,
+        failed_to_schedule=ended_in is _State.SCHEDULING_FAILURE,
+    )
+    return to_duration(millis or 0)
 
 
 def _find_previous_end(status: ApplicationStatus) -> ApplicationState | None:

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.decision import (
 from airflow_provider_spark_operator.core.observation import Present, Unconfirmed
 from airflow_provider_spark_operator.core.situation import Situation
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
-from airflow_provider_spark_operator.core.times import format_seconds
+from airflow_provider_spark_operator.core.times import format_seconds, to_duration
 
 # The end of a driver is an event, so a shorter period would only repeat requests.
 _SHORTEST_PERIOD = timedelta(seconds=1)
@@ -32,11 +32,11 @@ def release(situation: Situation) -> Decision | None:
     if not isinstance(driver, Present):
         return None
     config = situation.tolerations.application_timeout_config
-    period = max(policy.to_duration(config.termination_requeue_period_millis), _SHORTEST_PERIOD)
+    period = max(to_duration(config.termination_requeue_period_millis), _SHORTEST_PERIOD)
     began = pods.deletion_began(driver.pod)
     if began is None:
         return situation.wait(reasons.RELEASING, "The driver is being deleted.", period, *_list_deletions(situation))
-    grace = policy.to_duration(config.force_termination_grace_period_millis)
+    grace = to_duration(config.force_termination_grace_period_millis)
     left = situation.remaining(grace, began)
     if left > timedelta(0):
         # The end of the driver is an event: no request is needed, and thousands of drivers may terminate at once.

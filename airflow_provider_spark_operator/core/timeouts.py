@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.decision import Decision
 from airflow_provider_spark_operator.core.obstacles import describe_executor_obstacle, find_blocked_executors
 from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.times import format_seconds
+from airflow_provider_spark_operator.core.times import format_seconds, to_duration
 
 _State = ApplicationState
 
@@ -72,7 +72,7 @@ def fail_lost_driver(situation: Situation) -> Decision | None:
     phase Running until it is deleted by force.
     """
     driver = situation.driver_pod
-    grace = policy.to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
+    grace = to_duration(situation.tolerations.application_timeout_config.force_termination_grace_period_millis)
     what = _describe_deletion(situation, driver, grace) or _describe_lost_node(situation, driver, grace)
     if what is None:
         return None

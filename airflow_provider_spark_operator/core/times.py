@@ -1,6 +1,15 @@
-"""Read times that any client may have written, as UTC."""
+"""Times and durations that any client may have written."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
+
+# A hundred years. A longer duration could overflow a timedelta, and has the same meaning: never.
+LONGEST_MILLIS: Final = 100 * 365 * 24 * 3600 * 1000
+
+
+def to_duration(millis: int) -> timedelta:
+    """Return `millis` as a duration between 0 and a hundred years."""
+    return timedelta(milliseconds=min(max(millis, 0), LONGEST_MILLIS))
 
 
 def to_utc(time: datetime) -> datetime:

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.document import override_metadata
 from airflow_provider_spark_operator.core.compose.files import LocalFile
-from airflow_provider_spark_operator.core.compose.restarts import backoff, product_warning
+from airflow_provider_spark_operator.core.compose.restarts import get_backoff, product_warning
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.parameters import Parameters
@@ -264,7 +264,7 @@ class ApplicationRun:
             self._push(**results.xcoms_of(event))
         error = results.error_of(
             event,
-            backoff(document, event.failure_kind),
+            get_backoff(document, event.failure_kind),
             task.retry_policy,
             has_retry_left=engagement.stamp.has_retry_left,
         )

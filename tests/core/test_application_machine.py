@@ -25,6 +25,7 @@ from airflow_provider_spark_operator.core.observation import (
 )
 from airflow_provider_spark_operator.core.policy import TIMED_OUT
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, STOPPING, TERMINATED, ApplicationState
+from airflow_provider_spark_operator.core.times import to_duration
 from airflow_provider_spark_operator.core.transitions import MOVES
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
 from tests.builders import DRIVER, NOW, application, application_document, executors, held_up_executor, status_at
@@ -111,7 +112,7 @@ def longest_stay(application: SparkApplication) -> timedelta | None:
     if status is None:
         return None
     state = status.current_state.current_state_summary
-    grace = policy.to_duration(tolerations.application_timeout_config.force_termination_grace_period_millis)
+    grace = to_duration(tolerations.application_timeout_config.force_termination_grace_period_millis)
     if application.deletion_timestamp or state in STOPPING:
         return grace + LOOKING_FOR_A_DRIVER
     if state is ApplicationState.SCHEDULED_TO_RESTART:
@@ -127,7 +128,7 @@ def longest_stay(application: SparkApplication) -> timedelta | None:
 
 def last_breath(application: SparkApplication, pod: dict[str, Any]) -> datetime | None:
     """When a driver that was taken away, and does not end, is given up at the latest; None where it was not."""
-    grace = policy.to_duration(
+    grace = to_duration(
         application.spec.application_tolerations.application_timeout_config.force_termination_grace_period_millis
     )
     taken_away = [pods.deletion_began(pod), pods.node_lost_since(pods.status_of(pod))]
@@ -230,7 +231,7 @@ class ApplicationMachine(RuleBasedStateMachine):
             assert application.status is not None
             entered = application.status.current_state.last_transition_time
             timeouts = application.spec.application_tolerations.application_timeout_config
-            grace = policy.to_duration(timeouts.force_termination_grace_period_millis)
+            grace = to_duration(timeouts.force_termination_grace_period_millis)
             due = max(entered + limit, self.limits_changed + grace + LOOKING_FOR_A_DRIVER)
             assert self.scene.now <= due, f"{self.scene.state} has lasted {self.scene.now - entered}"
 

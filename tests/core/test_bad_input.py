@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Settings
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.models.base import INT64_MAX, LONGEST_MILLIS
+from airflow_provider_spark_operator.core.models.base import INT64_MAX
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.observation import (
@@ -26,6 +26,7 @@ from airflow_provider_spark_operator.core.observation import (
 )
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
+from airflow_provider_spark_operator.core.times import LONGEST_MILLIS
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from tests.builders import NOW, application, application_document, driver_pod, executors, seconds, status_at, status_in
 from tests.core.scene import Scene

@@ -12,6 +12,7 @@ from airflow_provider_spark_operator.core.models.application import (
 )
 from airflow_provider_spark_operator.core.models.status import AttemptInfo, AttemptSummary
 from airflow_provider_spark_operator.core.states import STOPPING, ApplicationState
+from airflow_provider_spark_operator.core.times import to_duration
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
 from tests.builders import NOW, application, seconds, status_at, status_in
 
@@ -24,7 +25,7 @@ S = ApplicationState
     ids=["negative", "zero", "plain", "absurd"],
 )
 def test_durations_are_bounded(millis: int, expected: float) -> None:
-    assert policy.to_duration(millis) == timedelta(seconds=expected)
+    assert to_duration(millis) == timedelta(seconds=expected)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ from datetime import timedelta
 from typing import Final
 
 from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_AIRFLOW, RESTARTS_BY_CLUSTER
+from airflow_provider_spark_operator.core.backoff import choose_backoff_millis
 from airflow_provider_spark_operator.core.dialects.dialect import dialect_of
 from airflow_provider_spark_operator.core.json_object import JsonObject, is_integer
 from airflow_provider_spark_operator.core.parameters import is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
+from airflow_provider_spark_operator.core.times import to_duration
 
 _NEVER: Final = "Never"
 
@@ -61,7 +63,7 @@ def retries_of(document: object) -> Retries | None:
     millis = _integer(config.get("restartBackoffMillis"), dialect.default_restart_backoff_millis)
     return Retries(
         number=max(0, _integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)),
-        delay=timedelta(milliseconds=max(0, millis)),
+        delay=to_duration(millis),
         application_failures=policy == "OnFailure",
     )
 
@@ -80,7 +82,7 @@ def product_warning(document: JsonObject, retries: int) -> str | None:
     )
 
 
-def backoff(document: Mapping[str, object], failure_kind: str | None) -> timedelta | None:
+def get_backoff(document: Mapping[str, object], failure_kind: str | None) -> timedelta | None:
     """Return the delay that the application requests after a failure; None if it requests none.
 
     Args:
@@ -88,14 +90,21 @@ def backoff(document: Mapping[str, object], failure_kind: str | None) -> timedel
         failure_kind: A word of `core.verdict.FailureKind`.
     """
     config = dialect_of(document.get("apiVersion")).read_restart_config(document)
-    special = (
-        "restartBackoffMillisForSchedulingFailure" if failure_kind == "scheduling" else "restartBackoffMillisForFailure"
+    millis = choose_backoff_millis(
+        general=_read_integer(config, "restartBackoffMillis"),
+        failure=_read_integer(config, "restartBackoffMillisForFailure"),
+        scheduling_failure=_read_integer(config, "restartBackoffMillisForSchedulingFailure"),
+        failed=True,
+        failed_to_schedule=failure_kind == "scheduling",
     )
-    for key in (special, "restartBackoffMillis"):
-        millis = config.get(key)
-        if is_integer(millis) and millis >= 0:
-            return timedelta(milliseconds=millis)
-    return None
+    # The controller waits for the default of the field. A task has a delay of its own, retry_delay, which must not be
+    # overridden by a default that nobody chose.
+    return None if millis is None else to_duration(millis)
+
+
+def _read_integer(config: Mapping[str, object], field: str) -> int | None:
+    value = config.get(field)
+    return value if is_integer(value) else None
 
 
 def _integer(value: object, default: int) -> int:

@@ -9,8 +9,6 @@ from pydantic.alias_generators import to_camel
 JsonObject: TypeAlias = dict[str, Any]
 
 INT64_MAX = 2**63 - 1
-# A hundred years: a longer duration would overflow a timedelta, and means never.
-LONGEST_MILLIS = 100 * 365 * 24 * 3600 * 1000
 
 # Strict, as the API server is: neither "5" nor true is a number.
 Integer = Annotated[int, Field(strict=True, ge=-INT64_MAX - 1, le=INT64_MAX)]

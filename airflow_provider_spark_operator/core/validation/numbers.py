@@ -7,10 +7,10 @@ from typing import Final
 from pydantic.alias_generators import to_camel
 
 from airflow_provider_spark_operator.core.models.application import ApplicationTolerations
-from airflow_provider_spark_operator.core.models.base import LONGEST_MILLIS, Model
 from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
 from airflow_provider_spark_operator.core.pods import mapping
 from airflow_provider_spark_operator.core.problems import Problem, Severity
+from airflow_provider_spark_operator.core.times import LONGEST_MILLIS
 
 MOST_EXECUTORS: Final = 150_000
 """The number of pods up to which Kubernetes supports a cluster: more executors cannot be meant."""
@@ -39,12 +39,12 @@ def version_problems(version: str) -> Iterator[Problem]:
 
 def toleration_problems(tolerations: ApplicationTolerations) -> Iterator[Problem]:
     """What is wrong with the durations and limits of an application."""
-    parts: dict[str, Model] = {
-        "": tolerations,
-        ".applicationTimeoutConfig": tolerations.application_timeout_config,
-        ".restartConfig": tolerations.restart_config,
-    }
-    for path, part in parts.items():
+    parts = (
+        ("", tolerations),
+        (".applicationTimeoutConfig", tolerations.application_timeout_config),
+        (".restartConfig", tolerations.restart_config),
+    )
+    for path, part in parts:
         for name in type(part).model_fields:
             value = getattr(part, name)
             if isinstance(value, int):

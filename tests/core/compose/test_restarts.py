@@ -1,20 +1,26 @@
 """Who starts an application again."""
 
+import itertools
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core import policy
 from airflow_provider_spark_operator.core.compose.restarts import (
     Retries,
-    backoff,
+    get_backoff,
     product_warning,
     restart_problem,
     retries_of,
 )
 from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.core.models.application import RestartConfig
+from airflow_provider_spark_operator.core.models.status import AttemptInfo
 from airflow_provider_spark_operator.core.problems import InvalidResource
+from airflow_provider_spark_operator.core.states import ApplicationState
+from airflow_provider_spark_operator.core.transitions import move_to_next_attempt
+from tests.builders import NOW, status_at
 
 ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}
 
@@ -34,12 +40,47 @@ def restarting(**config: Any) -> dict[str, Any]:
             "scheduling",
             timedelta(0, 0, 9000),
         ),
+        (
+            {"restartBackoffMillisForFailure": 9, "restartBackoffMillis": 5},
+            "scheduling",
+            timedelta(milliseconds=9),
+        ),
+        ({"restartBackoffMillisForFailure": -1, "restartBackoffMillis": 5}, "infrastructure", timedelta(0)),
+        ({"restartBackoffMillis": 2**63}, "application", timedelta(days=36500)),
         ({"restartBackoffMillis": "5s"}, "application", None),
         ({}, "infrastructure", None),
     ],
 )
-def test_the_backoff_is_that_of_the_failures_kind(config: dict[str, Any], kind: str, delay: timedelta | None) -> None:
-    assert backoff(restarting(**config), kind) == delay
+def test_backoff_depends_on_failure_kind(config: dict[str, Any], kind: str, delay: timedelta | None) -> None:
+    assert get_backoff(restarting(**config), kind) == delay
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [(ApplicationState.SCHEDULING_FAILURE, "scheduling"), (ApplicationState.FAILED, "application")],
+)
+@pytest.mark.parametrize(
+    "config",
+    [
+        dict(fields)
+        for size in range(1, 4)
+        for fields in itertools.combinations(
+            [
+                ("restartBackoffMillis", 1000),
+                ("restartBackoffMillisForFailure", 2000),
+                ("restartBackoffMillisForSchedulingFailure", -3000),
+            ],
+            size,
+        )
+    ],
+    ids=len,
+)
+def test_task_and_controller_choose_same_backoff(state: ApplicationState, kind: str, config: dict[str, Any]) -> None:
+    status = move_to_next_attempt(status_at(state), AttemptInfo(id=1), NOW, "", trim=True)
+    of_controller = policy.get_backoff(RestartConfig.model_validate(config), status)
+    default = timedelta(milliseconds=RestartConfig().restart_backoff_millis)
+    of_task = get_backoff(restarting(**config), kind)
+    assert of_controller == (default if of_task is None else of_task)
 
 
 @pytest.mark.parametrize(("restarts", "valid"), [("cluster", True), ("airflow", True), ("both", False), (None, False)])

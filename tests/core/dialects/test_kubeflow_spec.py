@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.compose.restarts import backoff, retries_of
+from airflow_provider_spark_operator.core.compose.restarts import get_backoff, retries_of
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -124,7 +124,7 @@ def test_retries_of_a_task_replace_the_restart_policy() -> None:
     ],
 )
 def test_backoff_is_that_of_the_failure(policy: dict[str, Any] | str, kind: str, seconds: int | None) -> None:
-    delay = backoff(with_spec(restartPolicy=policy), kind)
+    delay = get_backoff(with_spec(restartPolicy=policy), kind)
     assert (delay.total_seconds() if delay else None) == seconds
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
 from airflow_provider_spark_operator.core.compose.document import complete_kind, new_application
-from airflow_provider_spark_operator.core.compose.restarts import Retries, backoff, retries_of
+from airflow_provider_spark_operator.core.compose.restarts import Retries, get_backoff, retries_of
 from airflow_provider_spark_operator.core.dialects import dialect as dialects
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.obstacles import is_held_back
@@ -46,7 +46,7 @@ def test_restarts_and_time_to_live_are_read() -> None:
     found = retries_of(document)
     assert isinstance(found, Retries)
     assert (found.number, found.delay.total_seconds()) == (7, 9)
-    assert backoff(document, "application") == found.delay
+    assert get_backoff(document, "application") == found.delay
     assert seconds_after_end(document) == 42.0
 
 
