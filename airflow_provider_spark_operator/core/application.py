@@ -31,6 +31,7 @@ from airflow_provider_spark_operator.core.observation import (
 )
 from airflow_provider_spark_operator.core.release import confirm_absence, list_leftovers, release
 from airflow_provider_spark_operator.core.situation import AT_ONCE, Situation
+from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,
     RUNNING,
@@ -188,7 +189,7 @@ def _record_executors(situation: Situation) -> Decision | None:
         situation.tolerations.instance_config,
         situation.state,
         ready,
-        dynamic_allocation=policy.uses_dynamic_allocation(situation.spec.spark_conf),
+        dynamic_allocation=uses_dynamic_allocation(situation.spec.spark_conf),
     )
     if proposed is situation.state:
         return None

@@ -24,8 +24,6 @@ DRIVER_CONTAINER = "spark-kubernetes-driver"
 EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 # Where files of a task are mounted. A mount hides what it covers: images are unlikely to have this directory.
 FILES_DIRECTORY = "/opt/airflow-task"
-# The property with which Spark chooses the number of executors.
-DYNAMIC_ALLOCATION_KEY = "spark.dynamicAllocation.enabled"
 # Spark's own port of a standalone master.
 MASTER_PORT = 7077
 # The service of a master is named after its cluster and this.

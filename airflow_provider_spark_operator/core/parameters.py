@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
-from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, uses_dynamic_allocation
 
 _MEMORY = re.compile(r"[1-9][0-9]*(k|m|g|t|p|kb|mb|gb|tb|pb)\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")
@@ -122,8 +122,9 @@ class Parameters:
         """Spark refuses to start without executors, unless it may request some itself."""
         if not self.has_no_executors or not isinstance(self.conf, Mapping | None):
             return None
-        enabled = (self.conf or {}).get(DYNAMIC_ALLOCATION_KEY, False)
-        if (enabled is not None and is_pending(enabled)) or str(enabled).strip().lower() == "true":
+        conf = self.conf or {}
+        enabled = conf.get(DYNAMIC_ALLOCATION_KEY)
+        if (enabled is not None and is_pending(enabled)) or uses_dynamic_allocation(conf):
             return None
         return Problem("executor_instances", f"must be at least 1, or set {DYNAMIC_ALLOCATION_KEY} in conf")
 

@@ -21,7 +21,6 @@ from airflow_provider_spark_operator.core.models.application import (
 )
 from airflow_provider_spark_operator.core.models.base import INT64_MAX
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo, StateRecord
-from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.states import (
     FAILURE,
     INFRASTRUCTURE_FAILURE,
@@ -106,11 +105,6 @@ def choose_executor_state(
     if not starting:
         return _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS
     return _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS if ready > 0 else state
-
-
-def uses_dynamic_allocation(spark_conf: Mapping[str, str]) -> bool:
-    """Whether Spark chooses the number of executors."""
-    return spark_conf.get(DYNAMIC_ALLOCATION_KEY, "").strip().lower() == "true"
 
 
 def wants_restart(spec: SparkApplicationSpec, ended_in: ApplicationState) -> bool:

@@ -121,12 +121,6 @@ def test_ready_executors_say_where_an_application_belongs(
     assert policy.choose_executor_state(config, state, ready, dynamic_allocation=dynamic) is expected
 
 
-@pytest.mark.parametrize(("value", "expected"), [("true", True), ("TRUE", True), ("false", False), ("1", False)])
-def test_dynamic_allocation_is_the_word_true(value: str, expected: bool) -> None:
-    assert policy.uses_dynamic_allocation({"spark.dynamicAllocation.enabled": value}) is expected
-    assert policy.uses_dynamic_allocation({}) is False
-
-
 RESTARTED = {
     "Always": STOPPING,
     "OnFailure": STOPPING - {S.SUCCEEDED},

@@ -9,8 +9,9 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase, Progre
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.naming import driver_pod_of
 from airflow_provider_spark_operator.core.driver_log import split_lines
-from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY, application_id
+from airflow_provider_spark_operator.core.names import application_id
 from airflow_provider_spark_operator.core.pods import mapping, text
+from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 from airflow_provider_spark_operator.core.states import (
     RUNNING,
     STOPPING,
@@ -58,7 +59,7 @@ def progress(resource: Mapping[str, object]) -> Progress:
 def wanted_executors(resource: Mapping[str, object]) -> int:
     """How many executors the application begins with, and never has fewer of."""
     conf = _conf(resource)
-    dynamic = str(conf.get(DYNAMIC_ALLOCATION_KEY, "")).lower() == "true"
+    dynamic = uses_dynamic_allocation(conf)
     key = "spark.dynamicAllocation.minExecutors" if dynamic else "spark.executor.instances"
     value = str(conf.get(key, 0 if dynamic else _DEFAULT_EXECUTORS))
     return int(value) if value.isdecimal() else _DEFAULT_EXECUTORS

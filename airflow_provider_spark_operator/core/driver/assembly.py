@@ -17,10 +17,10 @@ from airflow_provider_spark_operator.core.models.application import (
     SparkApplication,
 )
 from airflow_provider_spark_operator.core.names import (
-    DYNAMIC_ALLOCATION_KEY,
     LABEL_APPLICATION_NAME,
     LABEL_OPERATOR_NAME,
 )
+from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
 
 _USER = "spark"
 _API_ADDRESS = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
@@ -111,8 +111,7 @@ def _names_image(key: str) -> bool:
 
 def _keeps_executors(application: SparkApplication) -> bool:
     policy = application.spec.application_tolerations.restart_config.restart_policy
-    dynamic = application.spec.spark_conf.get(DYNAMIC_ALLOCATION_KEY, "").lower() == "true"
-    return policy is RestartPolicy.NEVER and not dynamic
+    return policy is RestartPolicy.NEVER and not uses_dynamic_allocation(application.spec.spark_conf)
 
 
 def _check_dependencies(conf: dict[str, str], given: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.core.driver.packages import check_packages
 from airflow_provider_spark_operator.core.driver.text import trimmed, trimmed_but_lines
 from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, resolved, without_alias
 from airflow_provider_spark_operator.core.identity import NAMESPACE
-from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
+from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
 _MASTER = re.compile(r"k8s://(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<rest>.+)")
@@ -238,6 +238,7 @@ def _checked(inputs: SubmissionInputs) -> SubmissionInputs:
             raise DriverBuildError(key, "must be greater than 0")
     _check_client(conf)
     positive = ["spark.driver.cores", "spark.executor.cores"]
+    # Unlike Spark, spark-submit does not trim this value.
     if inputs.conf.get(DYNAMIC_ALLOCATION_KEY, "").lower() != "true":
         positive.append("spark.executor.instances")
     for key in positive:

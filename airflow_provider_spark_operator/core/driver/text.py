@@ -1,9 +1,7 @@
 """Text as Java reads it."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-
-_BLANKS = "".join(map(chr, range(0x21)))
-"""Space, and all control characters before it: what Java trims. Blanks of Unicode are none."""
+from airflow_provider_spark_operator.core.spark_conf import JAVA_BLANKS
 
 
 def decoded(field: str, content: bytes) -> str:
@@ -16,12 +14,12 @@ def decoded(field: str, content: bytes) -> str:
 
 def trimmed(text: str) -> str:
     """The text as `String.trim` leaves it."""
-    return text.strip(_BLANKS)
+    return text.strip(JAVA_BLANKS)
 
 
 def trimmed_but_lines(text: str) -> str:
     """The text without blanks around it; an end of a line is none, where a file goes out of its way to have one."""
-    return text.strip(_BLANKS.replace("\r", "").replace("\n", ""))
+    return text.strip(JAVA_BLANKS.replace("\r", "").replace("\n", ""))
 
 
 def split(text: str, separator: str) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Final
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.memory import is_positive_size, memory_mib
 from airflow_provider_spark_operator.core.models.parse import format_path
-from airflow_provider_spark_operator.core.names import DYNAMIC_ALLOCATION_KEY
 from airflow_provider_spark_operator.core.problems import Problem
+from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY, uses_dynamic_allocation
 from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
 
 _INSTANCES_KEY: Final = "spark.executor.instances"
@@ -47,17 +47,12 @@ def configuration_problems(conf: Mapping[str, str]) -> Iterator[Problem]:
     literal = {key: value for key, value in conf.items() if _REFERENCE not in value}
     yield from _size_problems(literal)
     yield from _form_problems(literal)
-    is_dynamic = is_dynamic_allocation(literal)
+    is_dynamic = uses_dynamic_allocation(literal)
     for key in _CORES:
         yield from _count_problems(literal, key, 1)
     yield from _count_problems(literal, _INSTANCES_KEY, 0 if is_dynamic else 1)
     if is_dynamic:
         yield from _bound_problems(literal)
-
-
-def is_dynamic_allocation(conf: Mapping[str, str]) -> bool:
-    """Whether Spark itself chooses the number of executors."""
-    return str(conf.get(DYNAMIC_ALLOCATION_KEY, "")).strip().lower() == "true"
 
 
 def conf_path(key: str) -> str:
