@@ -78,6 +78,21 @@ def test_a_kubeconfig_of_the_users_own_is_not_overwritten(tmp_path: Path, capsys
     assert theirs.read_text() == "apiVersion: v1"
 
 
+async def test_kubeconfig_of_a_running_cluster_is_not_overwritten(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    words = ("local", "up", "--kubeconfig", str(copy), "--home")
+    async with running(*words, str(tmp_path / "first"), home=tmp_path) as first:
+        await line_of(first, "ready ")
+        before = copy.read_text()
+        exit_code, out, err = await run([*words, str(tmp_path / "second")], tmp_path)
+        assert (exit_code, out, copy.read_text()) == (ExitCode.INVALID, "", before)
+        assert err.startswith(
+            f"spark-operator: error: --kubeconfig {copy}: belongs to the local cluster that runs at https://127.0.0.1:"
+        )
+        first.terminate()
+        await ended(first)
+
+
 def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,6 @@
 """A Kubernetes cluster on this machine: API server and node in one process, pods as processes of their own."""
 
 import asyncio
-import base64
 import logging
 import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -10,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-
-import yaml
 
 from local_kubernetes.api import admission, resources
 from local_kubernetes.api.documents import JsonObject
@@ -29,6 +26,7 @@ from local_kubernetes.api.status import bad_request
 from local_kubernetes.api.store import Store
 from local_kubernetes.api.tls import ServerIdentity, issue_identity
 from local_kubernetes.home import LocalClusterError, lock_home, write_private
+from local_kubernetes.kubeconfig import LOOPBACK, render_kubeconfig
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule
 from local_kubernetes.kubelet.kubelet import Kubelet
@@ -39,7 +37,6 @@ __all__ = ["LocalCluster", "LocalClusterError"]
 
 logger = logging.getLogger(__name__)
 
-_HOST = "127.0.0.1"
 JOURNAL = "journal"
 _NAMESPACES = ("default", "kube-system")
 
@@ -112,19 +109,19 @@ class LocalCluster:
         logs = _NodeLogs()
         server = ApiServer(store, kinds, token=token, tls=identity.server_context(), logs=logs)
         try:
-            port = await server.start(_HOST, self._port)
+            port = await server.start(LOOPBACK, self._port)
         except OSError as error:
             raise LocalClusterError(
                 f"the local cluster cannot listen on port {self._port}: {error.strerror or error}"
             ) from error
-        access = ApiAccess(f"https://{_HOST}:{port}", identity.ca_file, token)
+        access = ApiAccess(f"https://{LOOPBACK}:{port}", identity.ca_file, token)
         logs.node = Kubelet(store, home, access, images=self._images)
         sets = StatefulSetController(store, kinds, EventRecorder(store, "", lambda: datetime.now(UTC)))
         node = asyncio.create_task(logs.node.run(), name="kubelet")
         workloads = asyncio.create_task(sets.run(), name="stateful sets")
         events = asyncio.create_task(EventRetention(store).run(), name="events")
         try:
-            write_private(self.kubeconfig, _kubeconfig(access))
+            write_private(self.kubeconfig, render_kubeconfig(access.url, access.ca_file, access.token))
             yield
         finally:
             events.cancel()
@@ -215,16 +212,3 @@ def _create_missing_accounts(store: Store) -> None:
     for namespace in store.list(NAMESPACES, None)[0]:
         if "deletionTimestamp" not in namespace["metadata"]:
             admission.create_default_account(store, namespace["metadata"]["name"])
-
-
-def _kubeconfig(access: ApiAccess) -> str:
-    authority = base64.b64encode(access.ca_file.read_bytes()).decode()
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "local", "cluster": {"server": access.url, "certificate-authority-data": authority}}],
-        "users": [{"name": "local", "user": {"token": access.token}}],
-        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "local", "namespace": "default"}}],
-        "current-context": "local",
-    }
-    return yaml.safe_dump(document, sort_keys=False)

@@ -1,13 +1,43 @@
-"""A copy of the cluster's kubeconfig where the user asked for it, while the cluster runs."""
+"""The kubeconfig of a cluster, and the copy of it at the path that the user names."""
 
+import base64
 import os
+import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+LOOPBACK = "127.0.0.1"
+ANSWER_SECONDS = 5.0
+"""Time in which a running cluster answers."""
 
 
 class UnusableKubeconfig(Exception):
     """The kubeconfig could not be written to the path that the user named."""
+
+
+def render_kubeconfig(server: str, ca_file: Path, token: str) -> str:
+    """Return the text of a kubeconfig.
+
+    Args:
+        server: The URL of the API server.
+        ca_file: The file with the certificate of the authority that signed the server's certificate.
+        token: The token of the user.
+    """
+    authority = base64.b64encode(ca_file.read_bytes()).decode()
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "local", "cluster": {"server": server, "certificate-authority-data": authority}}],
+        "users": [{"name": "local", "user": {"token": token}}],
+        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "local", "namespace": "default"}}],
+        "current-context": "local",
+    }
+    return yaml.safe_dump(document, sort_keys=False)
 
 
 def check_kubeconfig(path: Path, command: str) -> None:
@@ -18,7 +48,8 @@ def check_kubeconfig(path: Path, command: str) -> None:
         command: The command that runs the cluster; only a file that it wrote is replaced.
 
     Raises:
-        UnusableKubeconfig: The folder is missing or not writable, or the file may be the user's own.
+        UnusableKubeconfig: The folder is missing or not writable, the file may be the user's own, or it belongs to a
+            cluster that is running.
     """
     folder = path.absolute().parent
     if not folder.is_dir():
@@ -28,6 +59,7 @@ def check_kubeconfig(path: Path, command: str) -> None:
     elif not _is_replaceable(path, command):
         raise UnusableKubeconfig(f"{path}: exists and was not written by this command; name another file")
     else:
+        _refuse_running_cluster(path)
         return
     raise UnusableKubeconfig(f"{path}: {problem}. Choose an existing folder that you can write")
 
@@ -45,11 +77,12 @@ def publish_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterato
         The path that users need: of the copy, or of the source if there is no copy.
 
     Raises:
-        UnusableKubeconfig: The copy could not be written.
+        UnusableKubeconfig: The copy could not be written, or belongs to a cluster that is running.
     """
     if copy is None:
         yield source
         return
+    _refuse_running_cluster(copy)  # again: another cluster may have started since the first check
     content = f"{_mark(command)}; it is deleted when that ends.\n{source.read_text(encoding='utf-8')}"
     try:
         copy.unlink(missing_ok=True)
@@ -69,6 +102,46 @@ def publish_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterato
             if os.path.samestat(os.fstat(descriptor), copy.stat()):
                 copy.unlink()
         os.close(descriptor)
+
+
+def _refuse_running_cluster(path: Path) -> None:
+    server = _find_running_server(path)
+    if server is not None:
+        raise UnusableKubeconfig(
+            f"{path}: belongs to the local cluster that runs at {server}. End that cluster, or choose another file"
+        )
+
+
+def _find_running_server(path: Path) -> str | None:
+    """Return the URL of the API server in a kubeconfig if that server answers on this machine."""
+    try:
+        cluster = yaml.safe_load(path.read_text(encoding="utf-8"))["clusters"][0]["cluster"]
+        server = str(cluster["server"])
+        url = urlsplit(server)
+        authority = base64.b64decode(cluster["certificate-authority-data"]).decode("ascii")
+        if url.hostname != LOOPBACK or url.port is None:
+            return None
+        return server if _answers(url.port, ssl.create_default_context(cadata=authority)) else None
+    except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
+        return None
+
+
+def _answers(port: int, tls: ssl.SSLContext) -> bool:
+    """Return whether a server on this machine proves that it is the one of a kubeconfig.
+
+    Each cluster has its own authority, so another program that got the port later fails the handshake. A suspended
+    or very busy cluster accepts the connection without an answer. It counts as running.
+    """
+    try:
+        with (
+            socket.create_connection((LOOPBACK, port), ANSWER_SECONDS) as connection,
+            tls.wrap_socket(connection, server_hostname=LOOPBACK),
+        ):
+            return True
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
 
 
 def _unwritable(copy: Path, error: OSError) -> UnusableKubeconfig:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from local_kubernetes.cli import ExitCode, main
 
@@ -110,10 +111,37 @@ def test_invalid_arguments_are_one_sentence(
     assert error.count("\n") == 1
 
 
-def test_a_cluster_keeps_the_kubeconfig_that_another_cluster_has_replaced(tmp_path: Path) -> None:
+def test_kubeconfig_of_a_running_cluster_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "kubeconfig"
+    with run_up(tmp_path, "--kubeconfig", str(copy)):
+        before = copy.read_text()
+        server = yaml.safe_load(before)["clusters"][0]["cluster"]["server"]
+
+        code = main(["up", "--home", str(tmp_path / "second"), "--kubeconfig", str(copy)])
+
+        assert (code, copy.read_text()) == (ExitCode.INVALID, before)
+    assert capsys.readouterr().err == (
+        f"local-kubernetes: error: --kubeconfig {copy}: belongs to the local cluster that runs at {server}. "
+        "End that cluster, or choose another file\n"
+    )
+    assert not (tmp_path / "second").exists()
+
+
+def test_kubeconfig_of_a_killed_cluster_is_replaced(tmp_path: Path) -> None:
+    copy = tmp_path / "kubeconfig"
+    with run_up(tmp_path, "--kubeconfig", str(copy)) as process:
+        process.kill()
+        process.wait(DEADLINE_SECONDS)
+        before = copy.read_text()
+    with run_up(tmp_path, "--kubeconfig", str(copy)):
+        assert copy.read_text() != before
+
+
+def test_cluster_does_not_delete_the_kubeconfig_of_another_cluster(tmp_path: Path) -> None:
     copy = tmp_path / "kubeconfig"
     (tmp_path / "second").mkdir()
     with run_up(tmp_path, "--kubeconfig", str(copy)) as first:
+        copy.unlink()
         with run_up(tmp_path / "second", "--kubeconfig", str(copy)) as second:
             first.terminate()
             assert first.wait(DEADLINE_SECONDS) == ExitCode.SUCCESS
