@@ -9,7 +9,6 @@ from typing import Any
 from airflow_provider_spark_operator.cli.application_file import read_application_file
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.local_cluster import RunningCluster, run_cluster
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signal
@@ -27,6 +26,7 @@ from airflow_provider_spark_operator.follow.watch import WatchHub
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
+from airflow_provider_spark_operator.local.cluster import RunningCluster, run_cluster
 from local_kubernetes.home import LocalClusterError, temporary_home
 from local_kubernetes.kubelet.images import ImageRule
 
@@ -54,7 +54,7 @@ async def _run(
         with temporary_home() as home:
             print_note("starting a local cluster")
             async with run_cluster(home, images=images) as cluster:
-                return await cluster.beside(_follow_through(cluster, document, namespace, limit))
+                return await cluster.run_with_controller(_follow_through(cluster, document, namespace, limit))
     except LocalClusterError as error:
         raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.cli.local_cluster import run_cluster
 from airflow_provider_spark_operator.cli.local_images import parse_image_rules
 from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.signals import run_until_signal
+from airflow_provider_spark_operator.local.cluster import run_cluster
+from local_kubernetes.home import LocalClusterError, UnusableHome
 from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, publish_kubeconfig
 from local_kubernetes.kubelet.images import ImageRule
 
@@ -42,4 +43,8 @@ async def _up(options: argparse.Namespace, kubeconfig: Path | None, images: Sequ
                 await cluster.controller
     except UnusableKubeconfig as error:
         raise CommandError(f"--kubeconfig {error}", ExitCode.INVALID) from None
+    except UnusableHome as error:
+        raise CommandError(f"--home: {error}", ExitCode.INVALID) from None
+    except LocalClusterError as error:
+        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
     return ExitCode.SUCCESS

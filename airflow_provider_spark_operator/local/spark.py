@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_provider_spark_operator.core.names import MASTER_PORT
 from airflow_provider_spark_operator.local.class_archive import build_recording_options, build_starting_options
 from airflow_provider_spark_operator.local.java import Java
 from airflow_provider_spark_operator.local.programs import MASTER, Daemon
@@ -34,7 +33,8 @@ _JAVA_OPTION = "SPARK_JAVA_OPT_"
 # Paths of the executors' pods and of the machine, whose turn comes when those pods are started.
 _EXECUTOR_VOLUMES = "spark.kubernetes.executor.volumes."
 _LOOPBACK = "127.0.0.1"
-_MASTER_PORTS = {"SPARK_MASTER_PORT": MASTER_PORT, "SPARK_MASTER_WEBUI_PORT": 8080}
+# The defaults of Spark's start-master.sh.
+_MASTER_PORTS = {"SPARK_MASTER_PORT": 7077, "SPARK_MASTER_WEBUI_PORT": 8080}
 _REST_PORT = 6066
 # As the launcher has them (`JavaModuleOptions`), without the module that few runtimes have.
 _OPENED = (

@@ -57,7 +57,7 @@ def test_a_run_that_leaves_no_archive_says_the_last_words_of_java(
 ) -> None:
     fake_java("echo out of memory >&2; exit 1")
     assert main(["local", "prepare"]) == 5
-    assert "made no archive: out of memory" in capsys.readouterr().err.splitlines()[-1]
+    assert "did not write an archive: out of memory" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_without_java_it_says_what_to_install(

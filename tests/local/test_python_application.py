@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.local_cluster import run_cluster
 from airflow_provider_spark_operator.kube.resources import PODS, SPARK_APPLICATIONS
+from airflow_provider_spark_operator.local.cluster import run_cluster
 
 from kubelet.pods import eventually_async
 

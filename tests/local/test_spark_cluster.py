@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.local_cluster import run_cluster
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import (
     PODS,
@@ -15,6 +14,7 @@ from airflow_provider_spark_operator.kube.resources import (
     STATEFUL_SETS,
     ResourceType,
 )
+from airflow_provider_spark_operator.local.cluster import run_cluster
 
 from kubelet.pods import eventually_async
 

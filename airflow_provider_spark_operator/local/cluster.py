@@ -1,4 +1,4 @@
-"""A local cluster with the controller on it, as `local up` and `local run` need it."""
+"""A local cluster for Spark: local-kubernetes with the Spark runtime, and the controller on it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from airflow_provider_spark_operator.cli.errors import CommandError
-from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.crds import custom_resource_definitions
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
@@ -22,14 +20,13 @@ from airflow_provider_spark_operator.reconcile.managers import Identity
 from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from local_kubernetes.cluster import LocalCluster, LocalClusterError
-from local_kubernetes.home import UnusableHome
 from local_kubernetes.kubelet.images import ImageRule
 
-# The account that the Apache operator's chart gives to drivers: its users' documents name it.
+# The service account that the chart of the Apache operator creates for drivers. Its users' documents name the account.
 WORKLOAD_SERVICE_ACCOUNT = "spark"
 
-# Other controllers see by this Lease that the one of the local cluster is alive. The holder has a fixed name: a folder
-# has one cluster at a time, so the cluster that follows a killed one need not wait until the Lease expires.
+# This Lease shows other controllers that the controller of the local cluster is running. The holder has a fixed name,
+# so that a cluster that follows a killed one does not wait until the Lease expires: a folder has one cluster at a time.
 LEASE = LeaseReference("kube-system", "spark-operator-local")
 _HOLDER = "local-cluster"
 
@@ -38,20 +35,24 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A local cluster that is ready: its kubeconfig, a client, and the controller at work."""
+    """A local cluster that is ready: its kubeconfig, a client, and the task that runs the controller."""
 
     kubeconfig: Path
     client: KubeClient
     controller: "asyncio.Task[None]"
 
-    async def beside(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Run `work` for as long as the controller lives; what ends the controller ends the work."""
+    async def run_with_controller(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run `work` to its end, or until the controller ends.
+
+        Raises:
+            LocalClusterError: The controller ended first. If it failed, its own error is raised.
+        """
         task = asyncio.create_task(work)
         try:
             await asyncio.wait({task, self.controller}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 await self.controller
-                raise CommandError("the controller has stopped", ExitCode.INFRASTRUCTURE_FAILED)
+                raise LocalClusterError("the controller of the local cluster stopped")
             return await task
         finally:
             task.cancel()
@@ -67,34 +68,31 @@ async def run_cluster(
     repair: bool = False,
     take_over: bool = False,
 ) -> AsyncIterator[RunningCluster]:
-    """Start a cluster in the folder `home`, and take it down at the end, with every process in it.
+    """Start a cluster and its controller; stop them, and every process of the cluster, at the end.
 
-    With `keep`, its objects stay in the folder, and those of the last such cluster there are back. With `repair`,
-    damaged records among them are dropped, after a copy has been kept. With `take_over`, the controller also manages
-    resources that another controller managed last.
+    Args:
+        home: The directory for the state of the cluster; it is created if it does not exist.
+        images: The images that the cluster can run; by default those of `spark_images`.
+        keep: Whether to keep the objects in the directory for the next cluster that keeps them.
+        repair: Whether to drop damaged records of kept objects, after keeping a copy of them.
+        take_over: Whether the controller also manages resources that another controller managed last.
 
     Raises:
-        CommandError: it cannot be started.
+        LocalClusterError: The cluster could not be started, or one of its parts failed.
     """
-    try:
-        async with (
-            LocalCluster(
-                home, custom_resource_definitions(), images=images or spark_images(), keep=keep, repair=repair
-            ) as cluster,
-            await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
-            _run_controller(client, cluster.kubeconfig, take_over=take_over) as controller,
-        ):
-            await _create_workload_account(client)
-            yield RunningCluster(cluster.kubeconfig, client, controller)
-    except UnusableHome as error:
-        raise CommandError(f"--home: {error}", ExitCode.INVALID) from None
-    except LocalClusterError as error:
-        raise CommandError(str(error), ExitCode.INFRASTRUCTURE_FAILED) from None
+    definitions = custom_resource_definitions()
+    async with (
+        LocalCluster(home, definitions, images=images or spark_images(), keep=keep, repair=repair) as cluster,
+        await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
+        _run_controller(client, cluster.kubeconfig, take_over=take_over) as controller,
+    ):
+        await _create_workload_account(client)
+        yield RunningCluster(cluster.kubeconfig, client, controller)
 
 
 async def _create_workload_account(client: KubeClient) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": WORKLOAD_SERVICE_ACCOUNT}}
-    with suppress(AlreadyExists):  # it was kept
+    with suppress(AlreadyExists):  # an earlier cluster kept it
         await client.create(SERVICE_ACCOUNTS, account, client.default_namespace)
 
 
@@ -102,7 +100,7 @@ async def _create_workload_account(client: KubeClient) -> None:
 async def _run_controller(
     client: KubeClient, kubeconfig: Path, *, take_over: bool
 ) -> AsyncIterator["asyncio.Task[None]"]:
-    """Run the controller, which leaves to other controllers what they manage, as `reconcile` does."""
+    """Run the controller until the context ends; it is ready when the context begins."""
     settings = ControllerSettings()
     settings = replace(settings, takeover=replace(settings.takeover, take_over=take_over))
     identity = Identity(settings.decisions.operator_name, LEASE)
