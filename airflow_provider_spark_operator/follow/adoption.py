@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_B
 from airflow_provider_spark_operator.core.states import FAILURE
 from airflow_provider_spark_operator.core.verdict import Outcome, verdict
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations
+from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations_of
 from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
@@ -36,7 +36,7 @@ def read_adoption_state(document: Mapping[str, Any]) -> AdoptionState:
     """Return what the application is to a try of its task."""
     if document["metadata"].get("deletionTimestamp"):
         return AdoptionState.TERMINATING
-    seen, acknowledged = progress(document), annotations(document).get(ANNOTATION_RESULT_TAKEN_BY)
+    seen, acknowledged = progress(document), annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY)
     if seen.driver_abandoned and acknowledged:  # its status will never say that it has ended
         return AdoptionState.ACKNOWLEDGED
     if seen.phase is not Phase.ENDED:
@@ -56,7 +56,7 @@ async def list_applications(
         KubeError: The API refused, or could not be reached.
     """
     found = await client.list(resource, namespace, label_selector=stamp.selector)
-    return sorted(found.items, key=_age, reverse=True)
+    return sorted(found.items, key=_creation_key_of, reverse=True)
 
 
 async def find_unreported_failure(
@@ -90,6 +90,6 @@ def _has_failed(seen: Progress) -> bool:
     return (stop.meaning if stop else seen.state) in FAILURE
 
 
-def _age(document: JsonObject) -> tuple[str, str]:
+def _creation_key_of(document: JsonObject) -> tuple[str, str]:
     metadata = document["metadata"]
     return metadata.get("creationTimestamp", ""), metadata["name"]  # the name, so that ties are stable

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.names import ANNOTATION_DAG_ID, ANNOTATION_RUN_ID
 from airflow_provider_spark_operator.follow.errors import NameTaken
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
-from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
+from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations_of, owner_of
 from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Conflict, NotFound
@@ -167,5 +167,5 @@ async def delete_cluster(
 
 
 def _is_of_run(document: Mapping[str, Any], stamp: TaskStamp) -> bool:
-    notes = annotations(document)
+    notes = annotations_of(document)
     return (notes.get(ANNOTATION_DAG_ID), notes.get(ANNOTATION_RUN_ID)) == (stamp.dag_id, stamp.run_id)

@@ -40,7 +40,7 @@ class Readiness:
     blocked: tuple[str, ...] = ()
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether applications can run on it."""
         return self.masters > 0 and self.workers >= self.wanted_workers
 
@@ -100,7 +100,7 @@ def count_wanted_workers(cluster: Mapping[str, Any]) -> int:
     """How many workers the cluster always has: those it begins with, or as few as its autoscaler may leave."""
     tolerations = mapping(mapping(cluster.get("spec")).get("clusterTolerations"))
     instances = mapping(tolerations.get("instanceConfig"))
-    first, least, most = (_number(instances.get(key)) for key in ("initWorkers", "minWorkers", "maxWorkers"))
+    first, least, most = (_parse_count(instances.get(key)) for key in ("initWorkers", "minWorkers", "maxWorkers"))
     return min(first, least) if least < most else first
 
 
@@ -137,10 +137,10 @@ async def _count_until_complete(
             if str(found) != logged:
                 logged = str(found)
                 log.info("%s: %s", reference, logged)
-            if found.complete:
+            if found.is_complete:
                 return
         await asyncio.sleep(backoff.next())
 
 
-def _number(value: object) -> int:
+def _parse_count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

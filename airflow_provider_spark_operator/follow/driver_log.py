@@ -30,9 +30,9 @@ _PAUSE_SECONDS = 5.0
 _REST_SECONDS = 60.0
 # The position is noted soon after the first lines, then at this interval. After a reader was killed, the lines of at
 # most one interval are shown twice.
-_FIRST_NOTE_SECONDS = 2.0
-_NOTE_SECONDS = 30.0
-_LAST_NOTE_SECONDS = 2.0
+_FIRST_SAVE_SECONDS = 2.0
+_SAVE_SECONDS = 30.0
+_LAST_SAVE_SECONDS = 2.0
 # Begins the lines that tell which part of the log is missing. The driver did not write them.
 _REMARK = "… "
 
@@ -78,7 +78,7 @@ class DriverLog:
         self._options = options
         self._reader = options.reader
         self._position = options.position
-        self._resumed = bool(self._position.stamp)
+        self._resumed = bool(self._position.timestamp)
         self._noted = ""
         self._tail = LastLines()
         self._cause = RootCause()
@@ -100,7 +100,7 @@ class DriverLog:
         return self._cause.sentence
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether the log was read from its first line to its end."""
         return self._from_start and self._position.whole
 
@@ -109,7 +109,7 @@ class DriverLog:
         if not self._resumed:
             self._resumed = True
             noted = _position_of(resource, self._reader)
-            self._position.pod, self._position.stamp, self._position.count = noted.pod, noted.stamp, noted.count
+            self._position.pod, self._position.timestamp, self._position.count = noted.pod, noted.timestamp, noted.count
 
     async def begin_attempt(self, attempt: int) -> None:
         """Stop reading the log of the attempt before, unless `attempt` is being read already."""
@@ -156,10 +156,10 @@ class DriverLog:
                 self._warn_of_gap(seen)
 
     async def _follow(self) -> None:
-        with self._stream() as free:
+        with self._count_stream() as free:
             if not free:
                 limit = f"{self._options.most_streams} drivers' logs are being shown already"
-                self._remark(logging.INFO, f"{limit}: this one's follows at the end")
+                self._show_remark(logging.INFO, f"{limit}: this one's follows at the end")
                 return
             options, position = self._options, self._position
             lines = follow_driver_log(self._client, self._reference, longest=options.longest, position=position)
@@ -170,22 +170,22 @@ class DriverLog:
         try:
             pod = await read_driver_pod(self._client, self._reference)
         except KubeError as error:
-            self._remark(logging.WARNING, f"the driver's log cannot be read: {error}")
+            self._show_remark(logging.WARNING, f"the driver's log cannot be read: {error}")
             return
         if pod is None:
             self._warn_of_gap(seen)
             return
-        with self._stream() as free:
+        with self._count_stream() as free:
             if free:
                 longest, position = self._options.longest, self._position
                 await self._show(follow_pod_log(self._client, self._reference, pod, longest=longest, position=position))
 
     async def _show(self, lines: AsyncGenerator[str, None]) -> None:
         position = self._position
-        self._from_start = not position.stamp
+        self._from_start = not position.timestamp
         if position.since is not None:
-            self._remark(logging.INFO, f"the driver's log goes on after {_clock(position.since)} UTC")
-        noting = asyncio.create_task(self._note_regularly(position))
+            self._show_remark(logging.INFO, f"the driver's log goes on after {_format_clock(position.since)} UTC")
+        saving = asyncio.create_task(self._save_position_regularly(position))
         try:
             async with aclosing(lines) as stream:
                 async for line in stream:
@@ -196,17 +196,17 @@ class DriverLog:
                     self._sink.show_driver_line(line, self._levels.level(line))
             self._complete = True
         except KubeError as error:
-            self._remark(logging.WARNING, f"the driver's log cannot be read: {error}")
+            self._show_remark(logging.WARNING, f"the driver's log cannot be read: {error}")
             self._complete = True  # a missing permission does not come back at the end
         except asyncio.CancelledError:
-            noting.cancel()
+            saving.cancel()
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_NOTE_SECONDS):
-                    await self._note(position)
+                async with asyncio.timeout(_LAST_SAVE_SECONDS):
+                    await self._save_position(position)
             raise
         finally:
-            noting.cancel()
-            await asyncio.gather(noting, return_exceptions=True)
+            saving.cancel()
+            await asyncio.gather(saving, return_exceptions=True)
 
     def _warn_of_gap(self, seen: Progress) -> None:
         if not had_driver(seen):
@@ -216,29 +216,29 @@ class DriverLog:
         if shown is not None and end is not None and shown.replace(microsecond=0) >= end.replace(microsecond=0):
             return  # the status has whole seconds: the last line shown is from the second of the end
         begin = shown or begin
-        since = f" after {_clock(begin)}" if begin else ""
-        until = f" until its end at {_clock(end)}" if end else ""
+        since = f" after {_format_clock(begin)}" if begin else ""
+        until = f" until its end at {_format_clock(end)}" if end else ""
         zone = " UTC" if begin or end else ""
         # The position is noted from time to time: a reader that was killed has shown more than it noted.
-        above = f"; lines after {_clock(shown)} may already be shown above" if shown and not self._lines else ""
+        above = f"; lines after {_format_clock(shown)} may already be shown above" if shown and not self._lines else ""
         gap = f"the driver's log{since}{until}{zone} is not available: the driver pod was deleted{above}"
-        self._remark(logging.WARNING, gap)
+        self._show_remark(logging.WARNING, gap)
 
-    def _remark(self, level: int, sentence: str) -> None:
+    def _show_remark(self, level: int, sentence: str) -> None:
         self._sink.show_remark(level, sentence)
 
-    async def _note_regularly(self, position: LogPosition) -> None:
-        pause = _FIRST_NOTE_SECONDS
+    async def _save_position_regularly(self, position: LogPosition) -> None:
+        pause = _FIRST_SAVE_SECONDS
         while True:
             await asyncio.sleep(pause)
-            if position.stamp:
-                pause = _NOTE_SECONDS
-            await self._note(position)
+            if position.timestamp:
+                pause = _SAVE_SECONDS
+            await self._save_position(position)
 
-    async def _note(self, position: LogPosition) -> None:
+    async def _save_position(self, position: LogPosition) -> None:
         """Note on the application how far its log was shown, for a reader that takes over."""
         note = f"{self._reader} {position.to_text()}"
-        if self._reader is None or not position.stamp or note == self._noted:
+        if self._reader is None or not position.timestamp or note == self._noted:
             return
         try:
             await annotate(self._client, self._reference, {ANNOTATION_LOG_POSITION: note})
@@ -247,7 +247,7 @@ class DriverLog:
             logger.debug("could not note the position in the log of %s: %s", self._reference, error)
 
     @contextmanager
-    def _stream(self) -> Iterator[bool]:
+    def _count_stream(self) -> Iterator[bool]:
         """Count a stream while it is open. The value is False if no further stream is allowed."""
         loop, most = asyncio.get_running_loop(), self._options.most_streams
         if most is not None and _streams.get(loop, 0) >= most:
@@ -266,5 +266,5 @@ def _position_of(resource: Mapping[str, Any], reader: str | None) -> LogPosition
     return LogPosition.from_text(text) if reader is not None and noted_reader == reader else LogPosition()
 
 
-def _clock(time: datetime) -> str:
+def _format_clock(time: datetime) -> str:
     return f"{time.astimezone(UTC):%H:%M:%S}"

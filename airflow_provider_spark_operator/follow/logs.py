@@ -23,13 +23,13 @@ class LogPosition:
     """Where in a driver's log we are: the time of the last line had, and its number among the lines of that time.
 
     Attributes:
-        stamp: As the kubelet writes it before the line; empty before the first.
+        timestamp: As the kubelet writes it before the line; empty before the first.
         count: From 1.
         pod: The uid of the driver's pod; another driver's log begins anew.
         whole: The log of `pod` was read to its end.
     """
 
-    stamp: str = ""
+    timestamp: str = ""
     count: int = 0
     pod: str = ""
     whole: bool = False
@@ -40,20 +40,20 @@ class LogPosition:
     def since(self) -> datetime | None:
         """The time to ask the API from. It looks at whole seconds, and sends that second's lines again."""
         try:
-            return datetime.fromisoformat(self.stamp)
+            return datetime.fromisoformat(self.timestamp)
         except ValueError:  # no line yet, or one without a time
             return None
 
     def to_text(self) -> str:
         """The position in words that `from_text` reads, for one who goes on elsewhere."""
-        return f"{self.pod} {self.stamp} {self.count}"
+        return f"{self.pod} {self.timestamp} {self.count}"
 
     @classmethod
     def from_text(cls, text: str) -> "LogPosition":
         """The position that `to_text` wrote; the beginning where it was not that."""
         pod, _, rest = text.partition(" ")
-        stamp, _, count = rest.partition(" ")
-        return cls(stamp, int(count), pod) if pod and stamp and count.isdecimal() else cls()
+        timestamp, _, count = rest.partition(" ")
+        return cls(timestamp, int(count), pod) if pod and timestamp and count.isdecimal() else cls()
 
     def enter(self, pod: str) -> str | None:
         """Begin to read the log of this pod.
@@ -64,43 +64,43 @@ class LogPosition:
         if self.pod == pod:
             return None
         gap = None
-        if self.stamp and not self.whole:
-            gap = f"… lines of the driver before may be missing after {_clock(self.stamp)} UTC: its pod was deleted"
-        self.pod, self.stamp, self.count, self.whole = pod, "", 0, False
+        if self.timestamp and not self.whole:
+            time = _format_clock(self.timestamp)
+            gap = f"… lines of the previous driver after {time} UTC may be missing: its pod was deleted"
+        self.pod, self.timestamp, self.count, self.whole = pod, "", 0, False
         return gap
 
-    def begin(self) -> None:
+    def begin_stream(self) -> None:
         """A new stream begins, with lines that we may have had."""
-        self._stream, self._resuming = ("", 0), bool(self.stamp)
+        self._stream, self._resuming = ("", 0), bool(self.timestamp)
 
-    def gap(self, stamp: str) -> str | None:
-        """What to say if lines are missing between the last one had and the stream's first, of time `stamp`.
+    def describe_gap(self, timestamp: str) -> str | None:
+        """What to say if lines are missing between the last one had and the stream's first, of time `timestamp`.
 
         The stream begins with the second of our last line, so with that line, unless it is no longer kept.
         """
-        if not self._resuming or self._stream[1] or stamp <= self.stamp:
+        if not self._resuming or self._stream[1] or timestamp <= self.timestamp:
             return None
-        return (
-            f"… lines between {_clock(self.stamp)} and {_clock(stamp)} UTC are missing: the log was rotated meanwhile"
-        )
+        begin, end = _format_clock(self.timestamp), _format_clock(timestamp)
+        return f"… lines between {begin} and {end} UTC are missing: the log was rotated"
 
     def describe_missing_rest(self, cause: str) -> str:
         """Return the line that replaces the rest of a log that can no longer be read."""
-        if not self.stamp:
+        if not self.timestamp:
             return f"… the driver's log could not be read: {cause}"
-        return f"… lines after {_clock(self.stamp)} UTC are missing: {cause}"
+        return f"… lines after {_format_clock(self.timestamp)} UTC are missing: {cause}"
 
-    def advance(self, stamp: str) -> bool:
-        """Take the stream's next line, of time `stamp`; whether it is new.
+    def advance(self, timestamp: str) -> bool:
+        """Take the stream's next line, of time `timestamp`; whether it is new.
 
         After the first new one all are: a clock that is set back must not swallow lines.
         """
-        number = self._stream[1] + 1 if stamp == self._stream[0] else 1
-        self._stream = (stamp, number)
-        if self._resuming and self._stream <= (self.stamp, self.count):
+        number = self._stream[1] + 1 if timestamp == self._stream[0] else 1
+        self._stream = (timestamp, number)
+        if self._resuming and self._stream <= (self.timestamp, self.count):
             return False
         self._resuming = False
-        self.stamp, self.count = self._stream
+        self.timestamp, self.count = self._stream
         return True
 
 
@@ -179,7 +179,7 @@ async def _follow_pod(
         # One more look after the end: the stream may have been cut before the last lines.
         ended, unavailable = has_ended(latest), ""
         try:
-            async with aclosing(_read(client, reference, name, container, position)) as lines:
+            async with aclosing(_read_new_lines(client, reference, name, container, position)) as lines:
                 async for line in lines:
                     backoff.reset()
                     yield line
@@ -218,11 +218,11 @@ async def _wait_for_driver(client: KubeClient, reference: ApplicationReference) 
         await asyncio.sleep(backoff.next())
 
 
-async def _read(
+async def _read_new_lines(
     client: KubeClient, reference: ApplicationReference, pod: str, container: str | None, position: LogPosition
 ) -> AsyncGenerator[str, None]:
     """The lines after `position`, which moves along."""
-    position.begin()
+    position.begin_stream()
     stream = client.logs(
         reference.namespace,
         pod,
@@ -233,13 +233,13 @@ async def _read(
     )
     async with aclosing(stream) as lines:
         async for line in lines:
-            stamp, _, text = line.partition(" ")
-            gap = position.gap(stamp)
+            timestamp, _, text = line.partition(" ")
+            gap = position.describe_gap(timestamp)
             if gap is not None:
                 yield gap
-            if position.advance(stamp):
+            if position.advance(timestamp):
                 yield text
 
 
-def _clock(stamp: str) -> str:
-    return stamp.partition("T")[2][:8]
+def _format_clock(timestamp: str) -> str:
+    return timestamp.partition("T")[2][:8]

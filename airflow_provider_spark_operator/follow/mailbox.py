@@ -16,7 +16,7 @@ class Content:
     changed: JsonObject | None = None
     removed: JsonObject | None = None
     error: BaseException | None = None
-    recheck: bool = False
+    needs_recheck: bool = False
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class Mailbox:
     # A follower that joins during an outage has waited for none of it yet.
     patience: Patience
     # A new follower reads its application live: the watch may lag behind, or have begun long ago.
-    content: Content = field(default_factory=lambda: Content(recheck=True))
+    content: Content = field(default_factory=lambda: Content(needs_recheck=True))
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     # The watch has failed, works again, or has done both in this order since the last report.
     _interruption: KubeError | None = None
@@ -65,14 +65,14 @@ class Mailbox:
             self.content.changed = change.object
         elif isinstance(change, Changed):
             # A namesake: before ours if the watch lags behind, after it if ours is gone.
-            self.content.recheck = True
+            self.content.needs_recheck = True
         else:
             return
         self.wake.set()
 
-    def recheck(self) -> None:
+    def request_recheck(self) -> None:
         """Ask the follower to read its application live."""
-        self.content.recheck = True
+        self.content.needs_recheck = True
         self.wake.set()
 
     def interrupt(self, error: KubeError) -> None:

@@ -101,16 +101,16 @@ class Narrator:
         return self._driver.cause if self._driver is not None else None
 
     @property
-    def whole_log(self) -> bool:
+    def has_whole_log(self) -> bool:
         """Whether the driver's log was streamed from its first line to its end."""
-        return self._driver is not None and self._driver.whole
+        return self._driver is not None and self._driver.is_whole
 
     async def show(self, seen: Progress, resource: Mapping[str, Any]) -> None:
         """Show what is new in `seen`, the progress of `resource`: each state once, with the time it began."""
         if seen.attempt != self._attempt:  # without its time, a state of the attempt before has the same look
             self._attempt = seen.attempt
             self._shown = {(state, time) for state, time in self._shown if time is not None}
-        new = [entry for entry in _entries(seen) if (entry.state, entry.time) not in self._shown]
+        new = [entry for entry in _list_entries(seen) if (entry.state, entry.time) not in self._shown]
         self._shown |= {(entry.state, entry.time) for entry in new}
         await self._keep_up_with_driver(seen, resource)
         await self._obstacles.update(seen, resource)
@@ -228,7 +228,7 @@ class Narrator:
             self._driver.start()
 
 
-def _entries(seen: Progress) -> list[StateEntry]:
+def _list_entries(seen: Progress) -> list[StateEntry]:
     present = StateEntry(seen.state, seen.since, seen.message)
     known = [*seen.history]
     if not any((entry.state, entry.time) == (present.state, present.time) for entry in known):

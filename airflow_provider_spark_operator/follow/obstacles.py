@@ -127,7 +127,7 @@ class ObstacleWatch:
         seen = self._seen
         if seen is None or not seen.driver_expected:
             return
-        self._situation.obstacle = why = await self._why(seen)
+        self._situation.obstacle = why = await self._find_obstacle(seen)
         if why:
             self._show(f"{self._reference} waits: {why}")
 
@@ -152,7 +152,7 @@ class ObstacleWatch:
                 await asyncio.sleep(_PACE_SECONDS)
             await self.check()
 
-    async def _why(self, seen: Progress) -> str | None:
+    async def _find_obstacle(self, seen: Progress) -> str | None:
         try:
             pod = await read_driver_pod(self._client, self._reference)
             if pod is not None:

@@ -55,7 +55,7 @@ async def read_driver_pod(client: KubeClient, reference: ApplicationReference) -
     """
     pods = await _list_pods(client, reference, ROLE_DRIVER)
     unowned = not dialect_of(reference.resource.api_version).owned_driver
-    own = [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners(pod))]
+    own = [pod for pod in pods if _is_owned_by(pod, reference.uid) or (unowned and not _owners_of(pod))]
     return max(own, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), default=None)
 
 
@@ -117,8 +117,8 @@ async def _list_pods(client: KubeClient, reference: ApplicationReference, role: 
 
 
 def _is_owned_by(pod: Mapping[str, Any], uid: str) -> bool:
-    return any(owner.get("uid") == uid for owner in _owners(pod))
+    return any(owner.get("uid") == uid for owner in _owners_of(pod))
 
 
-def _owners(pod: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _owners_of(pod: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return pod["metadata"].get("ownerReferences") or ()

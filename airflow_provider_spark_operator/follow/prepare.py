@@ -31,8 +31,8 @@ def prepare_document(
     metadata = body.setdefault("metadata", {})
     if stamp is not None and isinstance(metadata, dict):
         if not metadata.get("name"):
-            metadata["name"] = stamp.default_name()
-        for field, added in (("labels", stamp.labels()), ("annotations", stamp.annotations())):
+            metadata["name"] = stamp.build_default_name()
+        for field, added in (("labels", stamp.build_labels()), ("annotations", stamp.build_annotations())):
             given = metadata.get(field) or {}
             # The validation refuses what is no object.
             metadata[field] = {**given, **added} if isinstance(given, Mapping) else given
@@ -76,7 +76,7 @@ def find_dropped_fields(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> l
     Of a missing object only its own path is returned. A field with another value is not missing: admission may change
     values.
     """
-    return list(_absent(sent.get("spec"), stored.get("spec"), "spec"))
+    return list(_find_absent(sent.get("spec"), stored.get("spec"), "spec"))
 
 
 def join_names(fields: list[str]) -> str:
@@ -85,13 +85,13 @@ def join_names(fields: list[str]) -> str:
     return ", ".join(fields[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _absent(sent: object, stored: object, path: str) -> Iterator[str]:
+def _find_absent(sent: object, stored: object, path: str) -> Iterator[str]:
     if isinstance(sent, Mapping) and isinstance(stored, Mapping):
         for key, value in sent.items():
             if key in stored:
-                yield from _absent(value, stored[key], f"{path}.{key}")
+                yield from _find_absent(value, stored[key], f"{path}.{key}")
             elif value is not None:
                 yield f"{path}.{key}"
     elif isinstance(sent, list) and isinstance(stored, list):
         for number, (ours, theirs) in enumerate(zip(sent, stored, strict=False)):
-            yield from _absent(ours, theirs, f"{path}[{number}]")
+            yield from _find_absent(ours, theirs, f"{path}[{number}]")

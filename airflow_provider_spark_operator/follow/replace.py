@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.follow.errors import NameTaken
 from airflow_provider_spark_operator.follow.patience import PATIENCE_SECONDS
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.requests import read_present, wait_until_deleted
-from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations, owner_of
+from airflow_provider_spark_operator.follow.stamp import TaskStamp, annotations_of, owner_of
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import NotFound
@@ -51,7 +51,7 @@ def split_by_clear(
     obsolete = [
         item
         for item in own
-        if stamp.was_cleared_since(item) and not (is_cluster and annotations(item).get(ANNOTATION_RESULT_TAKEN_BY))
+        if stamp.was_cleared_since(item) and not (is_cluster and annotations_of(item).get(ANNOTATION_RESULT_TAKEN_BY))
     ]
     return [item for item in own if item not in obsolete], obsolete
 
@@ -119,13 +119,13 @@ async def free_name(
     ended = leaving or over or (is_cluster and seen.state in FAILURE)
     if not (same_task and ended and if_exists is IfExists.REPLACE_ENDED):
         state = "is being deleted" if leaving else f"is in state {seen.state}"
-        raise NameTaken(reference, owner_of(present), state, _advice(if_exists, same_task=same_task, ended=ended))
+        raise NameTaken(reference, owner_of(present), state, _build_advice(if_exists, same_task=same_task, ended=ended))
     if not leaving and not is_cluster:
         await _await_acknowledgement(client, present, reference)
     await _remove(client, reference, f"of {owner_of(present)} has ended", seconds)
 
 
-def _advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
+def _build_advice(if_exists: IfExists, *, same_task: bool, ended: bool) -> str:
     if not same_task:
         return "Choose another name, or delete it"
     if ended and if_exists is IfExists.FAIL:
@@ -163,7 +163,7 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
 
 
 def _is_acknowledged(document: JsonObject) -> bool:
-    return bool(annotations(document).get(ANNOTATION_RESULT_TAKEN_BY))
+    return bool(annotations_of(document).get(ANNOTATION_RESULT_TAKEN_BY))
 
 
 def _seconds_since_end(document: JsonObject) -> float:

@@ -70,21 +70,21 @@ class TaskStamp:
         """The label selector of this task's applications."""
         return f"{LABEL_TASK}={self.identity}"
 
-    def labels(self) -> dict[str, str]:
+    def build_labels(self) -> dict[str, str]:
         """The labels of an application submitted by this task."""
         return {LABEL_TASK: self.identity}
 
-    def annotations(self) -> dict[str, str]:
+    def build_annotations(self) -> dict[str, str]:
         """The annotations of an application submitted, or taken over, by this try."""
         return {
             ANNOTATION_DAG_ID: self.dag_id,
             ANNOTATION_TASK_ID: self.task_id,
             ANNOTATION_RUN_ID: self.run_id,
             ANNOTATION_MAP_INDEX: str(self.map_index),
-            **self.try_annotations(),
+            **self.build_try_annotations(),
         }
 
-    def try_annotations(self) -> dict[str, str]:
+    def build_try_annotations(self) -> dict[str, str]:
         """The part of the annotations that changes when another try takes the application over."""
         return {
             ANNOTATION_TRY_NUMBER: str(self.try_number),
@@ -93,15 +93,15 @@ class TaskStamp:
             **({} if self.trace_parent is None else {ANNOTATION_TRACE_PARENT: self.trace_parent}),
         }
 
-    def default_name(self) -> str:
+    def build_default_name(self) -> str:
         """`<dag>-<task>-<hash>-<try>`, the same however often this try submits; at most 63 characters."""
-        return self._name(f"-{self.identity[:8]}-{self.try_number}", _MAX_NAME_LENGTH)
+        return self._build_name(f"-{self.identity[:8]}-{self.try_number}", _MAX_NAME_LENGTH)
 
-    def cluster_name(self) -> str:
+    def build_cluster_name(self) -> str:
         """`<dag>-<task>-<hash>`, the same in every try; as long as a SparkCluster's name may be."""
-        return self._name(f"-{self.identity[:8]}", _MAX_CLUSTER_NAME_LENGTH)
+        return self._build_name(f"-{self.identity[:8]}", _MAX_CLUSTER_NAME_LENGTH)
 
-    def _name(self, suffix: str, longest: int) -> str:
+    def _build_name(self, suffix: str, longest: int) -> str:
         words = re.sub(r"[^a-z0-9]+", "-", f"{self.dag_id}-{self.task_id}".lower()).strip("-")
         if not words[:1].isalpha():  # services are named after the application and begin with a letter
             words = f"spark-{words}".rstrip("-")
@@ -109,66 +109,66 @@ class TaskStamp:
 
     def is_task_of(self, document: Mapping[str, Any]) -> bool:
         """Whether any try of this task submitted the application."""
-        return labels(document).get(LABEL_TASK) == self.identity
+        return labels_of(document).get(LABEL_TASK) == self.identity
 
     def is_try_of(self, document: Mapping[str, Any]) -> bool:
         """Whether this very try submitted the application or took it over: whether it may delete it."""
         return (
             self.is_task_of(document)
-            and annotations(document).get(ANNOTATION_TASK_INSTANCE_ID) == self.task_instance_id
+            and annotations_of(document).get(ANNOTATION_TASK_INSTANCE_ID) == self.task_instance_id
         )
 
     def is_another_run_of(self, document: Mapping[str, Any]) -> bool:
         """Whether the same task of the same DAG, mapped instance included, submitted the application in another run."""
-        notes = annotations(document)
+        notes = annotations_of(document)
         same = {
             ANNOTATION_DAG_ID: self.dag_id,
             ANNOTATION_TASK_ID: self.task_id,
             ANNOTATION_MAP_INDEX: str(self.map_index),
         }
         return (
-            LABEL_TASK in labels(document)
+            LABEL_TASK in labels_of(document)
             and not self.is_task_of(document)
             and all(notes.get(key) == value for key, value in same.items())
         )
 
     def is_earlier_than_owner_of(self, document: Mapping[str, Any]) -> bool:
         """Whether a later try of this task submitted or adopted the application."""
-        return self.is_task_of(document) and self._tries_since(document) < 0
+        return self.is_task_of(document) and self._count_tries_since(document) < 0
 
     def was_cleared_since(self, document: Mapping[str, Any]) -> bool:
         """Whether the task was cleared after an earlier try submitted or adopted the application.
 
         What one of the two tries did not know, as in an older release or in the triggerer, is not compared.
         """
-        if not self.is_task_of(document) or self._tries_since(document) <= 0:
+        if not self.is_task_of(document) or self._count_tries_since(document) <= 0:
             return False
-        notes, now = annotations(document), self.try_annotations()
+        notes, now = annotations_of(document), self.build_try_annotations()
         return any(
             key in notes and key in now and notes[key] != now[key]
             for key in (ANNOTATION_MAX_TRIES, ANNOTATION_TRACE_PARENT)
         )
 
-    def _tries_since(self, document: Mapping[str, Any]) -> int:
-        value = annotations(document).get(ANNOTATION_TRY_NUMBER, "")
+    def _count_tries_since(self, document: Mapping[str, Any]) -> int:
+        value = annotations_of(document).get(ANNOTATION_TRY_NUMBER, "")
         return self.try_number - int(value) if value.isdecimal() else 0
 
 
 def owner_of(document: Mapping[str, Any]) -> str:
     """Whose application this is, in words, as far as its annotations tell."""
-    notes = annotations(document)
-    if LABEL_TASK not in labels(document):
+    notes = annotations_of(document)
+    if LABEL_TASK not in labels_of(document):
         return "no Airflow task"
     dag, task, run = (notes.get(key, "?") for key in (ANNOTATION_DAG_ID, ANNOTATION_TASK_ID, ANNOTATION_RUN_ID))
     mapped = notes.get(ANNOTATION_MAP_INDEX, "-1")
     return f"task {task} of DAG {dag}, run {run}" + (f", map index {mapped}" if mapped != "-1" else "")
 
 
-def labels(document: Mapping[str, Any]) -> Mapping[str, str]:
+def labels_of(document: Mapping[str, Any]) -> Mapping[str, str]:
     """The labels of a resource."""
     return document.get("metadata", {}).get("labels") or {}
 
 
-def annotations(document: Mapping[str, Any]) -> Mapping[str, str]:
+def annotations_of(document: Mapping[str, Any]) -> Mapping[str, str]:
     """The annotations of a resource."""
     return document.get("metadata", {}).get("annotations") or {}

@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.follow.replace import (
     split_by_clear,
 )
 from airflow_provider_spark_operator.follow.requests import amend, annotate
-from airflow_provider_spark_operator.follow.retention import SHORTEST_SECONDS, seconds_after_end, shorten_after_success
+from airflow_provider_spark_operator.follow.retention import SHORTEST_TTL_SECONDS, build_ttl_patch, read_ttl_seconds
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.kube.backoff import Backoff
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -167,7 +167,7 @@ async def acknowledge(client: KubeClient, reference: ApplicationReference, stamp
 
 
 async def _shorten_life(client: KubeClient, reference: ApplicationReference, stored: JsonObject) -> None:
-    change = shorten_after_success(stored)
+    change = build_ttl_patch(stored)
     if change is None:
         return
     try:
@@ -206,7 +206,7 @@ async def _take_over(
     if stamp.is_try_of(chosen) or stamp.is_earlier_than_owner_of(chosen):
         return chosen
     try:
-        taken = await annotate(client, ApplicationReference.of(chosen, resource), stamp.try_annotations())
+        taken = await annotate(client, ApplicationReference.of(chosen, resource), stamp.build_try_annotations())
     except NotFound:
         return None
     # The previous try may have deleted it since it was listed; finalizers keep it there, open to our patch.
@@ -218,14 +218,14 @@ async def _create(client: KubeClient, resource: ResourceType, body: JsonObject) 
     reference = ApplicationReference.of(created, resource)
     if dropped := find_dropped_fields(body, created):
         logger.warning("%s is without %s: this cluster's definition has no such field", reference, join_names(dropped))
-    kept = seconds_after_end(created)
-    if kept is not None and kept < SHORTEST_SECONDS:
+    kept = read_ttl_seconds(created)
+    if kept is not None and kept < SHORTEST_TTL_SECONDS:
         logger.warning(
             "%s is deleted %g s after its end, as its specification has it: who looks later, such as a triggerer "
             "that was restarted, cannot tell how it ended; leave it %.0f s at least",
             reference,
             kept,
-            SHORTEST_SECONDS,
+            SHORTEST_TTL_SECONDS,
         )
     return Submission(reference, adopted=False, resource=created)
 

@@ -32,12 +32,12 @@ class KindNotServed(KubeError):
         self.versions = tuple(versions)
         self.group = wanted.group
         dialect = find_dialect(wanted.group)
-        self._cure = dialect.installation if dialect else "install its CustomResourceDefinition"
+        self._advice = dialect.installation if dialect else "install its CustomResourceDefinition"
 
     @property
     def advice(self) -> str:
         """How to have it served."""
-        return self._cure
+        return self._advice
 
     def __str__(self) -> str:
         return f"{self.message}: {self.advice}"
@@ -120,7 +120,7 @@ def log_substitution(wanted: ResourceType, chosen: ResourceType, log: logging.Lo
 
 async def _list_served_versions(client: KubeClient, wanted: ResourceType) -> list[str]:
     """List the versions of the kind that are served; if the wanted one is, only that, to save requests."""
-    if await client.serves(wanted):
+    if await client.is_served(wanted):
         return [wanted.version]
-    offered = await client.versions(wanted)
-    return [version for version in offered if await client.serves(replace(wanted, version=version))]
+    offered = await client.list_versions(wanted)
+    return [version for version in offered if await client.is_served(replace(wanted, version=version))]

@@ -88,7 +88,7 @@ class WatchHub:
         # Reported here and not by the watch: Airflow shows a log line to the task in whose context it is written.
         outage = OutageLog(str(reference), report, self._patience)
         place = self.fingerprint.place
-        with self._mailbox(reference) as mailbox:
+        with self._open_mailbox(reference) as mailbox:
             while True:
                 await mailbox.wake.wait()
                 mailbox.report_outage(outage, self.client.server)
@@ -100,7 +100,7 @@ class WatchHub:
                     return
                 if content.changed is not None:
                     yield content.changed
-                if content.recheck:
+                if content.needs_recheck:
                     # Only a live read can tell a deletion from a watch that lags behind.
                     current = await self._read(reference, mailbox, outage)
                     if current is None:
@@ -116,7 +116,7 @@ class WatchHub:
         Raises:
             KubeError: The API refuses to show it, or was unreachable for longer than the patience.
         """
-        outage = self._outage_log(f"{resource.kind} {namespace}/{name}")
+        outage = self._build_outage_log(f"{resource.kind} {namespace}/{name}")
         return await self._ask_patiently(lambda: self._get(resource, name, namespace), outage)
 
     async def choose_version(self, wanted: ResourceType) -> ResourceType:
@@ -126,7 +126,7 @@ class WatchHub:
             KindNotServed: There is no such version.
             KubeError: The API was unreachable for longer than the patience.
         """
-        return await self._ask_patiently(lambda: self._versions.choose(wanted), self._outage_log(wanted.kind))
+        return await self._ask_patiently(lambda: self._versions.choose(wanted), self._build_outage_log(wanted.kind))
 
     def retry_now(self) -> None:
         """End the pause of everything that waits for the API server."""
@@ -145,7 +145,7 @@ class WatchHub:
             self.is_failing = False
             self.retry_now()
 
-    def _outage_log(self, subject: str) -> OutageLog:
+    def _build_outage_log(self, subject: str) -> OutageLog:
         return OutageLog(subject, logger.log, self._patience)
 
     async def _get(self, resource: ResourceType, name: str, namespace: str) -> JsonObject | None:
@@ -181,7 +181,7 @@ class WatchHub:
         return found if found is not None and found["metadata"]["uid"] == reference.uid else None
 
     @contextmanager
-    def _mailbox(self, reference: ApplicationReference) -> Iterator[Mailbox]:
+    def _open_mailbox(self, reference: ApplicationReference) -> Iterator[Mailbox]:
         scope = (reference.resource, reference.namespace)
         stream = self._streams.get(scope)
         if stream is None or stream.task.done():
@@ -263,27 +263,27 @@ class _Stream:
                 if name in present:
                     mailbox.put(present[name])
                 else:
-                    mailbox.recheck()
+                    mailbox.request_recheck()
 
     def _report(self, error: KubeError) -> None:
         if not isinstance(error, _PASSING):  # a missing right does not come by waiting
             raise error
         self._interrupted = self._hub.is_failing = True
-        for mailbox in self._mailboxes():
+        for mailbox in self._list_mailboxes():
             mailbox.interrupt(error)
 
     def _resume(self) -> None:
         if self._interrupted:
             self._interrupted = False
             self._hub.record_success()
-            for mailbox in self._mailboxes():
+            for mailbox in self._list_mailboxes():
                 mailbox.resume()
 
     def _fail_all(self, error: BaseException) -> None:
-        for mailbox in self._mailboxes():
+        for mailbox in self._list_mailboxes():
             mailbox.fail(error)
 
-    def _mailboxes(self) -> Iterator[Mailbox]:
+    def _list_mailboxes(self) -> Iterator[Mailbox]:
         return (mailbox for mailboxes in self.followers.values() for mailbox in mailboxes)
 
 

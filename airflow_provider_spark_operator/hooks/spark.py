@@ -29,7 +29,7 @@ _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/tok
 _FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "none"})
 
 
-def access_from_connection(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
+def read_access(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
     """Return the access to the cluster of a connection. Blocks; use it on a worker, outside of an event loop.
 
     Args:
@@ -43,31 +43,31 @@ def access_from_connection(conn_id: str | None, *, required: bool = False) -> Cl
         AirflowFailException: The connection is contradictory or unreadable; a retry would not help.
     """
     if conn_id is None:
-        return access_from_extras(conn_id, {})
+        return parse_extras(conn_id, {})
     try:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
         return _use_default_cluster(conn_id, error, required=required)
-    access = access_from_extras(conn_id, _check_extras(connection, connection.extra_dejson))
-    reread = partial(asyncio.to_thread, access_from_connection, conn_id, required=True)
+    access = parse_extras(conn_id, _check_extras(connection, connection.extra_dejson))
+    reread = partial(asyncio.to_thread, read_access, conn_id, required=True)
     return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
 
-async def async_access_from_connection(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
-    """Return the same as `access_from_connection`, for code in an event loop: a trigger."""
+async def async_read_access(conn_id: str | None, *, required: bool = False) -> ClusterAccess:
+    """Return the same as `read_access`, for code in an event loop: a trigger."""
     if conn_id is None:
-        return access_from_extras(conn_id, {})
+        return parse_extras(conn_id, {})
     try:
         connection = await BaseHook.aget_connection(conn_id)
     except AirflowNotFoundException:
         # In `dag.test()`, only the blocking half of Airflow's API finds the connections of its database.
-        return await sync_to_async(access_from_connection)(conn_id, required=required)
-    access = access_from_extras(conn_id, _check_extras(connection, await connection.aextra_dejson()))
-    reread = partial(async_access_from_connection, conn_id, required=True)
+        return await sync_to_async(read_access)(conn_id, required=required)
+    access = parse_extras(conn_id, _check_extras(connection, await connection.aextra_dejson()))
+    reread = partial(async_read_access, conn_id, required=True)
     return replace(access, origin=f"connection {conn_id!r}", reread=reread)
 
 
-def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAccess:
+def parse_extras(conn_id: str | None, extras: Mapping[str, Any]) -> ClusterAccess:
     """Return the extras of a connection as a configuration of the client.
 
     Raises:
@@ -84,7 +84,7 @@ def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> Cluste
     return ClusterAccess(
         kubeconfig=fields.get("kube_config_path") or None,
         kubeconfig_document=_parse_kubeconfig(conn_id, fields.get("kube_config")),
-        in_cluster=in_cluster or (not chosen and _inside_a_pod()),
+        in_cluster=in_cluster or (not chosen and _is_inside_pod()),
         context=fields.get("cluster_context") or None,
         namespace=fields.get("namespace") or None,
         verify_ssl=not _parse_flag(fields.get("disable_verify_ssl")),
@@ -94,7 +94,7 @@ def access_from_extras(conn_id: str | None, extras: Mapping[str, Any]) -> Cluste
 
 def _use_default_cluster(conn_id: str, error: AirflowNotFoundException, *, required: bool) -> ClusterAccess:
     if conn_id == DEFAULT_CONNECTION_ID and not required:
-        return access_from_extras(conn_id, {})
+        return parse_extras(conn_id, {})
     if required:
         raise AirflowNotFoundException(f"connection {conn_id!r} is not defined any more; define it again") from error
     raise AirflowNotFoundException(
@@ -132,7 +132,7 @@ def _parse_kubeconfig(conn_id: str | None, value: Any) -> dict[str, Any] | None:
     return value
 
 
-def _inside_a_pod() -> bool:
+def _is_inside_pod() -> bool:
     # The client alone would look for a kubeconfig first, as kubectl does; Airflow's hook asks the pod first.
     return "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.is_file()
 

@@ -55,7 +55,7 @@ class BoundedLoader(yaml.SafeLoader):
         self._depth -= 1
         if is_alias and id(node) not in self._sizes:  # it is not complete yet
             raise ExcessiveYaml(problem="a value that contains itself", problem_mark=mark)
-        if self._sizes.setdefault(id(node), self._size(node)) > MOST_VALUES:
+        if self._sizes.setdefault(id(node), self._count_values(node)) > MOST_VALUES:
             raise ExcessiveYaml(problem=f"more than {MOST_VALUES} values", problem_mark=mark)
         if isinstance(node, yaml.MappingNode) and not is_alias:
             _check_keys(node)
@@ -73,7 +73,7 @@ class BoundedLoader(yaml.SafeLoader):
             problem = f"a value that is no {node.tag.rpartition(':')[2]}: put it in quotes"
             raise yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark) from error
 
-    def _size(self, node: yaml.Node | None) -> int:
+    def _count_values(self, node: yaml.Node | None) -> int:
         if isinstance(node, yaml.MappingNode):
             return 1 + sum(self._sizes[id(key)] + self._sizes[id(value)] for key, value in node.value)
         if isinstance(node, yaml.SequenceNode):

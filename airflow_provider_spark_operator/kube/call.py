@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from airflow_provider_spark_operator.kube.errors import DISCOVER, KubeError, Unreachable, from_status
+from airflow_provider_spark_operator.kube.errors import DISCOVER, KubeError, Unreachable, build_error_from_status
 from airflow_provider_spark_operator.kube.resources import ResourceType
 
 
@@ -46,11 +46,11 @@ class Call:
         for part in (self.namespace, self.name):
             if part is not None and (part in {"", ".", ".."} or set(part) & set("/%?#")):
                 raise self.build_error(400, {"reason": "BadRequest", "message": f"{part!r} is no valid name"})
-        return self.address or self.resource.path(self.namespace, self.name, self.subresource)
+        return self.address or self.resource.build_path(self.namespace, self.name, self.subresource)
 
     def build_error(self, status: int, document: Mapping[str, Any], retry_after: float | None = None) -> KubeError:
         """Return the error for an answer of the API to this call."""
-        return from_status(
+        return build_error_from_status(
             status,
             document,
             verb=self._action,

@@ -124,7 +124,7 @@ class KubeClient:
         Raises:
             Gone: The collection changed so much while it was paged that the API lost its place.
         """
-        selectors = _selectors(label_selector, field_selector)
+        selectors = _build_selectors(label_selector, field_selector)
         items: list[JsonObject] = []
         continuation = ""
         while True:
@@ -233,13 +233,13 @@ class KubeClient:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **_drop_none(options)}
         return await self._transport.request(Call("delete", "DELETE", resource, namespace, name, body=body))
 
-    async def serves(self, resource: ResourceType) -> bool:
+    async def is_served(self, resource: ResourceType) -> bool:
         """Whether the API serves the kind, in that very version."""
         served = await self._discover(resource, f"/apis/{resource.api_version}")
         return any(item.get("name") == resource.plural for item in served.get("resources") or ())
 
-    async def versions(self, resource: ResourceType) -> tuple[str, ...]:
-        """The versions in which the API serves kinds of this group; which kinds, `serves` tells of each."""
+    async def list_versions(self, resource: ResourceType) -> tuple[str, ...]:
+        """The versions in which the API serves kinds of this group; which kinds, `is_served` tells of each."""
         served = await self._discover(resource, f"/apis/{resource.group}")
         return tuple(str(item["version"]) for item in served.get("versions") or ())
 
@@ -279,7 +279,7 @@ class KubeClient:
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,
             "timeoutSeconds": str(timeout_seconds),
-            **_selectors(label_selector, field_selector),
+            **_build_selectors(label_selector, field_selector),
         }
         call = Call("watch", "GET", resource, namespace, parameters=parameters)
         limit = float(timeout_seconds + WATCH_SLACK_SECONDS)
@@ -330,7 +330,7 @@ class KubeClient:
             "container": container,
             "follow": "true" if follow else None,
             "tailLines": tail_lines,
-            "sinceTime": None if since_time is None else _rfc3339(since_time),
+            "sinceTime": None if since_time is None else _format_rfc3339(since_time),
             "timestamps": "true" if timestamps else None,
             "limitBytes": limit_bytes,
             "previous": "true" if previous else None,
@@ -369,7 +369,7 @@ def _complete_item(item: JsonObject, resource: ResourceType, trim: Callable[[Jso
     return item
 
 
-def _selectors(label_selector: str | None, field_selector: str | None) -> dict[str, str]:
+def _build_selectors(label_selector: str | None, field_selector: str | None) -> dict[str, str]:
     selectors = {"labelSelector": label_selector, "fieldSelector": field_selector}
     return {key: value for key, value in selectors.items() if value}
 
@@ -378,5 +378,5 @@ def _drop_none(options: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _rfc3339(moment: datetime) -> str:
+def _format_rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

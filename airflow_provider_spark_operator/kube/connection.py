@@ -21,12 +21,14 @@ import yaml
 from airflow_provider_spark_operator.kube.call import CallObserver, RequestGate
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.credentials import Credentials
-from airflow_provider_spark_operator.kube.endpoint import Access, Fingerprint, Unusable, digest, tls_context
+from airflow_provider_spark_operator.kube.endpoint import Access, Fingerprint, Unusable, build_tls_context, digest
 from airflow_provider_spark_operator.kube.errors import ConfigurationError
 from airflow_provider_spark_operator.kube.kubeconfig import Choice, Document, Malformed, choose, open_choice, read_files
 from airflow_provider_spark_operator.kube.link import Link, Links
-from airflow_provider_spark_operator.kube.plugins import ask
-from airflow_provider_spark_operator.kube.service_account import fingerprint as service_account_fingerprint
+from airflow_provider_spark_operator.kube.plugins import ask_plugin
+from airflow_provider_spark_operator.kube.service_account import (
+    compute_fingerprint as compute_service_account_fingerprint,
+)
 from airflow_provider_spark_operator.kube.service_account import open_service_account
 from airflow_provider_spark_operator.kube.transport import RetryPolicy, Transport
 
@@ -36,7 +38,7 @@ _READ_BUFFER = 2 * 1024 * 1024
 # An origin that does not answer must not hold up the requests that wait for a new configuration.
 _ORIGIN_SECONDS = 10.0
 # A task that nobody refers to may be collected while it runs.
-_readings: "set[asyncio.Future[ClusterAccess]]" = set()
+_running_reads: "set[asyncio.Future[ClusterAccess]]" = set()
 _BLANK = re.compile(r"\s")
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
@@ -146,8 +148,8 @@ async def open_client(
         latest = await reread(access)
         configuration = read_configuration(latest)
         # A plugin's token is asked for again by `Credentials`; its certificate is part of the TLS settings.
-        asks = configuration.choice is not None and configuration.choice.asks
-        has_new_certificate = rejected and asks and not await failed.credentials.headers()
+        asks = configuration.choice is not None and configuration.choice.needs_plugin
+        has_new_certificate = rejected and asks and not await failed.credentials.get_headers()
         if configuration.fingerprint == failed.fingerprint and not has_new_certificate:
             return None
         return (await _open_link(latest, configuration))[0]
@@ -174,18 +176,18 @@ def read_configuration(access: ClusterAccess) -> Configuration:
         ConfigurationError: See `open_client`.
     """
     settings = (access.namespace, access.verify_ssl, access.tcp_keepalive)
-    source = None if access.in_cluster else _kubeconfig_source(access)
+    source = None if access.in_cluster else _find_kubeconfig(access)
     place = f", {access.origin}" if access.origin else ""
     if source is None:
         title = "the service account of this pod"
-        fingerprint = service_account_fingerprint(*settings)
+        fingerprint = compute_service_account_fingerprint(*settings)
         return Configuration(title, None, None, fingerprint, f"renew the token of {title}{place}")
     title = f"kubeconfig {source}" if isinstance(source, str) else "the given kubeconfig"
     with _translate_errors(title, access.context):
         documents = read_files(source) if isinstance(source, str) else [Document(source, Path())]
         choice = choose(documents, access.context)
         renewal = f"{choice.renewal} in {title} (context {choice.context}){place}"
-        return Configuration(title, source, choice, choice.fingerprint(*settings), renewal)
+        return Configuration(title, source, choice, choice.compute_fingerprint(*settings), renewal)
 
 
 async def reread(access: ClusterAccess) -> ClusterAccess:
@@ -197,7 +199,7 @@ async def reread(access: ClusterAccess) -> ClusterAccess:
     if access.reread is None:
         return access
     reading = asyncio.ensure_future(access.reread())
-    _readings.add(reading)
+    _running_reads.add(reading)
     reading.add_done_callback(_forget)
     try:
         async with asyncio.timeout(_ORIGIN_SECONDS):
@@ -212,7 +214,7 @@ async def reread(access: ClusterAccess) -> ClusterAccess:
 
 
 def _forget(reading: "asyncio.Future[ClusterAccess]") -> None:
-    _readings.discard(reading)
+    _running_reads.discard(reading)
     if not reading.cancelled():
         reading.exception()  # where nobody waits for it any more, asyncio would report it as lost
 
@@ -222,12 +224,12 @@ async def _open_link(access: ClusterAccess, configuration: Configuration) -> tup
     with ExitStack() as key_files:
         found = await _open(access, configuration, key_files)
         endpoint = found.endpoint if access.verify_ssl else replace(found.endpoint, verify_ssl=False)
-        tls = tls_context(endpoint)
+        tls = build_tls_context(endpoint)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
             limit=0,  # each follower of a log holds one; a limit would leave requests waiting behind them
             ssl=tls,
-            socket_factory=_keepalive_socket if access.tcp_keepalive else None,
+            socket_factory=_open_keepalive_socket if access.tcp_keepalive else None,
         ),
         # Go's rule, so kubectl's: no proxy of the environment stands between us and our own machine.
         trust_env=not _is_loopback(endpoint.server),
@@ -254,21 +256,21 @@ async def _open(access: ClusterAccess, configuration: Configuration, key_files: 
         except Unusable as error:
             raise ConfigurationError(f"{title} is not usable: {error}") from error
     with _translate_errors(title, access.context):
-        if choice.asks:
-            found = await ask(source, choice.context, key_files, _name_of_private_folder)
+        if choice.needs_plugin:
+            found = await ask_plugin(source, choice.context, key_files, _choose_private_folder)
         else:
-            found = open_choice(choice, key_files, _name_of_private_folder)
+            found = open_choice(choice, key_files, _choose_private_folder)
     _check_server(title, found.endpoint.server)
     if found.endpoint.proxy:
         _check_proxy(title, found.endpoint.proxy)
     return found
 
 
-def _kubeconfig_source(access: ClusterAccess) -> str | Mapping[str, Any] | None:
+def _find_kubeconfig(access: ClusterAccess) -> str | Mapping[str, Any] | None:
     """The files, or the content of one; None for the service account of the pod we run in."""
     if access.kubeconfig_document is not None:
         return access.kubeconfig_document
-    paths = _kubeconfig_paths(access)
+    paths = _find_kubeconfig_paths(access)
     if paths is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
         raise ConfigurationError(
             "no Kubernetes cluster is configured: $KUBECONFIG is not set, ~/.kube/config does not exist "
@@ -277,7 +279,7 @@ def _kubeconfig_source(access: ClusterAccess) -> str | Mapping[str, Any] | None:
     return paths
 
 
-def _kubeconfig_paths(access: ClusterAccess) -> str | None:
+def _find_kubeconfig_paths(access: ClusterAccess) -> str | None:
     """The files to read, joined as in $KUBECONFIG, or None where nobody names any and none is there."""
     named = str(access.kubeconfig or os.environ.get("KUBECONFIG") or "")
     if not named:
@@ -291,7 +293,7 @@ def _kubeconfig_paths(access: ClusterAccess) -> str | None:
     return os.pathsep.join(str(file) for file in files)
 
 
-def _name_of_private_folder() -> Path:
+def _choose_private_folder() -> Path:
     return Path(tempfile.gettempdir(), f"spark-operator-{secrets.token_hex(16)}")
 
 
@@ -348,7 +350,7 @@ def _translate_errors(title: str, context: str | None) -> Iterator[None]:
         ) from error
 
 
-def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
+def _open_keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
     family, kind, protocol, *_ = address
     connection = socket.socket(family, kind, protocol)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

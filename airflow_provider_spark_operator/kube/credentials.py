@@ -36,9 +36,9 @@ class Credentials:
         self._loaded_at = time.monotonic()
         self._lock = asyncio.Lock()
 
-    async def headers(self) -> Mapping[str, str]:
+    async def get_headers(self) -> Mapping[str, str]:
         """The headers for the next request; empty for a client certificate or no authentication."""
-        if self._reload_on_time and self._age() >= RELOAD_SECONDS:
+        if self._reload_on_time and self._compute_age() >= RELOAD_SECONDS:
             await self._reload_once(await self._known())
         return await self._known()
 
@@ -51,7 +51,7 @@ class Credentials:
     async def _reload_once(self, old: Mapping[str, str]) -> None:
         # One reload for all requests that wait here: a thousand followers must not start a thousand plugins.
         async with self._lock:
-            if await self._known() != old or self._age() < SHORTEST_RELOAD_SECONDS:
+            if await self._known() != old or self._compute_age() < SHORTEST_RELOAD_SECONDS:
                 return
             self._loaded_at = time.monotonic()
             try:
@@ -60,5 +60,5 @@ class Credentials:
                 # Whatever a plugin raises: the old token may still be good, and the API is the judge of that.
                 logger.warning("credentials could not be read again, the old ones stay in use: %s", error)
 
-    def _age(self) -> float:
+    def _compute_age(self) -> float:
         return time.monotonic() - self._loaded_at

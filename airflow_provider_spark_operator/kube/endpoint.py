@@ -61,12 +61,12 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def file_digests(files: Iterable[Path | None]) -> list[str | None]:
+def digest_files(files: Iterable[Path | None]) -> list[str | None]:
     """The digest of each file's content; None for a file that cannot be read."""
-    return [_file_digest(file) for file in files]
+    return [_digest_file(file) for file in files]
 
 
-def _file_digest(file: Path | None) -> str | None:
+def _digest_file(file: Path | None) -> str | None:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
     except OSError:  # opening the configuration reports it
@@ -110,7 +110,7 @@ class Headers:
         self._known = self._read()
 
 
-def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
+def build_tls_context(endpoint: Endpoint) -> ssl.SSLContext:
     """The TLS settings of an endpoint.
 
     Raises:
@@ -133,7 +133,7 @@ def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 @contextmanager
-def private_folder(folder: Path) -> Iterator[None]:
+def create_private_folder(folder: Path) -> Iterator[None]:
     """Have a folder that nobody else can read, for keys, which Python's TLS and the official loader want as files."""
     folder.mkdir(mode=0o700)
     try:

@@ -57,7 +57,7 @@ class KubeError(Exception):
     def __str__(self) -> str:
         action = " ".join(part for part in (self.verb or "talk to", self.resource, self.name) if part)
         where = "" if self.verb == DISCOVER else f" {self.place}"
-        sentence = f"cannot {action}{where}: {_one_line(self.message) or self.reason}"
+        sentence = f"cannot {action}{where}: {_join_lines(self.message) or self.reason}"
         return f"{sentence}; {self.advice}" if self.advice else sentence
 
 
@@ -162,7 +162,7 @@ _REFUSED = frozenset({400, 403, 404, 405, 406, 413, 415, 422})
 PASSING = (Unreachable, ServerError, TooManyRequests, Unauthorized)
 
 
-def from_status(
+def build_error_from_status(
     status: int,
     document: Mapping[str, Any],
     *,
@@ -210,5 +210,5 @@ def _has_final_message(error: KubeError) -> bool:
     return any(message in error.message for message in _FINAL_MESSAGES)
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

@@ -23,14 +23,14 @@ from airflow_provider_spark_operator.kube.endpoint import (
     Fingerprint,
     Headers,
     Unusable,
+    create_private_folder,
     digest,
-    file_digests,
-    private_folder,
+    digest_files,
 )
 
 # Who has one of these is asked by the official loader.
 _LARGEST = 16 * 1024 * 1024
-_ASKING = ("exec", "auth-provider")
+_PLUGIN_FIELDS = ("exec", "auth-provider")
 
 
 class Malformed(Exception):
@@ -53,7 +53,7 @@ class Entry:
     content: Mapping[str, Any] = field(repr=False)
     folder: Path
 
-    def text(self, key: str) -> str | None:
+    def get_text(self, key: str) -> str | None:
         """A field, None where it is absent or empty.
 
         Raises:
@@ -64,14 +64,14 @@ class Entry:
             raise Malformed(f"{key} of {self.title} is no text")
         return value or None
 
-    def path(self, key: str) -> Path | None:
+    def get_path(self, key: str) -> Path | None:
         """A field that names a file."""
-        name = self.text(key)
+        name = self.get_text(key)
         return self.folder / name if name else None
 
-    def data(self, key: str) -> bytes | None:
+    def decode_data(self, key: str) -> bytes | None:
         """A field that holds a file's content in base64."""
-        text = self.text(key)
+        text = self.get_text(key)
         try:
             return base64.b64decode(text) if text else None
         except ValueError:
@@ -88,11 +88,11 @@ class Choice:
     namespace: str | None
 
     @property
-    def asks(self) -> bool:
+    def needs_plugin(self) -> bool:
         """Whether the user's credentials come from a plugin or an identity provider."""
-        return any(key in self.user.content for key in _ASKING)
+        return any(key in self.user.content for key in _PLUGIN_FIELDS)
 
-    def fingerprint(self, *settings: object) -> Fingerprint:
+    def compute_fingerprint(self, *settings: object) -> Fingerprint:
         """Digests of the chosen entries and of the files that they name.
 
         Args:
@@ -101,8 +101,8 @@ class Choice:
         Raises:
             Malformed: one of the files is named by something other than text.
         """
-        place = file_digests([self.cluster.path("certificate-authority")])
-        credentials = file_digests(self.user.path(key) for key in ("tokenFile", "client-certificate", "client-key"))
+        place = digest_files([self.cluster.get_path("certificate-authority")])
+        credentials = digest_files(self.user.get_path(key) for key in ("tokenFile", "client-certificate", "client-key"))
         return Fingerprint(
             place=digest(dict(self.cluster.content), place, self.namespace, *settings),
             credentials=digest(dict(self.user.content), credentials),
@@ -113,17 +113,17 @@ class Choice:
         """What to do when the API server rejects the user's credentials."""
         user = self.user
         if "exec" in user.content:
-            command = mapping(user.content["exec"], f"exec of {user.title}").get("command")
+            command = require_object(user.content["exec"], f"exec of {user.title}").get("command")
             return f"run the credential plugin {shlex.quote(str(command))} of {user.title} to see what it returns"
         if "auth-provider" in user.content:
             return f"log in again with the identity provider of {user.title}"
-        if user.text("token"):
+        if user.get_text("token"):
             return f"renew the token of {user.title}"
-        if user.path("tokenFile"):
-            return f"renew the token in the file {user.path('tokenFile')} of {user.title}"
-        if user.text("username"):
+        if user.get_path("tokenFile"):
+            return f"renew the token in the file {user.get_path('tokenFile')} of {user.title}"
+        if user.get_text("username"):
             return f"check the user name and password of {user.title}"
-        if user.text("client-certificate-data") or user.path("client-certificate"):
+        if user.get_text("client-certificate-data") or user.get_path("client-certificate"):
             return f"renew the client certificate of {user.title}"
         return f"add credentials for {user.title}"
 
@@ -142,7 +142,7 @@ def read_files(paths: str) -> list[Document]:
         if file.exists():
             content = _parse(_read_bounded_text(file))
             content = {} if content is None else content  # as kubectl has it: an empty file says nothing
-            documents.append(Document(mapping(content, "the document"), file.absolute().parent))
+            documents.append(Document(require_object(content, "the document"), file.absolute().parent))
     return documents
 
 
@@ -163,7 +163,7 @@ def _parse(text: str) -> Any:
     return yaml.safe_load(text)
 
 
-def mapping(value: object, title: str) -> Mapping[str, Any]:
+def require_object(value: object, title: str) -> Mapping[str, Any]:
     """`value`, if it is an object.
 
     Raises:
@@ -187,8 +187,8 @@ def choose(documents: Sequence[Document], context: str | None) -> Choice:
     if not name:
         raise Unusable("it has no current-context, and none is named")
     chosen = _find_required(documents, "context", name)
-    user_name, namespace = chosen.text("user"), chosen.text("namespace")
-    cluster_name = chosen.text("cluster")
+    user_name, namespace = chosen.get_text("user"), chosen.get_text("namespace")
+    cluster_name = chosen.get_text("cluster")
     if cluster_name is None:
         raise Unusable(f"{chosen.title} names no cluster")
     user = _find(documents, "user", user_name) if user_name else None
@@ -213,9 +213,9 @@ def _find(documents: Sequence[Document], kind: str, name: str) -> Entry | None:
         if not isinstance(items, Sequence):
             raise Malformed(f"{kind}s is no list")
         for item in items:
-            if mapping(item, f"an entry of {kind}s").get("name") == name:
+            if require_object(item, f"an entry of {kind}s").get("name") == name:
                 title = f"{kind} {name!r}"
-                return Entry(title, mapping(item.get(kind), title), document.folder)
+                return Entry(title, require_object(item.get(kind), title), document.folder)
     return None
 
 
@@ -238,10 +238,10 @@ def open_choice(choice: Choice, key_files: ExitStack, new_folder: Callable[[], P
 
 def _build_endpoint(choice: Choice) -> Endpoint:
     cluster = choice.cluster
-    server = cluster.text("server")
+    server = cluster.get_text("server")
     if server is None:
         raise Unusable(f"{cluster.title} has no server")
-    authority, file = cluster.data("certificate-authority-data"), cluster.path("certificate-authority")
+    authority, file = cluster.decode_data("certificate-authority-data"), cluster.get_path("certificate-authority")
     if file is not None and not file.is_file():
         raise Unusable(f"the file {file} of {cluster.title} does not exist")
     return Endpoint(
@@ -251,8 +251,8 @@ def _build_endpoint(choice: Choice) -> Endpoint:
         authority=authority.decode("ascii", "ignore") if authority else None,
         authority_file=str(file) if file and not authority else None,
         verify_ssl=cluster.content.get("insecure-skip-tls-verify") is not True,
-        tls_server_name=cluster.text("tls-server-name"),
-        proxy=cluster.text("proxy-url"),
+        tls_server_name=cluster.get_text("tls-server-name"),
+        proxy=cluster.get_text("proxy-url"),
     )
 
 
@@ -262,11 +262,11 @@ def _add_certificate(endpoint: Endpoint, user: Entry, key_files: ExitStack, new_
     files: dict[str, str | None] = {}
     folder: Path | None = None
     for key in ("client-certificate", "client-key"):
-        data, file = user.data(f"{key}-data"), user.path(key)
+        data, file = user.decode_data(f"{key}-data"), user.get_path(key)
         if data is not None:
             if folder is None:
                 folder = new_folder()
-                key_files.enter_context(private_folder(folder))
+                key_files.enter_context(create_private_folder(folder))
             file = folder / key
             file.write_bytes(data)
         elif file is not None and not file.is_file():
@@ -276,19 +276,19 @@ def _add_certificate(endpoint: Endpoint, user: Entry, key_files: ExitStack, new_
 
 
 def _read_authentication(user: Entry) -> dict[str, str]:
-    token = user.text("token") or _read_token_file(user)
+    token = user.get_text("token") or _read_token_file(user)
     if token:
         if not token.isprintable():
             raise Unusable(f"the token of {user.title} has a line break, or another character that no header may have")
         return {"Authorization": f"Bearer {token}"}
-    name, password = user.text("username"), user.text("password")
+    name, password = user.get_text("username"), user.get_text("password")
     if name and password:
         return {"Authorization": f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"}
     return {}
 
 
 def _read_token_file(user: Entry) -> str | None:
-    file = user.path("tokenFile")
+    file = user.get_path("tokenFile")
     try:
         return file.read_text(encoding="utf-8").strip() if file else None
     except OSError as error:

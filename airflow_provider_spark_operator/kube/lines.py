@@ -29,7 +29,7 @@ async def split_lines(content: aiohttp.StreamReader, *, longest: int, cut: bool 
         for piece in complete:
             if not skipping:
                 pending += piece
-                _check(pending, longest, cut)
+                _check_length(pending, longest, cut)
                 yield bytes(pending[:longest])
             pending.clear()
             skipping = False
@@ -37,7 +37,7 @@ async def split_lines(content: aiohttp.StreamReader, *, longest: int, cut: bool 
             continue
         pending += rest
         if len(pending) > longest:
-            _check(pending, longest, cut)
+            _check_length(pending, longest, cut)
             yield bytes(pending[:longest])
             pending.clear()
             skipping = True
@@ -45,6 +45,6 @@ async def split_lines(content: aiohttp.StreamReader, *, longest: int, cut: bool 
         yield bytes(pending)
 
 
-def _check(line: bytearray, longest: int, cut: bool) -> None:
+def _check_length(line: bytearray, longest: int, cut: bool) -> None:
     if len(line) > longest and not cut:
         raise LineTooLong(f"a line is longer than {longest} bytes")

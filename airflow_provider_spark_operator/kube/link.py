@@ -125,7 +125,7 @@ class Links:
         if old.fingerprint == link.fingerprint:
             logger.debug("connected to the Kubernetes API at %s anew; the configuration has not changed", link.server)
         else:
-            logger.info("the configuration of the Kubernetes client was read again: %s", _change(old, link))
+            logger.info("the configuration of the Kubernetes client was read again: %s", _describe_change(old, link))
         if self.on_replaced is not None:
             self.on_replaced()
         await old.retire()
@@ -139,7 +139,7 @@ class Links:
         return self._read_at is not None and time.monotonic() - self._read_at < SHORTEST_READ_SECONDS
 
 
-def _change(old: Link, new: Link) -> str:
+def _describe_change(old: Link, new: Link) -> str:
     if old.server != new.server:
         return f"server {old.server} is replaced by {new.server}"
     changed = {

@@ -93,7 +93,7 @@ async def list_and_watch(
                 watch.advance(version, change)
                 if change is not None:
                     yield change
-        await wait(watch.next_pause())
+        await wait(watch.finish_stream())
 
 
 def _ignore() -> None:
@@ -129,7 +129,7 @@ class _Watch:
         self._on_error = on_error
         self._on_alive = on_alive
         self._recovery = _Recovery(on_alive)
-        self._place = scope.place()
+        self._place = scope.read_place()
         self._version: str | None = None
         self._opened_at: float | None = None  # None until the server accepts the request
         self._requested_pause = 0.0
@@ -147,12 +147,12 @@ class _Watch:
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator["AsyncGenerator[tuple[str, Change | None], None]", None]:
         """Open a stream that continues where the last one ended; a failure while it is read ends the body."""
-        if self._scope.place() != self._place:
+        if self._scope.read_place() != self._place:
             # Another server may have another history, for which the version means nothing.
-            self._place, self._version = self._scope.place(), None
+            self._place, self._version = self._scope.read_place(), None
         self._opened_at, self._requested_pause = None, 0.0
         try:
-            async with aclosing(self._scope.changes(self._version, self._begin)) as changes:
+            async with aclosing(self._scope.read_changes(self._version, self._begin)) as changes:
                 yield changes
         except KubeError as error:
             self._fail(error)
@@ -168,7 +168,7 @@ class _Watch:
         if self._has_lasted or not isinstance(change, Listed):
             self._on_alive()
 
-    def next_pause(self) -> float:
+    def finish_stream(self) -> float:
         """Return the seconds to wait before the next stream is opened."""
         # A stream that lasted was a good one, even if nothing happened. A stream that ended at once is a failure
         # even if the server ended it without an error: it must not be opened again without a pause.
@@ -227,7 +227,7 @@ class _Scope:
     field_selector: str | None
     trim: Callable[[JsonObject], object] | None
 
-    def place(self) -> str:
+    def read_place(self) -> str:
         """Changes when the client connects to another server."""
         return self.client.links.current.fingerprint.place
 
@@ -240,7 +240,7 @@ class _Scope:
             trim=self.trim,
         )
 
-    async def changes(
+    async def read_changes(
         self, version: str | None, on_open: Callable[[], None]
     ) -> AsyncGenerator[tuple[str, Change | None], None]:
         """Each change since `version` (None: list first) with the version reached; None for a bookmark."""

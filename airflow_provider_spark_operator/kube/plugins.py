@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Unusable, private_folder
+from airflow_provider_spark_operator.kube.endpoint import Access, Endpoint, Unusable, create_private_folder
 
 
-async def ask(
+async def ask_plugin(
     source: str | Mapping[str, Any], context: str, key_files: ExitStack, new_folder: Callable[[], Path]
 ) -> Access:
     """The access of a context whose user has a credential plugin or an identity provider.
@@ -30,8 +30,8 @@ async def ask(
     from kubernetes.aio.client import Configuration
 
     configuration = Configuration()
-    folder = _folder(new_folder)
-    key_files.enter_context(_key_files(folder))
+    folder = _choose_folder(new_folder)
+    key_files.enter_context(_create_key_folder(folder))
     try:
         loader = await _load(source, context, configuration, folder)
     except kubernetes_config.ConfigException as error:
@@ -43,23 +43,23 @@ async def ask(
         command = user["exec"].safe_get("command")
         raise Unusable(f"the credential plugin {command!r} gave no credentials; run it by hand to see why")
 
-    async def headers() -> Mapping[str, str]:
+    async def read_headers() -> Mapping[str, str]:
         settings = await configuration.auth_settings()
         return {str(one["key"]): str(one["value"]) for one in settings.values() if one.get("value")}
 
     async def reload() -> None:
-        with _key_files(folder):
+        with _create_key_folder(folder):
             await loader.load_and_set(configuration)
 
     return Access(
         _build_endpoint(configuration, loader.current_context["context"].get("namespace")),
-        headers,
+        read_headers,
         reload,
         reload_on_time=not has_plugin or hasattr(loader, "exec_plugin_expiry"),
     )
 
 
-def _folder(new_folder: Callable[[], Path]) -> Path | None:
+def _choose_folder(new_folder: Callable[[], Path]) -> Path | None:
     """None where nothing can be written: most kubeconfigs need no file."""
     try:
         return new_folder()
@@ -99,14 +99,14 @@ def _build_endpoint(configuration: Any, namespace: str | None) -> Endpoint:
 
 
 @contextmanager
-def _key_files(folder: Path | None) -> Iterator[None]:
+def _create_key_folder(folder: Path | None) -> Iterator[None]:
     """Have a folder for the keys that the loader insists on having as files.
 
     It keeps them until Python exits, which a process that is killed, or leaves by `os._exit`, never does.
     """
     from kubernetes.aio.config import kube_config
 
-    with nullcontext() if folder is None else private_folder(folder):
+    with nullcontext() if folder is None else create_private_folder(folder):
         try:
             yield
         finally:

@@ -23,7 +23,7 @@ class ResourceType:
         """The name as RBAC rules and `kubectl` spell it: `sparkapplications.spark.apache.org`, `pods`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
-    def path(self, namespace: str | None, name: str | None = None, subresource: str | None = None) -> str:
+    def build_path(self, namespace: str | None, name: str | None = None, subresource: str | None = None) -> str:
         """The URL path of the collection in `namespace` (None: all namespaces), or of one object in it."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         parts = [root]

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.kube.endpoint import (
     Headers,
     Unusable,
     digest,
-    file_digests,
+    digest_files,
 )
 
 FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -29,7 +29,7 @@ def open_service_account(folder: Path = FOLDER) -> Access:
         raise Unusable(f"${_HOST} and ${_PORT} are not set")
     authority, namespace = folder / "ca.crt", folder / "namespace"
     # The kubelet replaces the token long before it ends.
-    headers = Headers(lambda: _authentication(folder / "token"))
+    headers = Headers(lambda: _read_authentication(folder / "token"))
     if not authority.is_file():
         raise Unusable(f"the file {authority} does not exist")
     endpoint = Endpoint(
@@ -40,16 +40,16 @@ def open_service_account(folder: Path = FOLDER) -> Access:
     return Access(endpoint, headers.read_known, headers.reload, reload_on_time=True)
 
 
-def fingerprint(*settings: object, folder: Path = FOLDER) -> Fingerprint:
+def compute_fingerprint(*settings: object, folder: Path = FOLDER) -> Fingerprint:
     """Digests of what `open_service_account` reads, and of `settings`."""
-    place = file_digests([folder / "ca.crt", folder / "namespace"])
+    place = digest_files([folder / "ca.crt", folder / "namespace"])
     return Fingerprint(
         place=digest(os.environ.get(_HOST), os.environ.get(_PORT), place, *settings),
-        credentials=digest(file_digests([folder / "token"])),
+        credentials=digest(digest_files([folder / "token"])),
     )
 
 
-def _authentication(file: Path) -> dict[str, str]:
+def _read_authentication(file: Path) -> dict[str, str]:
     try:
         token = file.read_text(encoding="utf-8").strip()
     except OSError as error:

@@ -55,7 +55,7 @@ class RetryPolicy:
     first: float = 0.25
     longest: float = 10.0
 
-    def pause(self, retry: int, error: KubeError) -> float | None:
+    def compute_pause(self, retry: int, error: KubeError) -> float | None:
         """Seconds before retry number `retry` (from 0), or None to give up."""
         if retry >= self.retries:
             return None
@@ -108,7 +108,7 @@ class Transport:
             try:
                 return await self._request_once(call)
             except KubeError as error:
-                pause = self._retry.pause(retry, error) if _is_worth_a_retry(call, error) else None
+                pause = self._retry.compute_pause(retry, error) if _is_worth_a_retry(call, error) else None
                 if pause is None:
                     raise
             retry += 1
@@ -166,7 +166,7 @@ class Transport:
             if not _may_be_outdated(error) or not await self._renew(link, error) or not _had_no_effect(error):
                 raise
             renewed = self.links.current
-            if _continues(call) and renewed.fingerprint.place != link.fingerprint.place:
+            if _is_continuation(call) and renewed.fingerprint.place != link.fingerprint.place:
                 raise
         await links.enter_async_context(renewed.hold())
         with _translate_errors(call, renewed, total_seconds):
@@ -179,16 +179,16 @@ class Transport:
         return renewed
 
     async def _send(self, link: Link, call: Call, total_seconds: float | None) -> aiohttp.ClientResponse:
-        authentication = await link.credentials.headers()
+        authentication = await link.credentials.get_headers()
         response = await self._send_observed(link, call, total_seconds, authentication)
         if response.status == 401:
-            refusal = await self._refusal(link, call, response)
+            refusal = await self._read_error(link, call, response)
             # Without headers a client certificate was rejected, which only another link can replace.
             if not authentication or not await link.credentials.renew(authentication):
                 raise refusal
-            response = await self._send_observed(link, call, total_seconds, await link.credentials.headers())
+            response = await self._send_observed(link, call, total_seconds, await link.credentials.get_headers())
         if response.status >= 300:
-            raise await self._refusal(link, call, response)
+            raise await self._read_error(link, call, response)
         return response
 
     async def _send_observed(
@@ -223,12 +223,12 @@ class Transport:
             headers=headers,
             proxy=link.proxy,
             server_hostname=link.tls_server_name,
-            timeout=_timeout(total_seconds),
+            timeout=_build_timeout(total_seconds),
             # The API never redirects; what does is a login page, and our token is not for it.
             allow_redirects=False,
         )
 
-    async def _refusal(self, link: Link, call: Call, response: aiohttp.ClientResponse) -> KubeError:
+    async def _read_error(self, link: Link, call: Call, response: aiohttp.ClientResponse) -> KubeError:
         try:
             content = b""
             while len(content) < _ERROR_BODY_LIMIT and (chunk := await response.content.readany()):
@@ -238,14 +238,14 @@ class Transport:
         if 300 <= response.status < 400:
             message = f"{link.server} redirects to another address: it is no Kubernetes API"
             return call.build_error(502, {"reason": "NoKubernetesAnswer", "message": message})
-        error = call.build_error(response.status, _status_document(content), _retry_after(response))
+        error = call.build_error(response.status, _parse_status(content), _read_retry_after(response))
         if isinstance(error, Unauthorized):
             error.renewal = link.renewal
         return error
 
 
 @cache
-def _timeout(total_seconds: float | None) -> aiohttp.ClientTimeout:
+def _build_timeout(total_seconds: float | None) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(total=total_seconds, connect=CONNECT_SECONDS)
 
 
@@ -268,7 +268,7 @@ def _translate_errors(call: Call, link: Link, total_seconds: float | None) -> It
         limit = f" within {total_seconds:.0f} s" if total_seconds else " in time"
         raise call.build_unreachable(f"{link.server} did not answer{limit}") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise call.build_unreachable(f"{link.server} cannot be reached: {_cause(error)}") from error
+        raise call.build_unreachable(f"{link.server} cannot be reached: {_describe_cause(error)}") from error
 
 
 def _may_be_outdated(error: KubeError) -> bool:
@@ -283,7 +283,7 @@ def _had_no_effect(error: KubeError) -> bool:
     return isinstance(error, Unauthorized) or unsent
 
 
-def _continues(call: Call) -> bool:
+def _is_continuation(call: Call) -> bool:
     """Whether the call refers to something that another server does not know: a resource version, a page."""
     return call.verb == "watch" or "continue" in call.parameters
 
@@ -299,7 +299,7 @@ def _is_worth_a_retry(call: Call, error: KubeError) -> bool:
     return isinstance(error, ServerError) or lost
 
 
-def _status_document(content: bytes) -> JsonObject:
+def _parse_status(content: bytes) -> JsonObject:
     try:
         document = json.loads(content)
     except ValueError:
@@ -310,14 +310,14 @@ def _status_document(content: bytes) -> JsonObject:
     return {"message": text[:200]} if text else {}
 
 
-def _retry_after(response: aiohttp.ClientResponse) -> float | None:
+def _read_retry_after(response: aiohttp.ClientResponse) -> float | None:
     try:
         return max(0.0, float(response.headers["Retry-After"]))
     except (KeyError, ValueError):  # absent, or a date, which the API never sends
         return None
 
 
-def _cause(error: BaseException) -> str:
+def _describe_cause(error: BaseException) -> str:
     """The innermost words about a failed connection: `Connection refused`, not a class name."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its certificate is not accepted: {error.certificate_error}"

@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import choose_served_version
-from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.hooks.spark import read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
@@ -154,9 +154,9 @@ def engage(
         AirflowFailException: The connection is contradictory.
     """
     try:
-        access, exists = access_from_connection(conn_id, required=True), True
+        access, exists = read_access(conn_id, required=True), True
     except AirflowNotFoundException:
-        access, exists = access_from_connection(conn_id), False
+        access, exists = read_access(conn_id), False
     return Engagement(
         access=access,
         stamp=stamp_of(task_instance),

@@ -195,7 +195,7 @@ class ApplicationRun:
         """
         task, program = self._task, self._program
         sender = Sender(
-            application=document["metadata"].get("name") or stamp.default_name(),
+            application=document["metadata"].get("name") or stamp.build_default_name(),
             try_id=stamp.task_instance_id,
             folders=folders(task.get_template_env()),
             upload_to=task.upload_to,

@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 from airflow_provider_spark_operator.follow.requests import wait_until_deleted
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import Submission
-from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.hooks.spark import read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS
@@ -183,7 +183,7 @@ class ClusterCreation:
         if document.get("kind") != CLUSTER_IDENTITY.kind:
             raise InvalidResource([Problem("kind", f"must be SparkCluster, not {document.get('kind')!r}")])
         document = override_metadata(document, name=task.name, namespace=task.namespace, identity=CLUSTER_IDENTITY)
-        name = stamp_of(self._context["ti"]).cluster_name()
+        name = stamp_of(self._context["ti"]).build_cluster_name()
         return document | {"metadata": {"name": name, **document["metadata"]}}
 
     def _engage(self, namespace: str | None, api_version: object) -> Engagement:
@@ -275,7 +275,7 @@ class ClusterDeletion:
         task, name = self._task, self._task.name
         if not isinstance(name, str) or not name:
             raise AirflowFailException(f"name must be that of a SparkCluster, not {name!r}")
-        access = access_from_connection(task.kubernetes_conn_id)
+        access = read_access(task.kubernetes_conn_id)
         stamp = stamp_of(self._context["ti"]) if task.only_own else None
         try:
             with LoopThread() as loop:

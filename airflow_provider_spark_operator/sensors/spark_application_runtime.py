@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowSensorTimeout
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
 from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, failure
-from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.hooks.spark import read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
@@ -78,7 +78,7 @@ class ApplicationWait:
         Raises:
             AirflowException: The connection does not exist or is not valid.
         """
-        return access_from_connection(self.kubernetes_conn_id)
+        return read_access(self.kubernetes_conn_id)
 
     def run(self, access: ClusterAccess) -> str:
         """Wait on the worker and return the state.
@@ -137,7 +137,7 @@ class ApplicationWait:
     def delete(self) -> None:
         """Delete the application if a task of the same DAG run has submitted it. Log a problem instead of raising."""
         try:
-            access = access_from_connection(self.kubernetes_conn_id)
+            access = read_access(self.kubernetes_conn_id)
             with LoopThread() as loop:
                 loop.run(self.trigger.delete(access), timeout=_CANCEL_SECONDS)
         except Exception as error:

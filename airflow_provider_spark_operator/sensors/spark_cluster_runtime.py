@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkClusterDeleted,
     SparkSchedulingFailed,
 )
-from airflow_provider_spark_operator.hooks.spark import access_from_connection
+from airflow_provider_spark_operator.hooks.spark import read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
@@ -60,7 +60,7 @@ class ClusterWait:
         Raises:
             AirflowException: The connection does not exist or is not valid.
         """
-        return access_from_connection(self.kubernetes_conn_id)
+        return read_access(self.kubernetes_conn_id)
 
     def run(self, access: ClusterAccess) -> str:
         """Wait on the worker and return the name of the cluster.

@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp, owner_of
 from airflow_provider_spark_operator.follow.versions import choose_served_version, log_substitution
 from airflow_provider_spark_operator.follow.wait import ReachedState, read_end, wait_for_end, wait_for_state
 from airflow_provider_spark_operator.follow.watch import WatchHub
-from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.hooks.spark import async_read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.kube.resources import ResourceType
@@ -164,7 +164,7 @@ class ApplicationWatch:
         return f"{self.reference} had not ended{self.situation}"
 
     def _access(self) -> Awaitable[ClusterAccess]:
-        return async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
+        return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
 
     async def _read_at_deadline(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
         """Read the application once more: it may have ended in that moment, or while no triggerer ran."""
@@ -232,7 +232,7 @@ class StateWatch:
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
         try:
-            return await self.wait(await async_access_from_connection(self.kubernetes_conn_id))
+            return await self.wait(await async_read_access(self.kubernetes_conn_id))
         except AirflowException as error:
             return self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
 
@@ -256,7 +256,7 @@ class StateWatch:
         """Delete the application if a person has killed the task, and if its DAG run has submitted it. Never raises."""
         try:
             if self.stamp is not None and await sync_to_async(fate)(self.stamp) is Fate.KILLED:
-                await self.delete(await async_access_from_connection(self.kubernetes_conn_id))
+                await self.delete(await async_read_access(self.kubernetes_conn_id))
         except Exception as error:
             # Nobody waits for this task any more: the log is the only place for the error.
             cause = str(error) or type(error).__name__

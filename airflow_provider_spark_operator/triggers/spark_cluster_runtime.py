@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.versions import choose_served_version
 from airflow_provider_spark_operator.follow.watch import WatchHub
-from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.hooks.spark import async_read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
@@ -91,7 +91,7 @@ class ClusterWatch:
         await delete_if_killed(TaskStamp.from_arguments(self.stamp or {}), self._cancel, self.subject, logger)
 
     def _access(self) -> Awaitable[ClusterAccess]:
-        return async_access_from_connection(self.kubernetes_conn_id, required=self.connection_required)
+        return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
 
     async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
         resource, namespace = await hub.choose_version(self._resource()), self.namespace or hub.client.default_namespace

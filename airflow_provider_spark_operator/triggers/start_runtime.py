@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.follow.reference import ApplicationReferenc
 from airflow_provider_spark_operator.follow.shared_watch import share_hub
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.follow.submit import IfExists, Submission, submit
-from airflow_provider_spark_operator.hooks.spark import async_access_from_connection
+from airflow_provider_spark_operator.hooks.spark import async_read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -67,7 +67,7 @@ class SubmissionWatch:
     async def run(self) -> ApplicationEvent:
         """Submit and wait. Whatever happens to the application or to the API becomes an event."""
         try:
-            access = await async_access_from_connection(self._kubernetes_conn_id)
+            access = await async_read_access(self._kubernetes_conn_id)
             # A request that was sent takes effect even if this trigger is cancelled: a kill has to wait for it.
             self._submitting = asyncio.create_task(self._submit(access))
             self._submitting.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -98,7 +98,7 @@ class SubmissionWatch:
         if self._submitting is not None:
             await asyncio.wait([self._submitting])
         resource = resource_of(str(self._document.get("apiVersion") or ""))
-        async with share_hub(await async_access_from_connection(self._kubernetes_conn_id)) as hub:
+        async with share_hub(await async_read_access(self._kubernetes_conn_id)) as hub:
             return await cancel_try(hub.client, self._stamp(), self._namespace, resource)
 
     def _stamp(self) -> TaskStamp:

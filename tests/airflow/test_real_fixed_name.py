@@ -34,10 +34,10 @@ ENDED = ("replaced", "refused", "started")
 def create_for_earlier_run(cluster: Cluster, task: str) -> str:
     """Create the application that the task has created in the run of the day before, and return its uid."""
     stamp = TaskStamp(DAG_ID, task, "yesterday", -1, 1, f"{task}-of-yesterday")
-    annotations = stamp.annotations()
+    annotations = stamp.build_annotations()
     if task in ENDED:
         annotations |= {ANNOTATION_RESULT_TAKEN_BY: stamp.task_instance_id}
-    created = cluster.create(task, labels=stamp.labels(), annotations=annotations)
+    created = cluster.create(task, labels=stamp.build_labels(), annotations=annotations)
     return str(created["metadata"]["uid"])
 
 

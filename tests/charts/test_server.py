@@ -100,7 +100,7 @@ async def client(cluster: Cluster) -> AsyncIterator[KubeClient]:
 
 async def until_served(client: KubeClient, *, gone: bool = False) -> None:
     async with asyncio.timeout(DEADLINE):
-        while await client.serves(SPARK_APPLICATIONS) is gone:  # noqa: ASYNC110  nobody tells of it
+        while await client.is_served(SPARK_APPLICATIONS) is gone:  # noqa: ASYNC110  nobody tells of it
             await asyncio.sleep(0.05)
 
 

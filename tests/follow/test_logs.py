@@ -179,7 +179,7 @@ async def test_lines_that_are_no_longer_kept_are_said_to_be_missing(api: Scripte
     api.script(RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(9, "nine"), line(10, "ten")), stream(line(10, "ten")), verb="log")
     assert await read(api, position=after(3)) == [
-        "… lines between 00:00:03 and 00:00:09 UTC are missing: the log was rotated meanwhile",
+        "… lines between 00:00:03 and 00:00:09 UTC are missing: the log was rotated",
         "nine",
         "ten",
     ]
@@ -188,7 +188,7 @@ async def test_lines_that_are_no_longer_kept_are_said_to_be_missing(api: Scripte
 async def test_the_log_of_another_driver_is_read_from_its_beginning(api: ScriptedApi) -> None:
     api.script(RUNNING, ENDED, ENDED, verb="list")
     api.script(stream(line(1, "one")), stream(line(1, "one")), verb="log")
-    gap = "… lines of the driver before may be missing after 00:00:03 UTC: its pod was deleted"
+    gap = "… lines of the previous driver after 00:00:03 UTC may be missing: its pod was deleted"
     assert await read(api, position=after(3, pod="earlier")) == [gap, "one"]
 
 

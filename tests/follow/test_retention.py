@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY, ANNOTATION_TTL_AFTER_SUCCESS
-from airflow_provider_spark_operator.follow.retention import seconds_after_end
+from airflow_provider_spark_operator.follow.retention import read_ttl_seconds
 from airflow_provider_spark_operator.follow.submit import acknowledge, submit
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.errors import Forbidden
@@ -28,7 +28,7 @@ KUBEFLOW = {"apiVersion": "sparkoperator.k8s.io/v1beta2"}
 def test_the_specification_says_when_an_application_is_deleted(
     resource: dict[str, object], seconds: float | None
 ) -> None:
-    assert seconds_after_end(resource) == seconds
+    assert read_ttl_seconds(resource) == seconds
 
 
 @pytest.mark.parametrize(("millis", "warned"), [(3_000, True), (60_000, False)])

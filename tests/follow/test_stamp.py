@@ -22,23 +22,23 @@ from tests.follow.applications import document, stamp
     ],
 )
 def test_a_name_tells_dag_and_task(dag: str, task: str, expected: str) -> None:
-    assert re.fullmatch(expected, TaskStamp(dag, task, "r", -1, 1, "id").default_name())
+    assert re.fullmatch(expected, TaskStamp(dag, task, "r", -1, 1, "id").build_default_name())
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(1, 10**6))
 def test_every_name_is_one_that_kubernetes_takes(dag: str, task: str, attempt: int) -> None:
-    name = TaskStamp(dag, task, "run", 3, attempt, "id").default_name()
+    name = TaskStamp(dag, task, "run", 3, attempt, "id").build_default_name()
     assert validate_application(document(name)) == []
 
 
 def test_names_of_mapped_tasks_and_tries_differ() -> None:
     base = stamp()
     variants = [base, replace(base, map_index=0), replace(base, run_id="other"), replace(base, try_number=2)]
-    assert len({one.default_name() for one in variants}) == 4
+    assert len({one.build_default_name() for one in variants}) == 4
 
 
 def test_all_tries_of_a_task_share_a_label_and_only_one_is_the_owner() -> None:
-    marked = {"metadata": {"labels": stamp(1).labels(), "annotations": stamp(1).annotations()}}
+    marked = {"metadata": {"labels": stamp(1).build_labels(), "annotations": stamp(1).build_annotations()}}
     assert stamp(2).is_task_of(marked)
     assert not stamp(2).is_try_of(marked)
     assert stamp(1).is_try_of(marked)
@@ -70,14 +70,14 @@ def test_a_clear_is_told_from_a_retry_by_what_airflow_records(
     before: dict[str, Any], now: dict[str, Any], cleared: bool
 ) -> None:
     first = stamp(1, **before)
-    marked = {"metadata": {"labels": first.labels(), "annotations": first.annotations()}}
+    marked = {"metadata": {"labels": first.build_labels(), "annotations": first.build_annotations()}}
     assert stamp(2, **now).was_cleared_since(marked) is cleared
     assert not stamp(1, **now).was_cleared_since(marked), "the same try"
 
 
 def test_a_later_try_and_another_task_are_never_cleared_by_this_one() -> None:
     later = stamp(2, max_tries=1)
-    marked = {"metadata": {"labels": later.labels(), "annotations": later.annotations()}}
+    marked = {"metadata": {"labels": later.build_labels(), "annotations": later.build_annotations()}}
     assert not stamp(1, max_tries=0).was_cleared_since(marked)
     assert stamp(1, max_tries=0).is_earlier_than_owner_of(marked)
     assert not stamp(3, task="other", max_tries=3).was_cleared_since(marked)
@@ -89,9 +89,9 @@ def test_a_stamp_is_read_from_what_another_release_stored() -> None:
 
 
 def test_the_owner_is_named_as_far_as_it_is_known() -> None:
-    marked = {"metadata": {"labels": stamp().labels(), "annotations": stamp().annotations()}}
+    marked = {"metadata": {"labels": stamp().build_labels(), "annotations": stamp().build_annotations()}}
     assert owner_of(marked) == "task pi of DAG spark, run manual__1"
     mapped = replace(stamp(), map_index=3)
-    marked = {"metadata": {"labels": mapped.labels(), "annotations": mapped.annotations()}}
+    marked = {"metadata": {"labels": mapped.build_labels(), "annotations": mapped.build_annotations()}}
     assert owner_of(marked) == "task pi of DAG spark, run manual__1, map index 3"
     assert owner_of({"metadata": {}}) == "no Airflow task"

@@ -35,10 +35,10 @@ def notes(submission: Submission) -> dict[str, str]:
 async def test_a_new_application_carries_its_stamp(client: KubeClient, namespace: str) -> None:
     made = await submit(client, document(), namespace, stamp())
     assert not made.adopted
-    assert made.reference.name == stamp().default_name()
+    assert made.reference.name == stamp().build_default_name()
     assert made.reference.namespace == namespace
     assert made.resource["metadata"]["labels"][LABEL_TASK] == stamp().identity
-    assert notes(made) == stamp().annotations()
+    assert notes(made) == stamp().build_annotations()
 
 
 async def test_a_name_labels_and_annotations_of_the_user_stay(client: KubeClient, namespace: str) -> None:
@@ -93,7 +93,7 @@ async def test_two_tries_at_work_at_once_have_one_application(
     monkeypatch.setattr(client, "create", create_late)
     made = await submit(client, document(), namespace, stamp(slow))
     assert made.adopted
-    assert await names(client, namespace) == [stamp(other).default_name()]
+    assert await names(client, namespace) == [stamp(other).build_default_name()]
 
 
 async def test_a_success_that_nobody_saw_is_adopted(client: KubeClient, namespace: str) -> None:
@@ -282,7 +282,7 @@ async def test_an_overtaken_try_leaves_the_application_to_the_later_one(client: 
     second = await submit(client, document(), namespace, after_clear())
     late = await submit(client, document(), namespace, before_clear())
     assert late.reference == second.reference
-    assert notes(late) == after_clear().annotations()
+    assert notes(late) == after_clear().build_annotations()
     assert await cancel(client, late.reference, before_clear()) is CancelOutcome.NOT_OURS
 
 
@@ -325,7 +325,7 @@ async def test_an_ended_application_of_an_earlier_run_is_replaced(
     made = await submit(client, document("pi"), namespace, stamp())
     assert not made.adopted
     assert made.reference.uid != old.reference.uid
-    assert notes(made) == stamp().annotations()
+    assert notes(made) == stamp().build_annotations()
 
 
 async def test_an_application_of_an_earlier_run_that_is_being_deleted_is_waited_for(
@@ -337,7 +337,7 @@ async def test_an_application_of_an_earlier_run_that_is_being_deleted_is_waited_
     await client.delete(SPARK_APPLICATIONS, "pi", namespace)
     waiting = asyncio.create_task(submit(client, document("pi"), namespace, stamp()))
     await client.patch(SPARK_APPLICATIONS, "pi", namespace, {"metadata": {"finalizers": None}})
-    assert notes(await asyncio.wait_for(waiting, 30)) == stamp().annotations()
+    assert notes(await asyncio.wait_for(waiting, 30)) == stamp().build_annotations()
 
 
 async def ended_just_now(client: KubeClient, namespace: str) -> Submission:
@@ -441,7 +441,7 @@ async def test_without_a_stamp_nothing_is_adopted(client: KubeClient, namespace:
 async def test_of_several_live_ones_the_newest_is_adopted_and_the_others_told(
     client: KubeClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    marked = {"labels": stamp().labels(), "annotations": stamp().annotations()}
+    marked = {"labels": stamp().build_labels(), "annotations": stamp().build_annotations()}
     for name in ("a", "b"):
         one = document(name)
         one["metadata"] |= marked
@@ -486,7 +486,7 @@ async def test_a_lost_answer_does_not_make_two_applications(
     assert await names(client, namespace) == [made.reference.name]
 
 
-@pytest.mark.parametrize("request_name", ["serves", "list"])
+@pytest.mark.parametrize("request_name", ["is_served", "list"])
 async def test_a_first_request_that_fails_in_passing_is_repeated(
     client: KubeClient, namespace: str, monkeypatch: pytest.MonkeyPatch, request_name: str
 ) -> None:

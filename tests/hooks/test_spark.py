@@ -7,9 +7,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 
 from airflow_provider_spark_operator.hooks.spark import (
-    access_from_connection,
-    access_from_extras,
-    async_access_from_connection,
+    async_read_access,
+    parse_extras,
+    read_access,
 )
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 
@@ -25,10 +25,10 @@ def define(monkeypatch: pytest.MonkeyPatch, conn_id: str, **extra: Any) -> None:
 async def read(request: pytest.FixtureRequest) -> Callable[[str | None], Awaitable[ClusterAccess]]:
     """Both ways to the same answer: the synchronous one of a worker, the asynchronous one of a trigger."""
     if request.param == "trigger":
-        return async_access_from_connection
+        return async_read_access
 
     async def read_as_a_worker(conn_id: str | None) -> ClusterAccess:
-        return access_from_connection(conn_id)
+        return read_access(conn_id)
 
     return read_as_a_worker
 
@@ -65,13 +65,13 @@ async def test_the_service_account_of_the_pod(
     ("value", "verified"), [(True, False), ("True", False), (False, True), ("false", True), ("", True)]
 )
 def test_the_check_of_the_certificate_can_be_switched_off(value: bool | str, verified: bool) -> None:
-    assert access_from_extras("spark", {"disable_verify_ssl": value}).verify_ssl is verified
+    assert parse_extras("spark", {"disable_verify_ssl": value}).verify_ssl is verified
 
 
 def test_fields_of_old_releases_carry_a_prefix() -> None:
-    access = access_from_extras("spark", {"extra__kubernetes__namespace": "old", "namespace": "new"})
+    access = parse_extras("spark", {"extra__kubernetes__namespace": "old", "namespace": "new"})
     assert access.namespace == "new"
-    assert access_from_extras("spark", {"extra__kubernetes__namespace": "old"}).namespace == "old"
+    assert parse_extras("spark", {"extra__kubernetes__namespace": "old"}).namespace == "old"
 
 
 @pytest.mark.parametrize("conn_id", [None, "kubernetes_default"])
@@ -88,8 +88,8 @@ def test_inside_a_pod_its_service_account_is_the_default(monkeypatch: pytest.Mon
     (tmp_path / "token").touch()
     monkeypatch.setattr("airflow_provider_spark_operator.hooks.spark._SERVICE_ACCOUNT_TOKEN", tmp_path / "token")
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    assert access_from_extras(None, {}).in_cluster is True
-    assert access_from_extras("spark", {"kube_config_path": "/etc/kubeconfig"}).in_cluster is False
+    assert parse_extras(None, {}).in_cluster is True
+    assert parse_extras("spark", {"kube_config_path": "/etc/kubeconfig"}).in_cluster is False
 
 
 async def test_any_other_connection_that_is_missing_is_named(
@@ -101,7 +101,7 @@ async def test_any_other_connection_that_is_missing_is_named(
 
 def test_two_sources_of_configuration_contradict_each_other() -> None:
     with pytest.raises(AirflowFailException, match="'spark' sets in_cluster and kube_config_path; set only one"):
-        access_from_extras("spark", {"in_cluster": True, "kube_config_path": "/etc/kubeconfig"})
+        parse_extras("spark", {"in_cluster": True, "kube_config_path": "/etc/kubeconfig"})
 
 
 async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(
@@ -116,7 +116,7 @@ async def test_an_extra_that_is_no_json_is_not_taken_for_the_default_cluster(
 @pytest.mark.parametrize("value", ["{token: s3cret", "s3cret"])
 def test_a_broken_kubeconfig_is_refused_without_being_quoted(value: str) -> None:
     with pytest.raises(AirflowFailException, match="kube_config of connection 'spark' is no kubeconfig") as caught:
-        access_from_extras("spark", {"kube_config": value})
+        parse_extras("spark", {"kube_config": value})
     assert "s3cret" not in str(caught.value)
     assert caught.value.__cause__ is None
 

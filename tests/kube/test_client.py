@@ -208,16 +208,16 @@ async def test_a_refused_token_is_an_error_with_advice(api: ScriptedApi, client:
 async def test_a_kind_is_served_in_the_versions_that_list_it(api: ScriptedApi, client: KubeClient) -> None:
     kinds = {"resources": [{"name": "sparkclusters"}, {"name": "sparkclusters/status"}]}
     api.script(answer(kinds), answer(kinds), refuse(404, "404 page not found"))
-    assert await client.serves(SPARK_CLUSTERS)
-    assert not await client.serves(SPARK_APPLICATIONS)
-    assert not await client.serves(SPARK_APPLICATIONS)
+    assert await client.is_served(SPARK_CLUSTERS)
+    assert not await client.is_served(SPARK_APPLICATIONS)
+    assert not await client.is_served(SPARK_APPLICATIONS)
     assert {request.path for request in api.requests} == {"/apis/spark.apache.org/v1"}
 
 
 async def test_a_group_has_the_versions_that_the_api_tells(api: ScriptedApi, client: KubeClient) -> None:
     api.script(answer({"versions": [{"version": "v1"}, {"version": "v1beta1"}]}), refuse(404, "404 page not found"))
-    assert await client.versions(SPARK_APPLICATIONS) == ("v1", "v1beta1")
-    assert await client.versions(SPARK_APPLICATIONS) == ()
+    assert await client.list_versions(SPARK_APPLICATIONS) == ("v1", "v1beta1")
+    assert await client.list_versions(SPARK_APPLICATIONS) == ()
     assert {request.path for request in api.requests} == {"/apis/spark.apache.org"}
 
 

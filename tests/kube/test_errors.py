@@ -2,13 +2,13 @@ import pytest
 
 from airflow_provider_spark_operator.kube import errors
 from airflow_provider_spark_operator.kube.call import Call
-from airflow_provider_spark_operator.kube.errors import KubeError, from_status
+from airflow_provider_spark_operator.kube.errors import KubeError, build_error_from_status
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 
 
 def error(status: int, reason: str = "", message: str = "", **place: str | None) -> KubeError:
     where = {"verb": "create", "resource": "pods", "namespace": "jobs", "name": None, **place}
-    return from_status(status, {"reason": reason, "message": message}, **where)  # type: ignore[arg-type]
+    return build_error_from_status(status, {"reason": reason, "message": message}, **where)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

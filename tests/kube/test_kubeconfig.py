@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, tls_context
+from airflow_provider_spark_operator.kube.endpoint import Access, Unusable, build_tls_context
 from airflow_provider_spark_operator.kube.kubeconfig import Document, Malformed, choose, open_choice, read_files
 from airflow_provider_spark_operator.kube.service_account import open_service_account
 from tests.kube.certificates import self_signed
@@ -136,8 +136,8 @@ def test_of_several_files_the_first_with_a_name_counts(tmp_path: Path) -> None:
         files[-1].write_text(yaml.safe_dump(kubeconfig(f"https://{name}", {"tokenFile": "token"})))
     documents = read_files(os.pathsep.join(map(str, [*files, tmp_path / "absent"])))
     choice = choose(documents, None)
-    assert choice.cluster.text("server") == "https://one"
-    assert choice.user.path("tokenFile") == tmp_path / "one" / "token"
+    assert choice.cluster.get_text("server") == "https://one"
+    assert choice.user.get_path("tokenFile") == tmp_path / "one" / "token"
 
 
 def written(folder: Path, **documents: Any) -> list[Document]:
@@ -159,19 +159,19 @@ def test_of_several_files_the_first_that_names_a_context_has_it(tmp_path: Path, 
 def test_an_empty_file_among_several_says_nothing(tmp_path: Path, order: tuple[str, str]) -> None:
     contents = {"full": kubeconfig("https://one"), "empty": None}
     choice = choose(written(tmp_path, **{name: contents[name] for name in order}), None)
-    assert choice.cluster.text("server") == "https://one"
+    assert choice.cluster.get_text("server") == "https://one"
 
 
 def test_an_authority_may_have_comments_in_any_language(tmp_path: Path) -> None:
     self_signed(tmp_path)
     data = "# Zertifizierungsstelle Zürich\n".encode() + (tmp_path / "certificate.pem").read_bytes()
     cluster: dict[str, Any] = {"certificate-authority-data": b64encode(data).decode()}
-    assert tls_context(opened(kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"] == 1
+    assert build_tls_context(opened(kubeconfig("https://k", **cluster)).endpoint).cert_store_stats()["x509"] == 1
 
 
 @pytest.mark.parametrize("user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc"}}])
 def test_who_has_a_plugin_or_a_provider_asks(user: dict[str, Any]) -> None:
-    assert choose([Document(kubeconfig("https://k", user), Path())], None).asks
+    assert choose([Document(kubeconfig("https://k", user), Path())], None).needs_plugin
 
 
 def test_a_token_is_read_without_the_models_of_the_official_client(tmp_path: Path) -> None:

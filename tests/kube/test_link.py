@@ -150,7 +150,7 @@ async def test_the_token_and_the_authority_of_a_pod_are_read_again(
         folder = tmp_path / "account"
         folder.mkdir()
         monkeypatch.setattr(service_account.open_service_account, "__defaults__", (folder,))
-        monkeypatch.setattr(service_account.fingerprint, "__kwdefaults__", {"folder": folder})
+        monkeypatch.setattr(service_account.compute_fingerprint, "__kwdefaults__", {"folder": folder})
         (tmp_path / "other").mkdir()
         self_signed(tmp_path / "other")
         (folder / "ca.crt").write_bytes((tmp_path / "other" / "certificate.pem").read_bytes())

@@ -126,7 +126,7 @@ def test_a_killed_task_cancels_its_application_after_an_outage(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster.script = run_on
-    cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     file = tmp_path / "kubeconfig"
     file.write_text(yaml.safe_dump(cluster.kubeconfig))
     engagement.access = ClusterAccess(kubeconfig=file)

@@ -146,7 +146,12 @@ def test_an_application_that_another_run_has_replaced_was_not_deleted_by_a_user(
         replaced.append(application.uid)
         await run_on(application)
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
-        metadata = {"name": "pi", "namespace": NAMESPACE, "labels": stamp.labels(), "annotations": stamp.annotations()}
+        metadata = {
+            "name": "pi",
+            "namespace": NAMESPACE,
+            "labels": stamp.build_labels(),
+            "annotations": stamp.build_annotations(),
+        }
         spec = {key: application.document[key] for key in ("apiVersion", "kind", "spec")}
         cluster.store.create(cluster.kind, NAMESPACE, {**spec, "metadata": metadata})
 

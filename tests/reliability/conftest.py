@@ -38,5 +38,5 @@ async def _define(plane: ControlPlane) -> None:
     async with await open_client(ClusterAccess(kubeconfig_document=kubeconfig_of(plane.server))) as client:
         for definition in custom_resource_definitions():
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
-        while not await client.serves(SPARK_APPLICATIONS):  # noqa: ASYNC110 - the state of an API is no Event
+        while not await client.is_served(SPARK_APPLICATIONS):  # noqa: ASYNC110 - the state of an API is no Event
             await asyncio.sleep(0.1)

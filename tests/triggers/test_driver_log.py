@@ -60,7 +60,7 @@ def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicat
 def ended(cluster: ScriptedCluster, script: Callable[[Application], Awaitable[None]]) -> dict[str, Any]:
     """An application whose life is over before a trigger looks."""
     cluster.script = stay_submitted
-    application = cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    application = cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     cluster.play(script)
     return application
 
@@ -176,7 +176,7 @@ def test_failure_does_not_quote_what_a_node_says_in_place_of_the_log(
 async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(
     cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver_log, "_FIRST_NOTE_SECONDS", 0.01)
+    monkeypatch.setattr(driver_log, "_FIRST_SAVE_SECONDS", 0.01)
 
     async def run_and_log(application: Application) -> None:
         application.start()

@@ -78,7 +78,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def running(cluster: Cluster, name: str = "pi") -> dict[str, Any]:
     cluster.script = run_on
-    return cluster.create(name, labels=STAMP.labels(), annotations=STAMP.annotations())
+    return cluster.create(name, labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
 
 
 async def end(application: Application) -> None:
@@ -158,7 +158,7 @@ def _trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
         }
         made = cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, document))
         return SparkClusterTrigger("pi", NAMESPACE, made["metadata"]["uid"], kubernetes_conn_id="spark")
-    application = cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    application = cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     if kind == "state":
         return SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark")
     return trigger_for(application)
@@ -249,7 +249,7 @@ def _cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
     document = {
         "apiVersion": "spark.apache.org/v1",
         "kind": "SparkCluster",
-        "metadata": {"name": "pi", "labels": STAMP.labels(), "annotations": STAMP.annotations()},
+        "metadata": {"name": "pi", "labels": STAMP.build_labels(), "annotations": STAMP.build_annotations()},
         "spec": {},
     }
     made = cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, document))

@@ -33,7 +33,7 @@ STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 def application(cluster: Cluster) -> dict[str, Any]:
     """An application of the stamp's try that runs and runs."""
     cluster.script = run_on
-    return cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    return cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
 
 
 def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicationTrigger:
@@ -111,7 +111,7 @@ async def test_a_namesake_is_left(cluster: Cluster, application: dict[str, Any],
     trigger = trigger_for(application, delete_on_kill=True)
     task = await start(trigger)
     cluster.delete("pi")
-    cluster.create("pi", labels=STAMP.labels(), annotations=STAMP.annotations())
+    cluster.create("pi", labels=STAMP.build_labels(), annotations=STAMP.build_annotations())
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     await trigger.on_kill()

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.obstacles import is_held_back
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.validation.validate import validate
-from airflow_provider_spark_operator.follow.retention import seconds_after_end
+from airflow_provider_spark_operator.follow.retention import read_ttl_seconds
 from airflow_provider_spark_operator.follow.versions import KindNotServed
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.core.dialects.third import API_VERSION, THIRD
@@ -47,7 +47,7 @@ def test_restarts_and_time_to_live_are_read() -> None:
     assert isinstance(found, Retries)
     assert (found.number, found.delay.total_seconds()) == (7, 9)
     assert get_backoff(document, "application") == found.delay
-    assert seconds_after_end(document) == 42.0
+    assert read_ttl_seconds(document) == 42.0
 
 
 def test_versions_are_known() -> None:
