@@ -4,13 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.core.names import LONGEST_LABEL_VALUE
 from airflow_provider_spark_operator.core.problems import Problem
 
 # Services are named after the resource, and their names must begin with a letter (RFC 1035).
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
-NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
-"""The rule of Kubernetes for the name of a namespace (RFC 1123)."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,6 @@ def name_problem(name: object, identity: Identity) -> Problem | None:
 
 def namespace_problem(namespace: object) -> Problem | None:
     """Return what is wrong with the namespace of a resource; None if it is valid, or there is none."""
-    if namespace is None or (isinstance(namespace, str) and NAMESPACE.fullmatch(namespace)):
+    if namespace is None or (isinstance(namespace, str) and is_namespace(namespace)):
         return None
-    message = (
-        f"{namespace!r} is not a valid namespace: use at most 63 lower-case letters, digits and '-', "
-        "with a letter or digit at both ends"
-    )
-    return Problem("metadata.namespace", message)
+    return Problem("metadata.namespace", f"{namespace!r} is not a valid namespace: {NAMESPACE_RULE}")

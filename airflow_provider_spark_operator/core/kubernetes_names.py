@@ -2,10 +2,9 @@
 
 import re
 
-from airflow_provider_spark_operator.core.identity import NAMESPACE
-
 OBJECT_RULE = "use lower-case letters, digits, '-' and '.', and begin and end with a letter or digit"
 LABEL_RULE = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _OBJECT = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 NAMESPACE_RULE = "use at most 63 lower-case letters, digits and '-', and begin and end with a letter or digit"
@@ -18,7 +17,7 @@ _SELECTOR = re.compile(rf"{_REQUIREMENT}(,{_REQUIREMENT})*")
 
 def is_namespace(name: str) -> bool:
     """Whether a namespace can have this name."""
-    return NAMESPACE.fullmatch(name) is not None
+    return _NAMESPACE.fullmatch(name) is not None
 
 
 def is_label_selector(text: str) -> bool:

@@ -12,13 +12,13 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow_provider_spark_operator.core.compose.files import (
     LocalFile,
     MountedFiles,
-    is_local,
     list_paths,
     locate_files,
     mount,
     mounted_uri,
     pack_files,
 )
+from airflow_provider_spark_operator.core.driver.uris import is_local
 from airflow_provider_spark_operator.core.parameters import Parameters, folder_problem, split_list
 from airflow_provider_spark_operator.core.problems import InvalidResource
 

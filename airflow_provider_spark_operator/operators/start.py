@@ -5,7 +5,7 @@ from airflow.triggers.base import StartTriggerArgs
 
 from airflow_provider_spark_operator.core.arguments import RESTARTS_BY_CLUSTER
 from airflow_provider_spark_operator.core.compose.application import Settings, compose_application
-from airflow_provider_spark_operator.core.compose.files import is_local
+from airflow_provider_spark_operator.core.driver.uris import is_local
 from airflow_provider_spark_operator.core.parameters import NAMES, Parameters, is_template, split_list
 from airflow_provider_spark_operator.operators.application_task import ApplicationTask
 from airflow_provider_spark_operator.operators.checks import reject_if_invalid

@@ -20,7 +20,6 @@ CONFIG_MAP_BYTES: Final = 900 * 1024
 # etcd takes 1.5 MiB, of the JSON in which an API server stores the application.
 STORED_BYTES: Final = 1400 * 1024
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,6 @@ class MountedFiles:
     name: str
     contents: Mapping[str, str]
     executors: bool
-
-
-def is_local(uri: str) -> bool:
-    """Return whether `uri` is a local path, not a file of the image (`local:`) or a URL."""
-    scheme = _SCHEME.match(uri)
-    return scheme is None or scheme[1].lower() == "file"
 
 
 def list_paths(parameters: Parameters) -> list[str]:

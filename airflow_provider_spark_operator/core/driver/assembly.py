@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.driver.metadata import LABEL_PREFIX
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.naming import Naming, check_label_value
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.driver.uploads import is_local
+from airflow_provider_spark_operator.core.driver.uris import is_local
 from airflow_provider_spark_operator.core.models.application import (
     PodSpecOverride,
     RestartPolicy,

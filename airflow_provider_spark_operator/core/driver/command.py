@@ -9,7 +9,8 @@ from airflow_provider_spark_operator.core.driver.pod import (
     Upload,
     variable,
 )
-from airflow_provider_spark_operator.core.driver.uploads import is_local, upload
+from airflow_provider_spark_operator.core.driver.uploads import upload
+from airflow_provider_spark_operator.core.driver.uris import is_local
 
 CONFIGURATION_DIRECTORY = "/opt/spark/conf"
 _MAIN_RESOURCE_FIELD = "main resource"

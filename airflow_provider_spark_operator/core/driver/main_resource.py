@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
-from airflow_provider_spark_operator.core.driver.uploads import is_local
+from airflow_provider_spark_operator.core.driver.uris import is_local
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 
 

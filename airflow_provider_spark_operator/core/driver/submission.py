@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.driver.memory import is_positive_size
 from airflow_provider_spark_operator.core.driver.packages import check_packages
 from airflow_provider_spark_operator.core.driver.text import trimmed, trimmed_but_lines
 from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, resolved, without_alias
-from airflow_provider_spark_operator.core.identity import NAMESPACE
+from airflow_provider_spark_operator.core.kubernetes_names import is_namespace
 from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_KEY
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
@@ -250,6 +250,6 @@ def _checked(inputs: SubmissionInputs) -> SubmissionInputs:
             if not entry.startswith("file:"):
                 raise DriverBuildError("spark.jars", f"{entry}: spark-submit takes only files for an R application")
     namespace = conf.text(_NAMESPACE_KEY)
-    if namespace is not None and not NAMESPACE.fullmatch(namespace):
+    if namespace is not None and not is_namespace(namespace):
         raise DriverBuildError(_NAMESPACE_KEY, f"{namespace!r} is no namespace's name: use a-z, 0-9 and '-'")
     return replace(inputs, namespace=namespace or "default")

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.inputs import NO_RESOURCE
 from airflow_provider_spark_operator.core.driver.pod import Submission, Upload
-from airflow_provider_spark_operator.core.driver.uris import file_path, without_alias
+from airflow_provider_spark_operator.core.driver.uris import file_path, is_local, without_alias
 
 UPLOAD_PATH_KEY = "spark.kubernetes.file.upload.path"
 _ARCHIVES_KEY = "spark.archives"
@@ -39,12 +38,6 @@ def upload_dependencies(submission: Submission) -> Uploads:
             rest = [entry for entry in entries if not is_local(entry)]
             properties[key] = ",".join([*(each.target for each in moved), *rest])
     return Uploads(tuple(uploads), properties)
-
-
-def is_local(uri: str) -> bool:
-    """Whether the URI names a file on the submitter's disk (not `local:`, which is in the image)."""
-    scheme, colon, _ = uri.partition(":")
-    return uri != NO_RESOURCE and (not colon or "/" in scheme or scheme == "file")
 
 
 def upload(submission: Submission, key: str, uri: str) -> Upload:

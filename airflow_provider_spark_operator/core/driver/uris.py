@@ -3,6 +3,8 @@
 import re
 from urllib.parse import unquote
 
+from airflow_provider_spark_operator.core.driver.inputs import NO_RESOURCE
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _OTHER = r"\u00a1-\U0010ffff"
 _URI = re.compile(
@@ -25,6 +27,14 @@ def resolved(reference: str, directory: str) -> str:
     path = unquote(path) if hash_sign else path
     absolute = path if path.startswith("/") else f"{directory.rstrip('/')}/{path}"
     return f"{file_uri(absolute)}{hash_sign}{alias}"
+
+
+def is_local(uri: str) -> bool:
+    """Return whether `uri` is a path on the submitter's disk, not a file of the image (`local:`) or a URL.
+
+    Spark's placeholder for a missing main resource is not a path.
+    """
+    return uri != NO_RESOURCE and (uri.startswith(_FILE) or not _SCHEME.match(uri))
 
 
 def file_uri(path: str) -> str:

@@ -11,6 +11,7 @@ from airflow_provider_spark_operator.core.driver.named_files import application_
 from airflow_provider_spark_operator.core.driver.naming import attempt_naming
 from airflow_provider_spark_operator.core.driver.routes import find_missing_ingress_fields, find_missing_route_fields
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY
+from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
 from airflow_provider_spark_operator.core.models.application import (
     DeploymentMode,
     SparkApplication,
@@ -22,7 +23,6 @@ from airflow_provider_spark_operator.core.validation.configuration import conf_p
 from airflow_provider_spark_operator.core.validation.fields import unknown_fields
 from airflow_provider_spark_operator.core.validation.identity import identity_problems
 from airflow_provider_spark_operator.core.validation.json_values import json_problems
-from airflow_provider_spark_operator.core.validation.metadata import is_domain_name
 from airflow_provider_spark_operator.core.validation.numbers import (
     executor_problems,
     toleration_problems,
@@ -170,11 +170,10 @@ def _route_problems(spec: SparkApplicationSpec) -> list[Problem]:
 
 def _config_map_problems(spec: SparkApplicationSpec) -> list[Problem]:
     names = [each.name for each in spec.config_map_specs]
-    rule = "use lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
     return [
-        Problem(f"spec.configMapSpecs[{index}].name", f"{name!r} is not a valid name of a ConfigMap: {rule}")
+        Problem(f"spec.configMapSpecs[{index}].name", f"{name!r} is not a valid name of a ConfigMap: {OBJECT_RULE}")
         for index, name in enumerate(names)
-        if not is_domain_name(name)
+        if not is_object_name(name)
     ] + [
         Problem(f"spec.configMapSpecs[{index}].name", f"is {name!r} as before: give every ConfigMap a name of its own")
         for index, name in enumerate(names)

@@ -1,17 +1,13 @@
 """Checks of labels, annotations and finalizers by the rules of Kubernetes."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from airflow_provider_spark_operator.core.kubernetes_names import LABEL_RULE, is_label_value, is_object_name
 from airflow_provider_spark_operator.core.models.parse import format_path, name_type
 from airflow_provider_spark_operator.core.problems import Problem
 
-_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_DOMAIN: Final = 253
-_NAME_RULE: Final = "at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
-_KEY_RULE: Final = f"{_NAME_RULE}; a DNS name and '/' may precede them"
+_KEY_RULE: Final = f"{LABEL_RULE}; a DNS name and '/' may precede it"
 
 
 def metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
@@ -19,11 +15,6 @@ def metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
     for field in ("labels", "annotations"):
         yield from _map_problems(field, metadata.get(field))
     yield from _finalizer_problems(metadata.get("finalizers"))
-
-
-def is_domain_name(name: str) -> bool:
-    """Whether `name` is a DNS subdomain in lower case, as Kubernetes requires it of most names."""
-    return len(name) <= _LONGEST_DOMAIN and bool(_DOMAIN.fullmatch(name))
 
 
 def _map_problems(field: str, given: object) -> Iterator[Problem]:
@@ -37,11 +28,11 @@ def _map_problems(field: str, given: object) -> Iterator[Problem]:
         path = format_path(("metadata", field, str(key)))
         # Kubernetes accepts capital letters in the domain of an annotation only.
         if not _is_qualified(str(key) if is_label else str(key).lower()):
-            yield Problem(path, f"is not a valid {field[:-1]} key: use {_KEY_RULE}")
+            yield Problem(path, f"is not a valid {field[:-1]} key: {_KEY_RULE}")
         elif value is not None and not isinstance(value, str):
             yield Problem(path, f"must be a string, not {name_type(value)}: put it in quotes")
-        elif is_label and value and not _NAME.fullmatch(value):
-            yield Problem(path, f"{value!r} is not a valid label value: use {_NAME_RULE}")
+        elif is_label and value and not is_label_value(value):
+            yield Problem(path, f"{value!r} is not a valid label value: {LABEL_RULE}")
 
 
 def _finalizer_problems(given: object) -> Iterator[Problem]:
@@ -55,9 +46,9 @@ def _finalizer_problems(given: object) -> Iterator[Problem]:
         if not isinstance(name, str):
             yield Problem(path, f"must be a string, not {name_type(name)}: put it in quotes")
         elif not _is_qualified(name):
-            yield Problem(path, f"{name!r} is not a valid finalizer: use {_KEY_RULE}")
+            yield Problem(path, f"{name!r} is not a valid finalizer: {_KEY_RULE}")
 
 
 def _is_qualified(key: str) -> bool:
     domain, slash, name = key.rpartition("/")
-    return bool(_NAME.fullmatch(name)) and (not slash or is_domain_name(domain))
+    return is_label_value(name) and (not slash or is_object_name(domain))

@@ -5,7 +5,6 @@ import pytest
 from airflow_provider_spark_operator.core.compose.files import (
     CONFIG_MAP_BYTES,
     LocalFile,
-    is_local,
     list_paths,
     locate_files,
     mount,
@@ -20,20 +19,6 @@ ARCHIVE = LocalFile("lib.zip", "lib.zip", b"PK\x03\xff")
 ODD = LocalFile("my job.py", "my job.py", b"")
 LARGE = LocalFile("large.txt", "large.txt", b"#" * CONFIG_MAP_BYTES)
 SIGNS = LocalFile("page.xml", "page.xml", b"<a></a>" * 80_000)
-
-
-@pytest.mark.parametrize(
-    ("uri", "local"),
-    [
-        ("job.py", True),
-        ("/opt/job.py", True),
-        ("file:///job.py", True),
-        ("local:///job.py", False),
-        ("s3a://b/a", False),
-    ],
-)
-def test_path_without_a_scheme_is_local(uri: str, local: bool) -> None:
-    assert is_local(uri) is local
 
 
 def test_texts_are_mounted_and_other_files_uploaded() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, resolved, without_alias
+from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, is_local, resolved, without_alias
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,21 @@ def test_an_alias_is_what_follows_the_hash() -> None:
     assert without_alias("file:/a.zip#env") == ("file:/a.zip", "env")
     assert without_alias("file:/a.zip#") == ("file:/a.zip", "")
     assert without_alias("file:/a.zip") == ("file:/a.zip", "")
+
+
+@pytest.mark.parametrize(
+    ("uri", "local"),
+    [
+        ("job.py", True),
+        ("/opt/job.py", True),
+        ("/opt/a:b.py", True),
+        ("1:2", True),
+        ("file:///job.py", True),
+        ("file:/job.py", True),
+        ("local:///job.py", False),
+        ("s3a://b/a", False),
+        ("spark-internal", False),
+    ],
+)
+def test_path_without_scheme_is_local(uri: str, local: bool) -> None:
+    assert is_local(uri) is local

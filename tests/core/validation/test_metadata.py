@@ -10,7 +10,7 @@ from tests.builders import application_document
 from tests.core.cluster_resources.clusters import cluster_document
 from tests.core.validation.test_validate import kubeflow_document
 
-KEY = "at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
+KEY = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
 BUILDERS = [application_document, cluster_document, kubeflow_document]
 
 
@@ -26,16 +26,16 @@ def problems(build: Any, **metadata: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("metadata", "expected"),
     [
-        ({"labels": {"a b": "c"}}, f"metadata.labels['a b']: is not a valid label key: use {KEY}"),
+        ({"labels": {"a b": "c"}}, f"metadata.labels['a b']: is not a valid label key: {KEY}"),
         ({"labels": {"": "c"}}, "metadata.labels['']: is not a valid label key"),
         ({"labels": {"A.b/c": "d"}}, "metadata.labels['A.b/c']: is not a valid label key"),
         ({"labels": {"a": 1}}, "metadata.labels.a: must be a string, not a number: put it in quotes"),
-        ({"labels": {"a": "b c"}}, f"metadata.labels.a: 'b c' is not a valid label value: use {KEY}"),
+        ({"labels": {"a": "b c"}}, f"metadata.labels.a: 'b c' is not a valid label value: {KEY}"),
         ({"labels": {"a": "x" * 64}}, "metadata.labels.a: 'xxx"),
         ({"labels": ["a"]}, "metadata.labels: must be an object (key: value pairs), not a list"),
         ({"annotations": {"a": 1}}, "metadata.annotations.a: must be a string, not a number: put it in quotes"),
         ({"annotations": {"a/b/c": ""}}, "metadata.annotations['a/b/c']: is not a valid annotation key"),
-        ({"finalizers": ["x y"]}, f"metadata.finalizers[0]: 'x y' is not a valid finalizer: use {KEY}"),
+        ({"finalizers": ["x y"]}, f"metadata.finalizers[0]: 'x y' is not a valid finalizer: {KEY}"),
         ({"finalizers": ["a.b/c", 1]}, "metadata.finalizers[1]: must be a string, not a number: put it in quotes"),
         ({"finalizers": "a"}, "metadata.finalizers: must be a list, not a string"),
     ],
