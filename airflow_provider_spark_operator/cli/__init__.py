@@ -1,5 +1,25 @@
-"""The command line `spark-operator`: one module per verb, loaded when the verb is used."""
+"""The command line `spark-operator`, one module per verb. A verb's module is imported when the verb is used."""
 
-from airflow_provider_spark_operator.cli.main import main
+from collections.abc import Sequence
+
+from airflow_provider_spark_operator.cli.interrupts import exit_on_interrupt
 
 __all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Report a failure as one sentence on stderr.
+
+    Args:
+        argv: The arguments after the name of the program; by default those of the process. With the default, SIGINT
+            ends the process without a traceback, also while it imports its modules.
+
+    Returns:
+        An `ExitCode`.
+    """
+    if argv is None:
+        exit_on_interrupt()
+    # The import takes a third of a second: SIGINT must have its handler before.
+    from airflow_provider_spark_operator.cli.command import run_command  # noqa: PLC0415
+
+    return run_command(argv)

@@ -2,6 +2,6 @@
 
 import sys
 
-from airflow_provider_spark_operator.cli.main import main
+from airflow_provider_spark_operator.cli import main
 
 sys.exit(main())

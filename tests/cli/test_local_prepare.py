@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli import local_prepare
-from airflow_provider_spark_operator.cli.main import main
+from airflow_provider_spark_operator.cli import local_prepare, main
 from airflow_provider_spark_operator.local.java import Java, JavaMissing
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.cli.main import main
+from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.reconcile.webhook_review import NotAReview, review
 from tests import builders
 

@@ -1,4 +1,4 @@
-"""From `sys.argv` to a verb, and from what went wrong to an exit code."""
+"""Run one command: from its arguments to a verb, and from an exception to an exit code."""
 
 import argparse
 import errno
@@ -12,22 +12,16 @@ from airflow_provider_spark_operator import __version__
 from airflow_provider_spark_operator.cli import arguments
 from airflow_provider_spark_operator.cli.errors import CommandError, print_error
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.cli.interrupts import raise_on_interrupt
 from airflow_provider_spark_operator.cli.streams import OutputError, finish_results, prepare_streams
 from airflow_provider_spark_operator.kube.errors import ConfigurationError, KubeError
 
-# Each verb's words name the module that acts them out: it has `run(options) -> ExitCode`.
+# The arguments of each verb name its module, which has `run(options) -> ExitCode`.
 _VERBS = "airflow_provider_spark_operator.cli"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; what it cannot do is one sentence on stderr, never only a traceback.
-
-    Args:
-        argv: the words after the program's name; those of the process if None.
-
-    Returns:
-        An `ExitCode`.
-    """
+def run_command(argv: Sequence[str] | None) -> int:
+    """Run one command. See `airflow_provider_spark_operator.cli.main`."""
     prepare_streams()
     try:
         options = arguments.build_parser(__version__).parse_args(argv)
@@ -89,5 +83,6 @@ def _run(options: argparse.Namespace) -> ExitCode:
             f"this needs the package {error.name}: pip install 'airflow-provider-spark-operator[local]'",
             ExitCode.INVALID,
         ) from None
-    exit_code: ExitCode = verb.run(options)
+    with raise_on_interrupt():
+        exit_code: ExitCode = verb.run(options)
     return exit_code
