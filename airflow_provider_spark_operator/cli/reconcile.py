@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.cli.logs import configure_logs
 from airflow_provider_spark_operator.cli.reconcile_check import check
 from airflow_provider_spark_operator.cli.settings_file import read_settings
 from airflow_provider_spark_operator.cli.signals import run_until_signal
-from airflow_provider_spark_operator.cli.webhook import webhook
+from airflow_provider_spark_operator.cli.webhook import open_webhook
 from airflow_provider_spark_operator.core.kubernetes_names import NAMESPACE_RULE, is_namespace
 from airflow_provider_spark_operator.follow.versions import require_version
 from airflow_provider_spark_operator.kube.client import KubeClient
@@ -146,7 +146,7 @@ async def _serve(
         words.append(f"metrics-port={await _listen(stack, page, '--metrics-port', options.metrics_port)}")
     if options.webhook is not None:
         port = _WEBHOOK_PORT if options.webhook_port is None else options.webhook_port
-        server = webhook(port, client, options.webhook)
+        server = open_webhook(port, client, options.webhook)
         words.append(f"webhook-port={await _listen(stack, server, '--webhook-port', port)}")
     return words
 

@@ -1,4 +1,7 @@
-"""Ending a running command by a signal, with everything it has started."""
+"""Run a command until a signal ends it.
+
+`local_kubernetes.cli` has its own version, because `reconcile` must work without that package.
+"""
 
 import asyncio
 import signal
@@ -11,16 +14,17 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 def run_until_signal(
     main: Callable[[], Coroutine[Any, Any, ExitCode]], *, after_sigterm: ExitCode = ExitCode.SUCCESS
 ) -> ExitCode:
-    """Run `main` in an event loop; SIGTERM, SIGINT and SIGHUP cancel it and let it clean up.
+    """Run a coroutine in an event loop; SIGTERM, SIGINT and SIGHUP cancel it, and it cleans up.
 
-    SIGHUP, which the closing of a terminal sends, stays ignored where `nohup` has had it ignored.
+    SIGHUP, which a terminal sends when it is closed, stays ignored if the process was started by `nohup`.
 
     Args:
-        main: makes what is run.
-        after_sigterm: for a service, being told to end is success; a job that is told so has not been done.
+        main: Creates the coroutine.
+        after_sigterm: The exit code after SIGTERM. For a service, which SIGTERM ends as intended, it is SUCCESS; for a
+            job, whose work is unfinished, INTERRUPTED.
 
     Returns:
-        What `main` returns; INTERRUPTED after SIGINT and SIGHUP.
+        What the coroutine returns, or INTERRUPTED after SIGINT or SIGHUP.
     """
     endings = {signal.SIGTERM: after_sigterm, signal.SIGINT: ExitCode.INTERRUPTED}
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -35,7 +39,7 @@ async def _run_until_signal(
     received: list[signal.Signals] = []
 
     def stop(which: signal.Signals) -> None:
-        # Only the first one cancels: a second would break off the cleaning up.
+        # Only the first signal cancels: a second one would interrupt the cleanup.
         if not received:
             task.cancel()
         received.append(which)

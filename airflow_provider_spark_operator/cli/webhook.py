@@ -1,4 +1,4 @@
-"""`--webhook` of `spark-operator reconcile`: what the webhook needs is loaded where it is asked for only."""
+"""The server for `spark-operator reconcile --webhook`."""
 
 from contextlib import AbstractAsyncContextManager
 
@@ -7,14 +7,19 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.client import KubeClient
 
 
-def webhook(port: int, client: KubeClient, configuration: str) -> AbstractAsyncContextManager[int]:
-    """The webhook that the ValidatingWebhookConfiguration of this name tells the API server of; gives the port.
+def open_webhook(port: int, client: KubeClient, configuration: str) -> AbstractAsyncContextManager[int]:
+    """Return a context that serves the webhooks of a ValidatingWebhookConfiguration; it yields the port.
+
+    Args:
+        port: The port to listen on; 0 for a free one.
+        client: The client for the cluster, which writes the certificate into the configuration.
+        configuration: The name of the ValidatingWebhookConfiguration.
 
     Raises:
-        CommandError: the package that makes certificates is not installed.
+        CommandError: The package for certificates is not installed.
     """
     try:
-        # An optional package.
+        # This module needs `cryptography`, which only the extra `webhook` installs. `reconcile` works without it.
         from airflow_provider_spark_operator.reconcile.webhook import serve_webhook  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise CommandError(
