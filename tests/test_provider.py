@@ -93,11 +93,19 @@ print(*(m for m in ours if m.startswith({RUNTIME!r}) or m.endswith("_runtime")))
     assert result.stdout.strip() == ""
 
 
-def test_operator_loads_no_dialect_unless_an_argument_needs_one() -> None:
-    program = """
+@pytest.mark.parametrize(
+    ("module", "task"),
+    [
+        ("operators.spark_application", "SparkApplicationOperator(task_id='pi', application='pi.yaml')"),
+        ("sensors.spark_application", "SparkApplicationSensor(task_id='wait', name='pi')"),
+    ],
+    ids=["operator", "sensor"],
+)
+def test_dag_file_loads_no_dialect_unless_an_argument_needs_one(module: str, task: str) -> None:
+    program = f"""
 import sys
-from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
-SparkApplicationOperator(task_id="pi", application="pi.yaml")
+from airflow_provider_spark_operator.{module} import *
+{task}
 print("airflow_provider_spark_operator.core.dialects" in sys.modules)
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)

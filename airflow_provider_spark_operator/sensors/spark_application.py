@@ -12,11 +12,14 @@ from airflow_provider_spark_operator.core.arguments import (
     check_existing_name,
     check_sensor_mode,
 )
-from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem, dialect_of
+from airflow_provider_spark_operator.core.names import GROUP, VERSIONS
+from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.sensors.soft_failure import is_timeout, keep_reasons, skip_failures
 
 if TYPE_CHECKING:
     from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
+
+_API_VERSION = f"{GROUP}/{VERSIONS[0]}"
 
 
 class SparkApplicationSensor(BaseSensorOperator):
@@ -56,7 +59,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         namespace: str | None = None,
         expects: str | Iterable[str] | None = None,
         kubernetes_conn_id: str | None = DEFAULT_CONNECTION_ID,
-        api_version: str = "spark.apache.org/v1",
+        api_version: str = _API_VERSION,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         delete_on_kill: bool = False,
         **kwargs: Any,
@@ -68,8 +71,8 @@ class SparkApplicationSensor(BaseSensorOperator):
         self.name = name
         self.namespace = namespace
         self.kubernetes_conn_id = kubernetes_conn_id
-        self.api_version = _check_api_version(api_version)
-        self.expects = _check_states(expects, api_version)
+        self.api_version = api_version
+        self.expects = _select_states(expects, api_version)
         self.deferrable = deferrable
         self.delete_on_kill = delete_on_kill
         self._wait: ApplicationWait | None = None
@@ -119,22 +122,10 @@ class SparkApplicationSensor(BaseSensorOperator):
         )
 
 
-def _check_api_version(api_version: str) -> str:
-    problem = api_version_problem(api_version)
-    if problem:
-        raise ValueError(str(problem))
-    return api_version
+def _select_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
+    """Return the states to wait for. The defaults are valid, so they need no dialect."""
+    if expects is None and api_version == _API_VERSION:
+        return [str(ApplicationState.SUCCEEDED)]
+    from airflow_provider_spark_operator.sensors.dialect_checks import select_states
 
-
-def _check_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
-    dialect = dialect_of(api_version)
-    if expects is None:
-        return [str(dialect.success)]
-    words = [expects] if isinstance(expects, str) else list(expects)
-    unknown = sorted(set(words) - set(dialect.states))
-    if unknown or not words:
-        raise ValueError(
-            f"expects must name states of an application, not {', '.join(map(repr, unknown)) or 'nothing'}; "
-            f"there are {', '.join(dialect.states)}"
-        )
-    return sorted(map(str, words))
+    return select_states(expects, api_version)

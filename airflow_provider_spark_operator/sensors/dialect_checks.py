@@ -1,0 +1,34 @@
+"""Checks of arguments that depend on the dialect of the application.
+
+The dialects take about 15 ms to load. A DAG file loads them only if it sets one of these arguments.
+"""
+
+from collections.abc import Iterable
+
+from airflow_provider_spark_operator.core.dialects.dialect import api_version_problem, dialect_of
+
+
+def select_states(expects: str | Iterable[str] | None, api_version: str) -> list[str]:
+    """Return the states that a sensor waits for, in alphabetical order.
+
+    Args:
+        expects: One or more states. None for the state of success.
+        api_version: The apiVersion of the application.
+
+    Raises:
+        ValueError: The API version is not supported, or `expects` is empty or contains an unknown state.
+    """
+    problem = api_version_problem(api_version)
+    if problem:
+        raise ValueError(str(problem))
+    dialect = dialect_of(api_version)
+    if expects is None:
+        return [str(dialect.success)]
+    words = [expects] if isinstance(expects, str) else list(expects)
+    unknown = sorted(set(words) - set(dialect.states))
+    if unknown or not words:
+        raise ValueError(
+            f"expects must name states of an application, not {', '.join(map(repr, unknown)) or 'nothing'}; "
+            f"there are {', '.join(dialect.states)}"
+        )
+    return sorted(map(str, words))
