@@ -99,7 +99,7 @@ def serve(pipe: Connection, number: int) -> None:
 
     cluster = ScriptedCluster()
     cluster.script = wait_for_a_driver
-    with cluster.running():
+    with cluster.serve():
         for index in range(number):
             cluster.create(f"app-{index}")
         cluster.wait_for_state("DriverRequested")
@@ -107,7 +107,7 @@ def serve(pipe: Connection, number: int) -> None:
         names = {item["metadata"]["name"]: item["metadata"]["uid"] for item in found}
         pipe.send((cluster.kubeconfig, NAMESPACE, names))
         for document in found[: pipe.recv()]:
-            application = Application(cluster, document)
+            application = Application(cluster.resources, document)
             cluster.do(partial(end, application))
             time.sleep(ENDING_SECONDS / ENDING)
         pipe.recv()

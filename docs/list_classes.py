@@ -66,7 +66,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                 ("Application", "succeed", "fail", "run_out_of_memory", "run_on", "stay_submitted"),
             ),
             ("testing.spark_clusters", ("SparkCluster", "come_up", "be_refused", "stay_without_workers")),
-            ("testing.tasks", ("TaskInstance", "run", "defer", "stored", "fire")),
+            ("testing.tasks", ("TaskInstance", "run", "defer", "reload", "fire")),
         ),
     ),
 )

@@ -67,7 +67,7 @@ async def main() -> None:
         await _act(application)
 
     cluster.script = act
-    with tempfile.TemporaryDirectory() as name, cluster.running():
+    with tempfile.TemporaryDirectory() as name, cluster.serve():
         folder = Path(name)
         (folder / "dags").mkdir()
         (folder / "dags" / "sales.py").write_text(DAG_FILE)

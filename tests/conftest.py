@@ -31,6 +31,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[Cluster]":
     """A cluster whose applications do what a test tells them; Airflow's connection `spark` leads to it."""
     from tests.cluster import Cluster
 
-    with Cluster().running() as cluster:
+    with Cluster().serve() as cluster:
         connect(monkeypatch, "spark", cluster)
         yield cluster

@@ -28,7 +28,7 @@ def relocated(cluster: Cluster, port: int = 0, identity: ServerIdentity | None =
     """
     token = secrets.token_hex()
     tls = identity.server_context() if identity else None
-    server = ApiServer(cluster.store, cluster._kinds, token=token, tls=tls, logs=cluster)
+    server = ApiServer(cluster.store, cluster._kinds, token=token, tls=tls, logs=cluster.resources)
     bound = cluster._loop.run(server.start(port=port), timeout=_SECONDS)
     document = cluster.kubeconfig
     document["clusters"][0]["cluster"] = {"server": f"http{'s' if tls else ''}://127.0.0.1:{bound}"}

@@ -5,14 +5,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from airflow_provider_spark_operator.testing.tasks import TaskInstance, defer, fire, run, stored
+from airflow_provider_spark_operator.testing.tasks import TaskInstance, defer, fire, reload, run
 from airflow_provider_spark_operator.triggers import spark_application_runtime
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-__all__ = ["TaskInstance", "cleared", "context_of", "defer", "fire", "first_event", "run", "stored", "when_told"]
+__all__ = [
+    "TaskInstance",
+    "call_when_logged",
+    "context_of",
+    "create_cleared_try",
+    "defer",
+    "fire",
+    "first_event",
+    "reload",
+    "run",
+]
 
 
 def context_of(task_instance: TaskInstance, **values: Any) -> "Context":
@@ -20,7 +30,7 @@ def context_of(task_instance: TaskInstance, **values: Any) -> "Context":
     return cast("Context", {"ti": task_instance, **values})
 
 
-def cleared(task_instance: TaskInstance, retries: int = 3) -> TaskInstance:
+def create_cleared_try(task_instance: TaskInstance, retries: int = 3) -> TaskInstance:
     """The next try of a task that a person has cleared, as Airflow makes it."""
     following = task_instance.next_try()
     following.max_tries = task_instance.try_number + retries
@@ -33,7 +43,7 @@ async def first_event(trigger: "BaseTrigger") -> "TriggerEvent":
 
 
 @contextmanager
-def when_told(
+def call_when_logged(
     text: str, act: Callable[[], object], logger: logging.Logger = spark_application_runtime.logger
 ) -> Iterator[None]:
     """Call `act` once, as soon as a trigger's log contains `text`."""

@@ -1,4 +1,5 @@
-"""For tests of DAGs: a cluster whose applications do as a script says, task instances without Airflow, a DAG runner.
+"""Tools for tests of DAGs: a scripted cluster, task instances without a database, and a DAG runner.
 
-`plugin` is a pytest plugin with the fixtures; `cluster`, `applications`, `tasks` and `dags` are what they are made of.
+`plugin` is a pytest plugin with the fixtures. The fixtures use `cluster`, `applications` and `spark_clusters`. `tasks`
+runs a single operator without a database.
 """

@@ -1,4 +1,4 @@
-"""The definition of Kubeflow's SparkApplication, as far as tests of those who use it depend on it."""
+"""The parts of the CustomResourceDefinition of Kubeflow's SparkApplication that tests depend on."""
 
 from airflow_provider_spark_operator.core.dialects import kubeflow
 from airflow_provider_spark_operator.core.json_object import JsonObject
@@ -6,8 +6,11 @@ from airflow_provider_spark_operator.core.json_object import JsonObject
 _ROLE: JsonObject = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def kubeflow_definition() -> JsonObject:
-    """What the chart of Kubeflow's operator defines: the same required fields and words; all others are let through."""
+def build_kubeflow_definition() -> JsonObject:
+    """Return the definition, with the required fields and enumerations of the chart of Kubeflow's operator.
+
+    All other fields are accepted unchecked.
+    """
     spec = {
         "type": "object",
         "x-kubernetes-preserve-unknown-fields": True,

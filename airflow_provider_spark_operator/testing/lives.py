@@ -1,4 +1,4 @@
-"""How the operator of each dialect writes the life of an application into its status."""
+"""How the operator of each dialect writes the progress of an application into its status."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.dialects.dialect import APACHE, KUBEFL
 from airflow_provider_spark_operator.core.dialects.record import Dialect
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.crds.definitions import custom_resource_definitions
-from airflow_provider_spark_operator.testing.definitions import kubeflow_definition
+from airflow_provider_spark_operator.testing.definitions import build_kubeflow_definition
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class StateChange:
     """One state that an application enters.
 
     Attributes:
-        state: The dialect's word.
-        message: For a person.
+        state: The state, as the dialect writes it.
+        message: A message for the user.
         reason: A constant of `core.reasons`.
-        driver: The driver pod's status.
+        driver: The status of the driver pod.
     """
 
     state: str
@@ -31,35 +31,43 @@ class StateChange:
 
 @dataclass(frozen=True)
 class Life:
-    """The words of one dialect for the parts of a life, and how they are written.
+    """The states of one dialect, and how its operator writes them.
 
     Attributes:
-        waiting: Until the driver is asked for.
-        running: From the driver's start until everything runs.
-        succeeding: From the driver's good end to the application's.
-        failing: The same for a bad end.
-        written: The application with the change in its status.
-        state: The state word that is written in the application; None where there is none.
-        definitions: The CustomResourceDefinitions of the dialect.
-        example: The spec of an application.
+        waiting: The states until the operator requests the driver.
+        running: The states from the start of the driver until all pods run.
+        succeeding: The states from the success of the driver to the end of the application.
+        failing: The states from the failure of the driver to the end of the application.
+        write: Writes a change into the status of an application.
+        read_state: Reads the state of an application; None if it has no state.
+        definitions: Returns the CustomResourceDefinitions of the dialect.
+        example: The spec of a valid application.
     """
 
     waiting: tuple[str, ...]
     running: tuple[str, ...]
     succeeding: tuple[str, ...]
     failing: tuple[str, ...]
-    written: Callable[[JsonObject, StateChange], JsonObject]
-    state: Callable[[Mapping[str, Any]], str | None]
+    write: Callable[[JsonObject, StateChange], JsonObject]
+    read_state: Callable[[Mapping[str, Any]], str | None]
     definitions: Callable[[], list[JsonObject]]
     example: Mapping[str, Any]
 
 
-def life_in(dialect: Dialect) -> Life:
-    """The life of applications of this dialect."""
-    return _LIVES[dialect.group]
+def find_life(dialect: Dialect) -> Life:
+    """Return the life of the applications of a dialect.
+
+    Raises:
+        ValueError: The module does not describe the dialect.
+    """
+    life = _LIVES.get(dialect.group)
+    if life is None:
+        supported = ", ".join(_LIVES)
+        raise ValueError(f"ScriptedCluster does not support SparkApplications of {dialect.group}. Use {supported}")
+    return life
 
 
-def _apache(document: JsonObject, change: StateChange) -> JsonObject:
+def _write_apache(document: JsonObject, change: StateChange) -> JsonObject:
     entry: JsonObject = {"currentStateSummary": change.state, "lastTransitionTime": datetime.now(UTC).isoformat()}
     entry |= {"message": change.message} if change.message else {}
     entry |= {"reason": change.reason} if change.reason else {}
@@ -72,14 +80,14 @@ def _apache(document: JsonObject, change: StateChange) -> JsonObject:
     return document
 
 
-def _kubeflow(document: JsonObject, change: StateChange) -> JsonObject:
+def _write_kubeflow(document: JsonObject, change: StateChange) -> JsonObject:
     status = document.setdefault("status", {})
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told: JsonObject = {"state": change.state}
-    message = change.message if change.driver is None else _driver_sentence(change.driver)
+    current: JsonObject = {"state": change.state}
+    message = change.message if change.driver is None else _describe_driver(change.driver)
     before = (status.get("applicationState") or {}).get("errorMessage")
     if message or (before and change.state == "FAILED"):
-        told["errorMessage"] = message or before
+        current["errorMessage"] = message or before
     if change.state in ("SUBMITTED", "SUBMISSION_FAILED"):
         attempts = status.get("submissionAttempts", 0) + 1
         status |= {"submissionAttempts": attempts, "lastSubmissionAttemptTime": now, "submissionID": f"{attempts}"}
@@ -89,19 +97,19 @@ def _kubeflow(document: JsonObject, change: StateChange) -> JsonObject:
         status["sparkApplicationId"] = f"spark-{document['metadata']['uid'][:8]}-{status['executionAttempts']}"
     if change.state in ("SUCCEEDING", "FAILING", "FAILED"):
         status.setdefault("terminationTime", now)
-    status["applicationState"] = told
+    status["applicationState"] = current
     return document
 
 
-def _apache_state(document: Mapping[str, Any]) -> str | None:
+def _read_apache_state(document: Mapping[str, Any]) -> str | None:
     return ((document.get("status") or {}).get("currentState") or {}).get("currentStateSummary")
 
 
-def _kubeflow_state(document: Mapping[str, Any]) -> str | None:
+def _read_kubeflow_state(document: Mapping[str, Any]) -> str | None:
     return ((document.get("status") or {}).get("applicationState") or {}).get("state")
 
 
-def _driver_sentence(driver: Mapping[str, Any]) -> str | None:
+def _describe_driver(driver: Mapping[str, Any]) -> str | None:
     for container in driver.get("containerStatuses") or ():
         ended = container["state"].get("terminated") or {}
         if ended.get("exitCode"):
@@ -115,8 +123,8 @@ _LIVES: Final[Mapping[str, Life]] = {
         running=("DriverStarted", "DriverReady", "RunningHealthy"),
         succeeding=("Succeeded", "ResourceReleased"),
         failing=("Failed", "TerminatedWithoutReleaseResources"),
-        written=_apache,
-        state=_apache_state,
+        write=_write_apache,
+        read_state=_read_apache_state,
         definitions=custom_resource_definitions,
         example={"mainClass": "A", "jars": "local:///a.jar", "runtimeVersions": {"sparkVersion": "4.3.0"}},
     ),
@@ -125,9 +133,9 @@ _LIVES: Final[Mapping[str, Life]] = {
         running=("RUNNING",),
         succeeding=("SUCCEEDING", "COMPLETED"),
         failing=("FAILING", "FAILED"),
-        written=_kubeflow,
-        state=_kubeflow_state,
-        definitions=lambda: [kubeflow_definition()],
+        write=_write_kubeflow,
+        read_state=_read_kubeflow_state,
+        definitions=lambda: [build_kubeflow_definition()],
         example={
             "type": "Java",
             "sparkVersion": "4.0.0",

@@ -1,10 +1,10 @@
 """A pytest plugin: fixtures for tests of DAGs that run Spark applications.
 
-`spark_cluster` is a cluster whose applications do as a script says; Airflow's connection `kubernetes_default` leads
-to it. `run_spark_dag` runs a whole DAG. It needs a database, and so an Airflow of its own for the tests:
-`spark_own_airflow = true` in pytest's configuration makes one for the time of the tests.
+`spark_cluster` is a cluster whose applications follow a script. Airflow's connection `kubernetes_default` connects to
+it. `run_spark_dag` runs a whole DAG, which needs a database: `spark_own_airflow = true` in the configuration of pytest
+creates a separate Airflow home with a database for the tests.
 
-Whoever has the package installed has this module loaded by pytest: it imports nothing that takes time.
+pytest loads this module wherever the package is installed. The module therefore imports nothing that loads slowly.
 """
 
 import json
@@ -30,14 +30,14 @@ _HOME = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the option."""
-    text = "give the tests an Airflow of their own: an empty AIRFLOW_HOME, a database, no example DAGs"
+    """Add the option `spark_own_airflow`."""
+    text = "create a separate Airflow for the tests: an empty AIRFLOW_HOME, a database, no example DAGs"
     parser.addini(OPTION, text, type="bool", default=False)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Give each test process (each worker of pytest-xdist is one) an Airflow of its own, before any import."""
+    """Create a separate Airflow home for each test process, or worker of pytest-xdist, before Airflow is imported."""
     if not config.getini(OPTION):
         return
     home = Path(tempfile.mkdtemp(prefix="airflow-home-"))
@@ -54,16 +54,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave nothing behind."""
+    """Delete the Airflow home of the tests."""
     if _HOME in config.stash:
         shutil.rmtree(config.stash[_HOME], ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def airflow_database(pytestconfig: pytest.Config) -> None:
-    """The database of the tests' own Airflow, made once per test process."""
+    """The database of the separate Airflow of the tests, created once per test process. Needs `spark_own_airflow`."""
     if _HOME not in pytestconfig.stash:
-        pytest.fail(f"set {OPTION} = true in pytest's configuration: the database of another Airflow is left alone")
+        pytest.fail(
+            f"{OPTION} is off: the tests must not use the database of another Airflow. "
+            f"Set {OPTION} = true in pytest's configuration"
+        )
     from airflow.utils.db import initdb
 
     initdb()
@@ -71,7 +74,7 @@ def airflow_database(pytestconfig: pytest.Config) -> None:
 
 @pytest.fixture
 def dags_folder(pytestconfig: pytest.Config, airflow_database: None) -> Iterator[Path]:  # noqa: ARG001 - used by name
-    """The DAG folder of the tests' own Airflow; emptied after the test."""
+    """The DAG folder of the separate Airflow of the tests. It is emptied after each test."""
     folder = pytestconfig.stash[_HOME] / "dags"
     yield folder
     shutil.rmtree(folder)
@@ -80,7 +83,7 @@ def dags_folder(pytestconfig: pytest.Config, airflow_database: None) -> Iterator
 
 @pytest.fixture
 def spark_cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[ScriptedCluster]":
-    """A cluster whose applications do what a test tells them; `kubernetes_default` leads to it."""
+    """A `ScriptedCluster`, to which the connection `kubernetes_default` connects."""
     try:
         from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
     except ModuleNotFoundError as error:
@@ -88,7 +91,7 @@ def spark_cluster(monkeypatch: pytest.MonkeyPatch) -> "Iterator[ScriptedCluster]
             raise
         pytest.fail("spark_cluster needs local-kubernetes: pip install 'airflow-provider-spark-operator[testing]'")
 
-    with ScriptedCluster().running() as cluster:
+    with ScriptedCluster().serve() as cluster:
         connect(monkeypatch, "kubernetes_default", cluster)
         yield cluster
 
@@ -153,6 +156,12 @@ def _parse_dag(file: Path, folder: Path, dag_id: str | None) -> "DAG":
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, conn_id: str, cluster: "ScriptedCluster") -> None:
-    """Have Airflow's connection `conn_id` lead to the cluster, until the end of the test."""
+    """Let an Airflow connection connect to the cluster until the end of the test.
+
+    Args:
+        monkeypatch: The fixture of pytest.
+        conn_id: Id of the connection.
+        cluster: The cluster.
+    """
     document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
     monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps(document))

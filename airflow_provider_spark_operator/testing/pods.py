@@ -7,19 +7,19 @@ from airflow_provider_spark_operator.core.json_object import JsonObject
 IMAGE = "spark:4.3.0"
 
 
-def container_running(name: str) -> JsonObject:
-    """The status of a container that runs and is ready."""
-    return _container(name, {"running": {"startedAt": datetime.now(UTC).isoformat()}}, ready=True)
+def build_running_container(name: str) -> JsonObject:
+    """Return the status of a container that runs and is ready."""
+    return _build_container(name, {"running": {"startedAt": datetime.now(UTC).isoformat()}}, ready=True)
 
 
-def container_ended(name: str, exit_code: int, reason: str, message: str | None = None) -> JsonObject:
-    """The status of a container that has ended."""
-    said = {"message": message} if message else {}
-    return _container(name, {"terminated": {"exitCode": exit_code, "reason": reason, **said}}, ready=False)
+def build_ended_container(name: str, exit_code: int, reason: str, message: str | None = None) -> JsonObject:
+    """Return the status of a container that has ended."""
+    extra = {"message": message} if message else {}
+    return _build_container(name, {"terminated": {"exitCode": exit_code, "reason": reason, **extra}}, ready=False)
 
 
-def pod_running(container: JsonObject) -> JsonObject:
-    """The status of a pod with this one container, which runs."""
+def build_running_pod_status(container: JsonObject) -> JsonObject:
+    """Return the status of a pod whose only container runs."""
     return {
         "phase": "Running",
         "conditions": [{"type": "Ready", "status": "True"}],
@@ -27,11 +27,11 @@ def pod_running(container: JsonObject) -> JsonObject:
     }
 
 
-def pod_ended(container: JsonObject) -> JsonObject:
-    """The status of a pod with this one container, which has ended."""
+def build_ended_pod_status(container: JsonObject) -> JsonObject:
+    """Return the status of a pod whose only container has ended."""
     failed = container["state"]["terminated"]["exitCode"]
     return {"phase": "Failed" if failed else "Succeeded", "containerStatuses": [container]}
 
 
-def _container(name: str, state: JsonObject, *, ready: bool) -> JsonObject:
+def _build_container(name: str, state: JsonObject, *, ready: bool) -> JsonObject:
     return {"name": name, "ready": ready, "restartCount": 0, "state": state, "image": IMAGE, "imageID": ""}

@@ -1,4 +1,4 @@
-"""SparkClusters that do as a script says, and scripts for the common cases."""
+"""SparkClusters that follow a script, and scripts for the common cases."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -6,16 +6,18 @@ from typing import TypeAlias
 
 from airflow_provider_spark_operator.core.json_object import JsonObject
 from airflow_provider_spark_operator.core.names import LABEL_CLUSTER_NAME, LABEL_ROLE, ROLE_MASTER, ROLE_WORKER
-from airflow_provider_spark_operator.testing.pods import container_running
+from airflow_provider_spark_operator.testing.pods import build_running_container
 from airflow_provider_spark_operator.testing.target import ScriptTarget
 
 
 class SparkCluster:
-    """What a script does to one SparkCluster. Everything runs on the cluster's loop.
+    """One SparkCluster, with the actions of its operator and its pods for a script to call.
 
     Attributes:
-        name: Of the SparkCluster, as `namespace` and `uid`.
-        document: The SparkCluster when it was created.
+        name: Name of the SparkCluster.
+        namespace: Namespace of the SparkCluster.
+        uid: uid of the SparkCluster.
+        document: The SparkCluster as it was created.
     """
 
     def __init__(self, cluster: ScriptTarget, document: JsonObject) -> None:
@@ -26,50 +28,59 @@ class SparkCluster:
         self.uid: str = document["metadata"]["uid"]
 
     def enter(self, *states: str, message: str = "") -> None:
-        """Move through states, as an operator writes them."""
+        """Write states into the status, one after the other, as the operator does.
+
+        Args:
+            *states: The states, for example "RunningHealthy".
+            message: Message of each state, for the user.
+        """
         for state in states:
             entry = {"currentStateSummary": state, "lastTransitionTime": datetime.now(UTC).isoformat()}
             entry |= {"message": message} if message else {}
             self._cluster.write_cluster_status(self.namespace, self.name, {"currentState": entry})
 
     def start_master(self) -> None:
-        """Let the master be ready."""
-        self._pod(f"{self.name}-master-0", ROLE_MASTER)
+        """Create the master pod, ready."""
+        self._create_pod(f"{self.name}-master-0", ROLE_MASTER)
 
     def start_workers(self, number: int) -> None:
-        """Let so many workers be ready."""
+        """Create worker pods, ready.
+
+        Args:
+            number: Number of workers.
+        """
         for index in range(number):
-            self._pod(f"{self.name}-worker-{index}", ROLE_WORKER)
+            self._create_pod(f"{self.name}-worker-{index}", ROLE_WORKER)
 
     @property
     def workers(self) -> int:
-        """How many workers it begins with."""
+        """The initial number of workers in the spec."""
         wanted: int = self.document["spec"]["clusterTolerations"]["instanceConfig"]["initWorkers"]
         return wanted
 
-    def _pod(self, name: str, role: str) -> None:
-        # In truth a StatefulSet is between them; nobody who waits for a cluster asks for that.
+    def _create_pod(self, name: str, role: str) -> None:
+        # In a real cluster a StatefulSet owns the pod. The readers of pods use the labels only.
         owner = {"apiVersion": self.document["apiVersion"], "kind": "SparkCluster", "name": self.name, "uid": self.uid}
         labels = {LABEL_CLUSTER_NAME: self.name, LABEL_ROLE: role}
-        self._cluster.create_pod(self.namespace, name, labels, owner, container_running(role))
+        self._cluster.create_pod(self.namespace, name, labels, owner, build_running_container(role))
 
 
 SparkClusterScript: TypeAlias = Callable[[SparkCluster], Awaitable[None]]
 
 
 async def come_up(cluster: SparkCluster) -> None:
-    """Be accepted, and have master and workers ready."""
+    """Become ready: with a master and the initial number of workers. This is the default script."""
     cluster.enter("Submitted", "RunningHealthy")
     cluster.start_master()
     cluster.start_workers(cluster.workers)
 
 
 async def be_refused(cluster: SparkCluster) -> None:
-    """Not be creatable."""
+    """Fail, because the operator cannot create the resources."""
     cluster.enter("Submitted", "SchedulingFailure", "Failed", message="a quota is exceeded")
 
 
 async def stay_without_workers(cluster: SparkCluster) -> None:
-    """Be accepted, and have a master only."""
+    """Start a master, but no worker: the cluster never becomes ready."""
     cluster.enter("Submitted", "RunningHealthy")
     cluster.start_master()

@@ -1,4 +1,4 @@
-"""What a script needs of the cluster that it acts in."""
+"""The interface of the scripted cluster that scripts use."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -8,7 +8,7 @@ from airflow_provider_spark_operator.testing.log import Log
 
 
 class ScriptTarget(Protocol):
-    """The cluster of a script, as the applications and SparkClusters see it. All calls are on the cluster's thread.
+    """The writes of a script to its cluster. All calls are on the cluster's thread.
 
     Attributes:
         logs: The logs of the containers, by namespace and pod.

@@ -1,4 +1,4 @@
-"""A task instance of Airflow without a database: what `execute` and `resume_execution` need of one."""
+"""Run one operator without a database: a task instance, and functions that act as the worker and the triggerer."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,10 +15,15 @@ _FIRING_SECONDS = 60.0
 
 
 class TaskInstance:
-    """One try of one task.
+    """One try of one task, of the DAG `dag` and the run `manual__2026-01-01T00:00:00+00:00`.
+
+    Args:
+        task_id: Id of the task.
+        try_number: Number of the try, from 1.
+        ti_id: Id of the task instance. The default is a new id.
 
     Attributes:
-        xcoms: What the task has pushed beside its return value.
+        xcoms: The XComs that the task pushed, by key, without the return value.
     """
 
     def __init__(self, task_id: str = "run", try_number: int = 1, ti_id: UUID | None = None) -> None:
@@ -32,61 +37,79 @@ class TaskInstance:
         self.xcoms: dict[str, Any] = {}
 
     def xcom_push(self, key: str, value: Any) -> None:
-        """Keep the value."""
+        """Store the XCom."""
         self.xcoms[key] = value
 
     def next_try(self) -> "TaskInstance":
-        """The next try of the same task: another id."""
+        """Return the next try of the same task, with a new id."""
         return TaskInstance(self.task_id, self.try_number + 1)
 
 
 def run(operator: BaseOperator, task_instance: TaskInstance) -> Any:
-    """Execute as a worker does; where the task defers, wait as a triggerer does, and resume on another worker.
+    """Run a task to its end and return its result.
+
+    The function executes the task as a worker does. If the task defers, the function runs the trigger as the
+    triggerer does, and resumes the task.
+
+    Args:
+        operator: The operator.
+        task_instance: The try.
 
     Raises:
-        Exception: What the task raises.
+        Exception: The exception that the task raises.
     """
     context: Any = {"ti": task_instance}
     try:
         return operator.execute(context)
     except TaskDeferred as deferred:
-        event = fire(stored(deferred.trigger))
+        event = fire(reload(deferred.trigger))
         return operator.resume_execution(deferred.method_name, {"event": event}, context)
 
 
 def defer(operator: BaseOperator, task_instance: TaskInstance) -> TaskDeferred:
-    """Execute until the task defers.
+    """Execute a task until it defers, and return the deferral.
+
+    Args:
+        operator: The operator.
+        task_instance: The try.
 
     Raises:
-        AssertionError: It does not.
+        AssertionError: The task does not defer.
     """
     context: Any = {"ti": task_instance}
     try:
         result = operator.execute(context)
     except TaskDeferred as deferred:
         return deferred
-    raise AssertionError(f"the task has not deferred, but returned {result!r}")
+    raise AssertionError(f"the task did not defer: it returned {result!r}")
 
 
-def stored(trigger: BaseTrigger) -> Any:
-    """The trigger as the triggerer makes it of what the database holds."""
+def reload(trigger: BaseTrigger) -> Any:
+    """Return a copy of a trigger, as the triggerer loads it from the database.
+
+    Args:
+        trigger: The trigger of a deferral.
+    """
     path, arguments = trigger.serialize()
-    kept: Any = deserialize(serialize(arguments))
-    return import_string(path)(**kept)
+    loaded: Any = deserialize(serialize(arguments))
+    return import_string(path)(**loaded)
 
 
 def fire(trigger: BaseTrigger) -> Any:
-    """Run a trigger until it fires; the payload of its event.
+    """Run a trigger until it fires, and return the payload of its event.
+
+    Args:
+        trigger: The trigger.
 
     Raises:
-        AssertionError: It ends without one.
-        TimeoutError: It does not fire within a minute.
+        AssertionError: The trigger ends without an event.
+        TimeoutError: The trigger does not fire within a minute.
     """
 
-    async def first() -> Any:
+    async def read_first() -> Any:
         async for event in trigger.run():
             return event.payload
         raise AssertionError("the trigger ended without an event")
 
     with LoopThread() as loop:
-        return loop.run(first(), timeout=_FIRING_SECONDS)
+        return loop.run(read_first(), timeout=_FIRING_SECONDS)

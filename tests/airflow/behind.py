@@ -27,7 +27,7 @@ from airflow_provider_spark_operator.reconcile.scope import EveryNamespace
 from airflow_provider_spark_operator.reconcile.settings import ControllerSettings
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.log import Log
-from airflow_provider_spark_operator.testing.pods import container_running
+from airflow_provider_spark_operator.testing.pods import build_running_container
 from local_kubernetes.api.kinds import PODS
 from local_kubernetes.api.status import ApiStatusError
 from tests.cluster import NAMESPACE, Cluster
@@ -103,7 +103,7 @@ class Recorded:
         first = len(self._entries)
         position = states.index(last, first)
         self._entries += [self._entry(number) for number in range(first, position + 1)]
-        self._cluster.write_status(
+        self._cluster.resources.write_status(
             self._application.namespace, self._application.name, lambda old: old | {"status": self._status()}
         )
 
@@ -141,7 +141,7 @@ class Recorded:
 
     def _release(self) -> None:
         if self._pods and self._cluster.store.exists(PODS, self._application.namespace, self._pods[-1]):
-            self._cluster.delete_pod(self._application.namespace, self._pods[-1])
+            self._cluster.resources.delete_pod(self._application.namespace, self._pods[-1])
 
 
 class Live:
@@ -241,19 +241,19 @@ class Surroundings:
 
     async def _step_delete_driver(self, _: object) -> None:
         self._cluster.logs[self._place].end()
-        self._cluster.delete_pod(self._application.namespace, self._driver)
+        self._cluster.resources.delete_pod(self._application.namespace, self._driver)
 
     async def _step_wait_gone(self, _: object) -> None:
         await self._operator.end()
 
     def _tell(self, name: str, story: JsonObject) -> None:
         pod = self._cluster.store.get(PODS, self._application.namespace, name)
-        self._cluster.set_pod_status(self._application.namespace, name, pod_status(pod, story))
+        self._cluster.resources.set_pod_status(self._application.namespace, name, pod_status(pod, story))
 
 
 def create_pod(cluster: Cluster, name: str, labels: JsonObject, owner: JsonObject, container: str) -> None:
     """Create a pod as an operator or a driver does."""
-    cluster.create_pod(NAMESPACE, name, labels, owner, container_running(container))
+    cluster.resources.create_pod(NAMESPACE, name, labels, owner, build_running_container(container))
 
 
 @contextmanager
@@ -315,7 +315,7 @@ async def _kubelet(cluster: Cluster) -> None:
             metadata = change.object["metadata"]
             if change.type == "MODIFIED" and metadata.get("deletionTimestamp"):
                 with suppress(ApiStatusError):  # it is gone already
-                    cluster.delete_pod(metadata["namespace"], metadata["name"])
+                    cluster.resources.delete_pod(metadata["namespace"], metadata["name"])
 
 
 async def _until(cluster: Cluster, kind: Any, found: Callable[[], Any]) -> Any:

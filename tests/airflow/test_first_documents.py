@@ -45,7 +45,7 @@ def test_it_runs_as_it_is_written(
     dag_id = f"first_documents_{'_'.join(served)}"
     path = dags_folder / f"{dag_id}.py"
     path.write_text(DAG_FILE.replace("DAG_ID", dag_id))
-    with Cluster(definitions_serving(*served)).running() as cluster, caplog.at_level(logging.INFO):
+    with Cluster(definitions_serving(*served)).serve() as cluster, caplog.at_level(logging.INFO):
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         dag_run = run_path(str(path))["dag"].test()

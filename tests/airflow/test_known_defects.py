@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate
 from local_kubernetes.api.kinds import Kind
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, context_of, defer, fire, first_event, run, stored, when_told
+from tests.task import TaskInstance, call_when_logged, context_of, defer, fire, first_event, reload, run
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fate], None]:
 async def following(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     """Run the trigger as the triggerer does, until it follows its application."""
     ready = asyncio.Event()
-    with when_told("RunningHealthy", ready.set):
+    with call_when_logged("RunningHealthy", ready.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(ready.wait(), 60)
     return task
@@ -177,8 +177,8 @@ async def test_an_application_that_waits_is_waited_for(cluster: Cluster) -> None
     cluster.script = stay_submitted
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
     waiting = asyncio.Event()
-    with when_told("Submitted", waiting.set):
-        task = asyncio.create_task(first_event(stored(deferred.trigger)))
+    with call_when_logged("Submitted", waiting.set):
+        task = asyncio.create_task(first_event(reload(deferred.trigger)))
         await asyncio.wait_for(waiting.wait(), 60)
     await asyncio.to_thread(cluster.play, succeed)
     assert (await asyncio.wait_for(task, 60)).payload["outcome"] == "Succeeded"
@@ -190,7 +190,7 @@ async def test_a_deferred_task_that_is_marked_from_outside_takes_its_application
     """apache/airflow#44014: it ran on."""
     cluster.script = run_on
     fate(Fate.KILLED)
-    trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
+    trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
     await stopped(trigger, await following(trigger))
     assert cluster.applications() == []
 
@@ -212,7 +212,7 @@ async def test_a_sensor_that_is_marked_from_outside_takes_its_runs_application_a
     cluster.script = run_on
     fate(Fate.KILLED)
     await asyncio.to_thread(run, operator(wait_for_completion=False), TaskInstance())
-    trigger = stored((await asyncio.to_thread(defer, sensor(deferrable=True, **given), TaskInstance("wait"))).trigger)
+    trigger = reload((await asyncio.to_thread(defer, sensor(deferrable=True, **given), TaskInstance("wait"))).trigger)
     await stopped(trigger, await following(trigger))
     assert len(cluster.applications()) == left
 
@@ -242,7 +242,7 @@ async def test_a_sensor_leaves_the_application_of_another_run(cluster: Cluster, 
     fate(Fate.KILLED)
     await asyncio.to_thread(cluster.create, "pi")
     task = sensor(deferrable=True, delete_on_kill=True)
-    trigger = stored((await asyncio.to_thread(defer, task, TaskInstance("wait"))).trigger)
+    trigger = reload((await asyncio.to_thread(defer, task, TaskInstance("wait"))).trigger)
     await stopped(trigger, await following(trigger))
     assert len(cluster.applications()) == 1
 
@@ -264,7 +264,7 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(
 
     previous = signal.signal(signal.SIGTERM, drain)
     try:
-        with when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)), pytest.raises(Drained):
+        with call_when_logged("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)), pytest.raises(Drained):
             task.execute(context_of(first))
     finally:
         signal.signal(signal.SIGTERM, previous)
@@ -279,7 +279,7 @@ async def test_the_same_trigger_in_two_triggerers_disturbs_nothing(
     cluster.script = run_on
     fate(Fate.MOVED)
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
-    one, other = stored(deferred.trigger), stored(deferred.trigger)
+    one, other = reload(deferred.trigger), reload(deferred.trigger)
     first, second = await following(one), await following(other)
     await stopped(one, first)
 
@@ -319,7 +319,7 @@ def test_the_drivers_log_is_in_the_tasks_log_while_it_runs(cluster: Cluster, def
 
     in_time: list[bool] = []
     cluster.script = end_once_it_is_told
-    with when_told("driver | Pi is roughly 3.14", lambda: cluster.do(told.set)):
+    with call_when_logged("driver | Pi is roughly 3.14", lambda: cluster.do(told.set)):
         run(operator(deferrable), TaskInstance())
     assert in_time == [True]
 
@@ -344,7 +344,7 @@ async def test_an_application_that_is_replaced_quickly_is_not_waited_for_for_eve
     """kubeflow/spark-operator#1566: delete and create again, and the watcher waits for ever."""
     cluster.script = run_on
     deferred = await asyncio.to_thread(defer, operator(), TaskInstance())
-    task = await following(stored(deferred.trigger))
+    task = await following(reload(deferred.trigger))
 
     def replace() -> None:
         cluster.store.delete(cluster.kind, "jobs", "pi")
@@ -361,7 +361,7 @@ async def test_a_kill_that_comes_after_the_next_try_has_taken_over_kills_nothing
     cluster.script = run_on
     fate(Fate.KILLED)
     first = TaskInstance()
-    trigger = stored((await asyncio.to_thread(defer, operator(), first)).trigger)
+    trigger = reload((await asyncio.to_thread(defer, operator(), first)).trigger)
     task = await following(trigger)
     await asyncio.to_thread(defer, operator(), first.next_try())
     await stopped(trigger, task)
@@ -374,7 +374,7 @@ async def test_a_trigger_that_has_fired_but_not_returned_kills_nothing(
     """Airflow tells a trigger to kill that does not return within two seconds of its event, whatever runs on."""
     cluster.script = run_on
     fate(Fate.KILLED)
-    trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
+    trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
     monkeypatch.setattr(spark_application_runtime, "wait_for_end", unpermitted)
     events = trigger.run()
     assert (await anext(events)).payload["kind"] == "lost"  # the next try takes the application over
@@ -393,7 +393,7 @@ async def test_on_kill_that_airflow_cuts_off_deletes_the_application_all_the_sam
     """Airflow cancels a trigger's `on_kill` once a second, as long as it runs."""
     cluster.script = run_on
     fate(Fate.KILLED)
-    trigger = stored((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
+    trigger = reload((await asyncio.to_thread(defer, operator(), TaskInstance())).trigger)
     task = await following(trigger)
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
@@ -430,7 +430,7 @@ def test_an_application_deleted_by_hand_ends_its_task(cluster: Cluster) -> None:
     """A watcher of pods alone waits on; the task of a deleted application must not."""
     cluster.script = run_on
     deferred = defer(operator(), TaskInstance())
-    with when_told("RunningHealthy", lambda: cluster.delete("pi")):
-        event = fire(stored(deferred.trigger))
+    with call_when_logged("RunningHealthy", lambda: cluster.delete("pi")):
+        event = fire(reload(deferred.trigger))
     with pytest.raises(SparkApplicationDeleted):
         operator().resume_execution("execute_complete", {"event": event}, context_of(TaskInstance()))

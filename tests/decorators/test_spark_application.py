@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.exceptions import SparkApplicationError, Sp
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.testing.plugin import connect
 from tests.cluster import Cluster, succeed
-from tests.task import TaskInstance, context_of, fire, run, stored
+from tests.task import TaskInstance, context_of, fire, reload, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -247,7 +247,7 @@ def test_a_function_is_an_application_of_kubeflows_operator_as_well(
 ) -> None:
     document = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": "s3a://jobs"}
-    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+    with ScriptedCluster(dialect=KUBEFLOW).serve() as cluster:
         connect(monkeypatch, "spark", cluster)
         with pytest.raises(SparkApplicationError, match="what the function returned is lost"):
             run(made(count, application=document, **stores)([1]), TaskInstance())
@@ -274,7 +274,7 @@ def test_what_a_function_wants_of_the_context_it_gets(driver: ScriptedCluster) -
     context = context_of(TaskInstance(), ds="2026-01-01", run_id="manual")
     with pytest.raises(TaskDeferred) as deferred:
         operator.execute(context)
-    event = fire(stored(deferred.value.trigger))
+    event = fire(reload(deferred.value.trigger))
     assert operator.resume_execution("execute_complete", {"event": event}, context) == ["2026-01-01", "manual", None]
 
 

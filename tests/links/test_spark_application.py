@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, context_of, defer, fire, run, stored
+from tests.task import TaskInstance, context_of, defer, fire, reload, run
 
 if TYPE_CHECKING:
     from airflow.sdk.types import TaskInstanceKey
@@ -64,7 +64,7 @@ def test_the_links_are_there_while_the_application_runs(cluster: Cluster, config
 def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster: Cluster, configured: None) -> None:
     cluster.script = succeed
     task_instance = TaskInstance()
-    event = fire(stored(defer(operator(), task_instance).trigger))
+    event = fire(reload(defer(operator(), task_instance).trigger))
     resumed = operator()
     resumed.resume_execution("execute_complete", {"event": event}, context_of(task_instance))
     assert links(resumed, task_instance)[1:] == (

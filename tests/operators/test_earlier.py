@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 from tests.cluster import Cluster, fail, stay_submitted, succeed
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, cleared, defer, run
+from tests.task import TaskInstance, create_cleared_try, defer, run
 
 RETRIES = TaskInstance().max_tries
 
@@ -29,7 +29,7 @@ def lost(cluster: Cluster) -> TaskInstance:
 
 
 def second_try_after_clear(lost: TaskInstance) -> TaskInstance:
-    first = cleared(lost)
+    first = create_cleared_try(lost)
     second = first.next_try()
     second.max_tries = first.max_tries
     return second
@@ -69,7 +69,7 @@ def test_a_failure_that_is_tried_again_is_told_and_costs_no_try_of_its_own(
 
 def test_a_task_that_a_person_has_cleared_runs(cluster: Cluster, lost: TaskInstance) -> None:
     cluster.script = succeed
-    assert run(retried(SparkRetryPolicy()), cleared(lost))
+    assert run(retried(SparkRetryPolicy()), create_cleared_try(lost))
 
 
 def test_a_failure_from_before_a_clear_does_not_end_a_later_try(cluster: Cluster, lost: TaskInstance) -> None:

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.operators.kill import Engagement
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, run_on
 from tests.relocation import relocated, shut_down
-from tests.task import when_told
+from tests.task import call_when_logged
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1", max_tries=3)
 
@@ -134,7 +134,7 @@ def test_a_killed_task_cancels_its_application_after_an_outage(
     shut_down(cluster)
     with (
         relocated(cluster) as kubeconfig,
-        when_told("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), kill.logger),
+        call_when_logged("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), kill.logger),
     ):
         engagement.stop()
     assert "deletion of what this task has submitted: the Kubernetes API is not available" in caplog.text

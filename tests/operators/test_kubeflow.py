@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.testing.applications import (
 from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
 from airflow_provider_spark_operator.triggers.start import SparkApplicationStartTrigger
 from tests.operators.tasks import arguments_of, operator
-from tests.task import TaskInstance, context_of, defer, fire, run, stored
+from tests.task import TaskInstance, context_of, defer, fire, reload, run
 
 from kubelet.waiting import eventually
 
@@ -52,7 +52,7 @@ DOCUMENT: dict[str, Any] = {
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
-    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+    with ScriptedCluster(dialect=KUBEFLOW).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
@@ -212,7 +212,7 @@ def test_what_takes_too_long_is_cancelled(cluster: ScriptedCluster) -> None:
 
 def test_a_resumed_task_knows_its_dialect(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
-    event = fire(stored(defer(task(), task_instance).trigger))
+    event = fire(reload(defer(task(), task_instance).trigger))
     assert event["api_version"] == "sparkoperator.k8s.io/v1beta2"
     resumed = task()
     assert resumed.resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
@@ -229,7 +229,7 @@ def test_a_document_that_kubeflow_would_refuse_is_not_sent(cluster: ScriptedClus
 
 
 def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ScriptedCluster().running() as cluster:
+    with ScriptedCluster().serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         cluster.script = stay_submitted

@@ -8,7 +8,7 @@ from airflow.sdk import Asset
 from airflow_provider_spark_operator.operators import tries
 from tests.cluster import Cluster
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, context_of, defer, fire, stored
+from tests.task import TaskInstance, context_of, defer, fire, reload
 
 REPORT = Asset("s3://reports/daily")
 
@@ -26,7 +26,7 @@ def test_an_assets_event_names_the_application_that_made_it(cluster: Cluster, de
     context = context_of(task_instance, outlet_events=OutletEvents())
     task = operator(deferrable, outlets=[REPORT])
     if deferrable:
-        event = fire(stored(defer(task, task_instance).trigger))
+        event = fire(reload(defer(task, task_instance).trigger))
         operator(outlets=[REPORT]).resume_execution("execute_complete", {"event": event}, context)
     else:
         task.execute(context)

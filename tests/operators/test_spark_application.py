@@ -30,7 +30,7 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate, stamp_o
 from local_kubernetes.api.kinds import NAMESPACES
 from tests.cluster import NAMESPACE, Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, context_of, defer, fire, run, stored, when_told
+from tests.task import TaskInstance, call_when_logged, context_of, defer, fire, reload, run
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -94,8 +94,8 @@ def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster: Cluster
         application.enter("ResourceReleased")
 
     cluster.play(fall_ill)
-    with when_told("out of luck", lambda: cluster.play(end)):
-        event = fire(stored(deferred.trigger))
+    with call_when_logged("out of luck", lambda: cluster.play(end)):
+        event = fire(reload(deferred.trigger))
     assert event["sentence"].endswith("\nLast lines of the driver's log:\n  out of luck")
 
 
@@ -329,7 +329,7 @@ def test_a_task_resumes_without_its_applications_file(cluster: Cluster, tmp_path
         task.render_template_fields(cast("Context", {}))
         return task
 
-    event = fire(stored(defer(rendered(), task_instance).trigger))
+    event = fire(reload(defer(rendered(), task_instance).trigger))
     file.unlink()
     assert rendered().resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
     annotations = cluster.application()["metadata"]["annotations"]
@@ -341,7 +341,7 @@ def test_a_success_that_cannot_be_marked_is_still_one(
 ) -> None:
     monkeypatch.setattr(requests, "_ACKNOWLEDGEMENT_SECONDS", 0.0)
     task_instance = TaskInstance()
-    event = fire(stored(defer(operator(), task_instance).trigger))
+    event = fire(reload(defer(operator(), task_instance).trigger))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     assert operator().resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
@@ -418,7 +418,7 @@ def test_a_task_killed_on_a_worker_deletes_its_application(cluster: Cluster, mon
     previous = signal.signal(signal.SIGTERM, lambda number, frame: task.on_kill())
     try:
         with (
-            when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
+            call_when_logged("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
             pytest.raises(SparkApplicationDeleted),
         ):
             task.execute(context_of(TaskInstance()))

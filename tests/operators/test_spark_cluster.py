@@ -32,7 +32,7 @@ from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.definitions import definitions_serving
 from tests.operators.tasks import DOCUMENT as APPLICATION
 from tests.operators.tasks import operator as application_operator
-from tests.task import TaskInstance, cleared, context_of, defer, fire, run, stored
+from tests.task import TaskInstance, context_of, create_cleared_try, defer, fire, reload, run
 
 DOCUMENT: dict[str, Any] = {
     "apiVersion": "spark.apache.org/v1",
@@ -100,7 +100,7 @@ def test_a_cluster_that_is_not_ready_is_replaced_when_its_task_is_cleared(cluste
     cluster.cluster_script = stay_without_workers
     first = TaskInstance()
     uid = defer(create(), first).trigger.uid
-    assert defer(create(), cleared(first)).trigger.uid != uid
+    assert defer(create(), create_cleared_try(first)).trigger.uid != uid
     assert len(cluster.spark_clusters()) == 1
 
 
@@ -111,7 +111,7 @@ def test_a_cluster_that_other_tasks_use_stays_when_its_task_is_cleared(
     first = TaskInstance()
     run(create(deferrable, **given), first)
     (before,) = cluster.spark_clusters()
-    run(create(deferrable, **given), cleared(first))
+    run(create(deferrable, **given), create_cleared_try(first))
     (after,) = cluster.spark_clusters()
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
@@ -204,7 +204,7 @@ async def test_a_task_killed_while_deferred_deletes_its_cluster(
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.cluster_script = stay_without_workers
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
-    await stored(deferred.trigger).on_kill()
+    await reload(deferred.trigger).on_kill()
     assert await asyncio.to_thread(cluster.spark_clusters) == []
 
 
@@ -213,7 +213,7 @@ async def test_a_triggerer_that_loses_the_task_leaves_the_cluster(
 ) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.fate_of_deferred", lambda stamp: Fate.MOVED)
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
-    await stored(deferred.trigger).on_kill()
+    await reload(deferred.trigger).on_kill()
     assert len(await asyncio.to_thread(cluster.spark_clusters)) == 1
 
 
@@ -375,7 +375,7 @@ def test_what_is_no_cluster_is_not_sent(cluster: Cluster, document: dict[str, An
 def test_a_cluster_is_created_and_deleted_in_the_version_that_is_served(
     served: str, deferrable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Cluster(definitions_serving(served)).running() as cluster:
+    with Cluster(definitions_serving(served)).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         assert run(create(deferrable), TaskInstance()) == "shared"
@@ -399,7 +399,7 @@ def test_arguments_of_a_later_release_are_kept(cluster: Cluster) -> None:
 def test_a_connection_that_is_gone_is_no_reason_to_look_elsewhere(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trigger = stored(defer(create(), TaskInstance()).trigger)
+    trigger = reload(defer(create(), TaskInstance()).trigger)
     monkeypatch.delenv("AIRFLOW_CONN_SPARK")
     assert fire(trigger)["kind"] == "lost"
 

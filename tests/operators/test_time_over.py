@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.exceptions import (
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, context_of, defer, run, when_told
+from tests.task import TaskInstance, call_when_logged, context_of, defer, run
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
@@ -110,7 +110,7 @@ def test_airflows_alarm_on_a_worker_cancels_the_application(cluster: Cluster) ->
     task = operator(deferrable=False)
     task.execution_timeout = timedelta(hours=1)  # so that the alarm is what comes first, as on a worker
     with (
-        when_told("RunningHealthy", lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)),
+        call_when_logged("RunningHealthy", lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)),
         timeout(3600),  # type: ignore[no-untyped-call]  # Airflow's own
         pytest.raises(SparkApplicationTimedOut, match="it is cancelled"),
     ):

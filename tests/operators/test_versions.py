@@ -14,7 +14,7 @@ from local_kubernetes.api.kinds import CUSTOM_RESOURCE_DEFINITIONS
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
 from tests.definitions import definitions_serving
 from tests.operators.tasks import DOCUMENT, operator
-from tests.task import TaskInstance, context_of, defer, fire, run, stored
+from tests.task import TaskInstance, context_of, defer, fire, reload, run
 
 ONLY = ["v1", "v1beta1", "v1alpha1"]
 OTHER = {"v1": "v1alpha1", "v1beta1": "v1", "v1alpha1": "v1beta1"}
@@ -32,7 +32,7 @@ def served(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cluster(served: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    with Cluster(definitions_serving(served)).running() as cluster:
+    with Cluster(definitions_serving(served)).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
@@ -92,7 +92,7 @@ def test_a_deferred_task_outlives_the_replacement_of_the_definitions(cluster: Cl
 
     cluster.do(replace)
     cluster.play(succeed)
-    event = fire(stored(deferred.trigger))
+    event = fire(reload(deferred.trigger))
     assert task.resume_execution(deferred.method_name, {"event": event}, context_of(task_instance)) == "pi"
 
 

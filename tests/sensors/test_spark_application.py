@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, fail, run_on
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, context_of, defer, run, when_told
+from tests.task import TaskInstance, call_when_logged, context_of, defer, run
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
@@ -71,7 +71,7 @@ def test_a_deletion_fails_the_sensor(cluster: Cluster, sensor: Callable[..., Spa
     cluster.script = run_on
     cluster.create("pi")
     with (
-        when_told("RunningHealthy", lambda: cluster.delete("pi")),
+        call_when_logged("RunningHealthy", lambda: cluster.delete("pi")),
         pytest.raises(SparkApplicationDeleted, match="was deleted"),
     ):
         run(sensor(), TaskInstance())
@@ -113,7 +113,7 @@ def test_a_word_that_is_no_state_is_refused_while_the_dag_is_parsed(expects: lis
 
 @pytest.fixture
 def kubeflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
-    with Cluster(dialect=KUBEFLOW).running() as cluster:
+    with Cluster(dialect=KUBEFLOW).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
@@ -163,7 +163,7 @@ def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(
     previous = signal.signal(signal.SIGTERM, lambda number, frame: task.on_kill())
     try:
         with (
-            when_told("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
+            call_when_logged("RunningHealthy", lambda: os.kill(os.getpid(), signal.SIGTERM)),
             pytest.raises(SparkApplicationDeleted),
         ):
             task.execute(context_of(TaskInstance("wait")))

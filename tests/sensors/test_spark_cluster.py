@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.testing.spark_clusters import SparkCluster,
 from airflow_provider_spark_operator.triggers import spark_cluster_runtime
 from tests.cluster import NAMESPACE, Cluster
 from tests.operators.test_spark_cluster import DOCUMENT
-from tests.task import TaskInstance, context_of, defer, run, when_told
+from tests.task import TaskInstance, call_when_logged, context_of, defer, run
 
 
 @pytest.fixture(params=[True, False], ids=["deferred", "on the worker"])
@@ -92,7 +92,7 @@ def test_a_deletion_fails_the_sensor(
     cluster.cluster_script = come_and_go
     create()
     with (
-        when_told("workers 0/2", lambda: cluster.do(gone.set), spark_cluster_runtime.logger),
+        call_when_logged("workers 0/2", lambda: cluster.do(gone.set), spark_cluster_runtime.logger),
         pytest.raises(SparkClusterDeleted, match="was deleted before it was ready"),
     ):
         run(sensor(), TaskInstance())

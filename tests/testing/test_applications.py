@@ -1,21 +1,23 @@
-"""The applications that a test's script acts on."""
+"""The applications of a scripted cluster."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from airflow_provider_spark_operator.core.dialects.dialect import APACHE
 from airflow_provider_spark_operator.operators.results import link_target
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, stay_submitted
 
 
 @pytest.mark.parametrize("conf", [{}, {"spark.app.id": "report"}, {"spark.kubernetes.driver.pod.name": "mine"}])
-def test_driver_pod_has_the_name_to_which_the_links_lead(cluster: Cluster, conf: dict[str, Any]) -> None:
+def test_driver_pod_has_the_name_in_the_links(cluster: Cluster, conf: dict[str, Any]) -> None:
     names = []
 
     async def start(application: Application) -> None:
         application.document["spec"]["sparkConf"] = conf
-        again = type(application)(cluster, application.document)
+        again = type(application)(cluster.resources, application.document)
         again.start_driver()
         names.append(again.driver)
 
@@ -26,7 +28,7 @@ def test_driver_pod_has_the_name_to_which_the_links_lead(cluster: Cluster, conf:
     assert names == [link_target(document, metadata["namespace"], "pi", metadata["uid"]).driver_pod]
 
 
-def test_driver_of_a_second_application_of_the_name_has_its_own_log(cluster: Cluster) -> None:
+def test_second_application_of_a_name_has_its_own_driver_log(cluster: Cluster) -> None:
     logs = []
 
     async def write(application: Application) -> None:
@@ -41,7 +43,7 @@ def test_driver_of_a_second_application_of_the_name_has_its_own_log(cluster: Clu
     assert logs == [1, 1]
 
 
-def test_an_application_runs_although_the_driver_pod_of_an_earlier_one_of_its_name_is_left(cluster: Cluster) -> None:
+def test_application_runs_although_driver_pod_of_earlier_application_of_the_name_exists(cluster: Cluster) -> None:
     cluster.script = run_on
     cluster.create("again")
     cluster.wait_for_state("RunningHealthy")
@@ -49,3 +51,8 @@ def test_an_application_runs_although_the_driver_pod_of_an_earlier_one_of_its_na
     cluster.create("again")
     cluster.wait_for_state("RunningHealthy")
     assert cluster.application("again")["status"]["currentState"]["currentStateSummary"] == "RunningHealthy"
+
+
+def test_cluster_of_a_dialect_without_a_life_names_the_dialect() -> None:
+    with pytest.raises(ValueError, match=r"^ScriptedCluster does not support SparkApplications of example\.com\. Use "):
+        Cluster(dialect=replace(APACHE, group="example.com"))

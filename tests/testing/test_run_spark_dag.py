@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize(("text", "dag_id"), [(WITHOUT_AS, "plain"), (DECORATED, "decorated")])
-def test_a_dag_runs_without_a_variable_that_holds_it(
+def test_dag_runs_although_no_variable_refers_to_it(
     spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, file: Callable[[str], Path], text: str, dag_id: str
 ) -> None:
     dag_run = run_spark_dag(file(text))
@@ -50,14 +50,14 @@ def test_a_dag_runs_without_a_variable_that_holds_it(
 
 
 @pytest.mark.parametrize("dag_id", ["plain", "decorated"])
-def test_one_of_several_dags_runs_by_its_id(
+def test_dag_id_selects_one_of_several_dags(
     spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, file: Callable[[str], Path], dag_id: str
 ) -> None:
     assert run_spark_dag(str(file(WITHOUT_AS + DECORATED)), dag_id).dag_id == dag_id
     assert spark_cluster.application()["metadata"]["name"] == dag_id
 
 
-def test_the_run_has_the_given_logical_date_and_conf(
+def test_run_has_logical_date_and_conf(
     spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, file: Callable[[str], Path]
 ) -> None:
     date = datetime(2026, 1, 1, tzinfo=UTC)
@@ -79,7 +79,7 @@ def test_the_run_has_the_given_logical_date_and_conf(
     ],
     ids=["several", "unknown", "none", "broken"],
 )
-def test_a_dag_that_cannot_be_chosen_is_refused(
+def test_ambiguous_or_unknown_dag_raises_value_error(
     run_spark_dag: RunSparkDag, file: Callable[[str], Path], text: str, dag_id: str | None, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

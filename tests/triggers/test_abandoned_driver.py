@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 )
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
 from tests.operators.tasks import operator
-from tests.task import TaskInstance, context_of, defer, fire, first_event, stored, when_told
+from tests.task import TaskInstance, call_when_logged, context_of, defer, fire, first_event, reload
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
@@ -42,7 +42,7 @@ DOCUMENT: dict[str, Any] = {
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
-    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+    with ScriptedCluster(dialect=KUBEFLOW).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         cluster.script = stay_submitted
@@ -81,7 +81,7 @@ async def test_live_driver_is_followed_and_judged_by_its_own_end(
     application = await asyncio.to_thread(cluster.create, "pi")
     await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
     following = asyncio.Event()
-    with when_told("driver | first line", following.set):
+    with call_when_logged("driver | first line", following.set):
         task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
@@ -123,7 +123,7 @@ def test_next_try_after_the_failure_was_reported_submits_anew(cluster: ScriptedC
     cluster.play(give_up)
     uid = cluster.application()["metadata"]["uid"]
     with pytest.raises(SparkSchedulingFailed):
-        task.execute_complete(context_of(task_instance), fire(stored(deferred.trigger)))
+        task.execute_complete(context_of(task_instance), fire(reload(deferred.trigger)))
     defer(task, task_instance.next_try())
     assert cluster.application()["metadata"]["uid"] != uid
 
@@ -144,7 +144,7 @@ async def event_after(cluster: ScriptedCluster, act: Callable[..., object], **me
     application = await asyncio.to_thread(cluster.create, "pi", **metadata)
     await asyncio.to_thread(cluster.play, give_up_beside_a_driver)
     following = asyncio.Event()
-    with when_told("driver | first line", following.set):
+    with call_when_logged("driver | first line", following.set):
         task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(following.wait(), 60)
     await asyncio.to_thread(act)

@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
-from tests.task import fire, first_event, when_told
+from tests.task import call_when_logged, fire, first_event
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 SHUTDOWN = "26/01/01 00:00:09 INFO SparkContext: Invoking stop() from shutdown hook"
@@ -29,7 +29,7 @@ LINES = [f"line {number}" for number in range(45)]
 
 @pytest.fixture
 def kubeflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
-    with ScriptedCluster(dialect=KUBEFLOW).running() as cluster:
+    with ScriptedCluster(dialect=KUBEFLOW).serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
         yield cluster
@@ -115,7 +115,7 @@ async def test_gap_is_logged_when_the_driver_pod_is_deleted_before_its_log_was_f
     caplog.set_level("INFO")
     application = await asyncio.to_thread(ended, cluster, lose_the_pod)
     running = asyncio.Event()
-    with when_told("RunningHealthy", running.set):
+    with call_when_logged("RunningHealthy", running.set):
         task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(running.wait(), 60)
     await asyncio.to_thread(cluster.play, notice)
@@ -185,7 +185,7 @@ async def test_position_is_noted_soon_after_the_first_lines_of_a_quiet_driver(
     caplog.set_level("INFO")
     application = await asyncio.to_thread(ended, cluster, run_and_log)
     shown = asyncio.Event()
-    with when_told("driver | line", shown.set):
+    with call_when_logged("driver | line", shown.set):
         task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(shown.wait(), 60)
     (log,) = cluster.logs.values()

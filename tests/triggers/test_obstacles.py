@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 from local_kubernetes.api.kinds import EVENTS, PODS
 from tests.cluster import NAMESPACE, Cluster, stay_submitted
-from tests.task import fire, first_event, when_told
+from tests.task import call_when_logged, fire, first_event
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 PULL = 'Back-off pulling image "spark:9"'
@@ -89,7 +89,7 @@ def warn(cluster: Cluster, reason: str, message: str) -> None:
 async def told(trigger: BaseTrigger, text: str, act: Callable[[], object] = lambda: None) -> None:
     """Run the trigger until it logs `text`."""
     seen = asyncio.Event()
-    with when_told(text, seen.set):
+    with call_when_logged(text, seen.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.to_thread(act)
         await asyncio.wait_for(seen.wait(), 60)
@@ -130,11 +130,11 @@ async def test_obstacle_is_logged_once_per_change(cluster: Cluster, caplog: pyte
         present.set_driver_status(pending("ImagePullBackOff", PULL))
 
     trigger, first = trigger_for(application), asyncio.Event()
-    with when_told("no node could take", first.set):
+    with call_when_logged("no node could take", first.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(first.wait(), 60)
     second = asyncio.Event()
-    with when_told("could not be pulled", second.set):
+    with call_when_logged("could not be pulled", second.set):
         await asyncio.to_thread(cluster.play, change)
         await asyncio.wait_for(second.wait(), 60)
     task.cancel()
@@ -204,7 +204,7 @@ async def test_executors_without_a_node_are_reported(cluster: Cluster) -> None:
         application.start(executors=2)
         for pod in cluster.store.list(PODS, NAMESPACE)[0]:
             if "exec" in pod["metadata"]["name"]:
-                cluster.set_pod_status(NAMESPACE, pod["metadata"]["name"], without_node(pod["status"]))
+                cluster.resources.set_pod_status(NAMESPACE, pod["metadata"]["name"], without_node(pod["status"]))
 
     cluster.script = stay_submitted
     application = await asyncio.to_thread(cluster.create, "pi")

@@ -37,7 +37,7 @@ from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on
 from tests.operators.tasks import DOCUMENT
 from tests.relocation import relocated, shut_down
-from tests.task import TaskInstance, first_event, when_told
+from tests.task import TaskInstance, call_when_logged, first_event
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 
@@ -97,7 +97,7 @@ def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicat
 async def waiting(trigger: BaseTrigger, text: str = "RunningHealthy") -> asyncio.Task[TriggerEvent]:
     """Run the trigger as a task, as the triggerer does, until its log has the text."""
     seen = asyncio.Event()
-    with when_told(text, seen.set):
+    with call_when_logged(text, seen.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(seen.wait(), 60)
     return task
@@ -106,7 +106,7 @@ async def waiting(trigger: BaseTrigger, text: str = "RunningHealthy") -> asyncio
 async def told(text: str, act: Callable[[], object], logger: logging.Logger = spark_application_runtime.logger) -> None:
     """Call `act`, and wait until the log has the text."""
     seen = asyncio.Event()
-    with when_told(text, seen.set, logger):
+    with call_when_logged(text, seen.set, logger):
         await asyncio.to_thread(act)
         await asyncio.wait_for(seen.wait(), 60)
 
@@ -135,7 +135,7 @@ async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_
     file.write_text("")
     trigger = _trigger_of_kind(kind, cluster)
     seen = asyncio.Event()
-    with when_told("it has no current-context", seen.set, shared_watch.logger):
+    with call_when_logged("it has no current-context", seen.set, shared_watch.logger):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait([task, asyncio.ensure_future(seen.wait())], timeout=60, return_when="FIRST_COMPLETED")
     assert not task.done()
@@ -189,7 +189,7 @@ async def test_a_kill_during_an_outage_deletes_the_application_after_it(
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     seen = asyncio.Event()
-    with when_told("deletion of SparkApplication jobs/pi: the Kubernetes API is not available", seen.set):
+    with call_when_logged("deletion of SparkApplication jobs/pi: the Kubernetes API is not available", seen.set):
         killing = asyncio.create_task(trigger.on_kill())
         await asyncio.wait_for(seen.wait(), 60)
     # Airflow breaks off `on_kill` after a second.
@@ -226,7 +226,7 @@ async def test_the_evidence_of_a_failure_is_gathered_after_credentials_were_reje
 
     task = await waiting(trigger_for(running(cluster), driver_log=False))
     rejecting.set()
-    with when_told("is not available", rejecting.clear, watch.logger):
+    with call_when_logged("is not available", rejecting.clear, watch.logger):
         await asyncio.to_thread(cluster.play, fail_now)
         event = await asyncio.wait_for(task, 60)
     assert not rejecting.is_set()
@@ -289,7 +289,9 @@ async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     seen = asyncio.Event()
-    with when_told("deletion of what this task has submitted: the Kubernetes API", seen.set, start_runtime.logger):
+    with call_when_logged(
+        "deletion of what this task has submitted: the Kubernetes API", seen.set, start_runtime.logger
+    ):
         deletion = asyncio.create_task(trigger.on_kill())
         await asyncio.wait_for(seen.wait(), 60)
     with relocated(cluster) as kubeconfig:

@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.triggers.spark_application import (
 )
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import NAMESPACE, Cluster, run_on, stay_submitted, succeed
-from tests.task import fire, first_event, stored, when_told
+from tests.task import call_when_logged, fire, first_event, reload
 
 if TYPE_CHECKING:
     from local_kubernetes.api.kinds import Kind
@@ -57,7 +57,7 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> SetFate:
 async def start(trigger: BaseTrigger) -> asyncio.Task[TriggerEvent]:
     """Run the trigger as a task, as the triggerer does, until it follows its application."""
     following = asyncio.Event()
-    with when_told("RunningHealthy", following.set):
+    with call_when_logged("RunningHealthy", following.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(following.wait(), 60)
     return task
@@ -73,10 +73,10 @@ async def cancel(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None
 
 def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffice() -> None:
     later = SparkApplicationTrigger("jobs", "pi", "u-1", colour="red", version=7)
-    assert stored(later).serialize() == later.serialize()
+    assert reload(later).serialize() == later.serialize()
     assert later.serialize()[1]["colour"] == "red"
     earliest = SparkApplicationTrigger(namespace="jobs", name="pi", uid="u-1")
-    assert stored(earliest).serialize() == earliest.serialize()
+    assert reload(earliest).serialize() == earliest.serialize()
 
 
 async def test_a_kill_deletes_the_application(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
@@ -246,14 +246,14 @@ def test_a_successor_of_the_same_name_is_another_application(cluster: Cluster, a
 def test_a_state_that_was_passed_through_counts(cluster: Cluster, expects: list[str]) -> None:
     cluster.create("pi")
     cluster.wait_for_state("ResourceReleased")
-    event = fire(stored(SparkApplicationStateTrigger("pi", expects, kubernetes_conn_id="spark")))
+    event = fire(reload(SparkApplicationStateTrigger("pi", expects, kubernetes_conn_id="spark")))
     assert event["kind"] == "reached"
     assert event["state"] in expects
 
 
 def test_an_application_that_does_not_exist_yet_is_waited_for(cluster: Cluster) -> None:
     trigger = SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark", poke_interval=0.01)
-    with when_told("does not exist yet", lambda: cluster.create("pi")):
+    with call_when_logged("does not exist yet", lambda: cluster.create("pi")):
         assert fire(trigger)["state"] == "Succeeded"
 
 
@@ -276,7 +276,7 @@ def test_an_api_that_fails_while_an_application_is_awaited_is_borne(
 
 def test_the_state_trigger_survives_the_database() -> None:
     trigger = SparkApplicationStateTrigger("pi", {"Succeeded", "Failed"}, "jobs", "spark", poke_interval=5.0)
-    assert stored(trigger).serialize() == trigger.serialize()
+    assert reload(trigger).serialize() == trigger.serialize()
 
 
 async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
@@ -294,7 +294,7 @@ async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
 
     first = await start(trigger_for(application))
     told = asyncio.Event()
-    with when_told("driver | before", told.set):
+    with call_when_logged("driver | before", told.set):
         await asyncio.to_thread(say, "before")
         await asyncio.wait_for(told.wait(), 60)
     first.cancel()
@@ -302,7 +302,7 @@ async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
     await asyncio.to_thread(say, "between")
     caplog.clear()
     told = asyncio.Event()
-    with when_told("driver | between", told.set):
+    with call_when_logged("driver | between", told.set):
         second = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(told.wait(), 60)
     await asyncio.to_thread(cluster.play, end)
@@ -317,7 +317,7 @@ async def test_the_log_is_told_to_another_try_from_its_beginning(
     await asyncio.to_thread(cluster.play, lambda present: written(present, "before"))
     cluster.annotate("pi", log_position="id-0 some-pod 2126-01-01T00:00:00.000000000Z 1")
     told = asyncio.Event()
-    with when_told("driver | before", told.set):
+    with call_when_logged("driver | before", told.set):
         task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(told.wait(), 60)
     task.cancel()
@@ -336,7 +336,7 @@ async def test_the_number_of_streams_is_configured(
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_STREAMS", streams)
     await asyncio.to_thread(cluster.play, lambda present: written(present, "line"))
     seen = asyncio.Event()
-    with when_told(told, seen.set):
+    with call_when_logged(told, seen.set):
         task = asyncio.create_task(first_event(trigger_for(application)))
         await asyncio.wait_for(seen.wait(), 60)
     task.cancel()

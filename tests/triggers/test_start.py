@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.triggers.start import SparkApplicationStart
 from airflow_provider_spark_operator.triggers.task_instance import Fate
 from tests.cluster import Cluster, fail, run_on, stay_submitted, succeed
 from tests.operators.tasks import DOCUMENT, arguments_of, operator
-from tests.task import TaskInstance, context_of, fire, first_event, stored, when_told
+from tests.task import TaskInstance, call_when_logged, context_of, fire, first_event, reload
 
 
 def started(
@@ -28,7 +28,7 @@ def started(
     arguments = made.start_trigger_args
     assert arguments is not None
     assert arguments.trigger_cls == f"{start.__name__}.{SparkApplicationStartTrigger.__name__}"
-    trigger = stored(SparkApplicationStartTrigger(**arguments_of(made)))
+    trigger = reload(SparkApplicationStartTrigger(**arguments_of(made)))
     trigger.task_instance = cast("Any", task_instance or TaskInstance())
     return made, trigger
 
@@ -97,7 +97,7 @@ def test_the_triggerer_replaces_an_ended_application_of_another_run(
 async def submitted(trigger: BaseTrigger, word: str = "Submitted") -> asyncio.Task[TriggerEvent]:
     """Run the trigger as the triggerer does, until it tells of its application."""
     ready = asyncio.Event()
-    with when_told(word, ready.set):
+    with call_when_logged(word, ready.set):
         task = asyncio.create_task(first_event(trigger))
         await asyncio.wait_for(ready.wait(), 60)
     return task
@@ -262,4 +262,4 @@ def test_the_result_of_another_task_is_refused_while_the_dag_is_parsed() -> None
 
 def test_the_trigger_survives_the_database() -> None:
     trigger = SparkApplicationStartTrigger(DOCUMENT, "pi", "jobs", "spark", delete_on_kill=False, colour="red")
-    assert stored(trigger).serialize() == trigger.serialize()
+    assert reload(trigger).serialize() == trigger.serialize()

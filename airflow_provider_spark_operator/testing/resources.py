@@ -1,0 +1,115 @@
+"""What the operator and the kubelet of a scripted cluster write, and the container logs."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from airflow_provider_spark_operator.core.json_object import JsonObject
+from airflow_provider_spark_operator.testing.log import Log
+from airflow_provider_spark_operator.testing.pods import IMAGE, build_ended_pod_status, build_running_pod_status
+from local_kubernetes.api.kinds import PODS
+from local_kubernetes.api.registry import KindRegistry
+from local_kubernetes.api.status import ApiStatusError
+from local_kubernetes.api.store import Store
+
+
+class ScriptedResources:
+    """The pods, the statuses and the container logs that scripts write. All calls are on the cluster's thread.
+
+    Args:
+        store: The objects of the API server.
+        kinds: The kinds of the API server.
+        group: The API group of the SparkApplications and SparkClusters.
+
+    Attributes:
+        logs: The logs of the containers, by namespace and pod.
+    """
+
+    def __init__(self, store: Store, kinds: KindRegistry, group: str) -> None:
+        self.logs = dict[tuple[str, str], Log]()
+        self._store = store
+        self._kinds = kinds
+        self._group = group
+
+    @property
+    def kind(self) -> Any:
+        """The kind of the SparkApplications."""
+        return self._find_kind("sparkapplications")
+
+    @property
+    def cluster_kind(self) -> Any:
+        """The kind of the SparkClusters."""
+        return self._find_kind("sparkclusters")
+
+    def set_pod_status(self, namespace: str, name: str, status: JsonObject) -> None:
+        """Write the status of a pod."""
+        self._store.update(PODS, namespace, name, lambda old: old | {"status": status}, subresource="status")
+
+    def write_status(self, namespace: str, name: str, change: Callable[[JsonObject], JsonObject]) -> None:
+        """Change the status of an application."""
+        self._store.update(self.kind, namespace, name, change, subresource="status")
+
+    def write_cluster_status(self, namespace: str, name: str, status: JsonObject) -> None:
+        """Write the status of a SparkCluster."""
+        self._store.update(
+            self.cluster_kind, namespace, name, lambda old: old | {"status": status}, subresource="status"
+        )
+
+    def create_pod(
+        self, namespace: str, name: str, labels: JsonObject, owner: JsonObject, container: JsonObject
+    ) -> JsonObject:
+        """Create a running pod with one container, and return it."""
+        self._collect_garbage(namespace, name, owner["uid"])
+        document = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "labels": labels,
+                "ownerReferences": [{**owner, "controller": True}],
+            },
+            "spec": {"nodeName": "node", "containers": [{"name": container["name"], "image": IMAGE}]},
+        }
+        created = self._store.create(PODS, namespace, document)
+        self.set_pod_status(namespace, name, build_running_pod_status(container))
+        return created
+
+    def end_pod(self, namespace: str, name: str, container: JsonObject) -> JsonObject:
+        """Terminate a pod with the status of its container, and return the status of the pod."""
+        status = build_ended_pod_status(container)
+        self.set_pod_status(namespace, name, status)
+        return status
+
+    def delete_pod(self, namespace: str, name: str) -> None:
+        """Delete a pod without a grace period."""
+        self._store.delete(PODS, namespace, name, grace_seconds=0)
+
+    async def read(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,  # noqa: ARG002 - each pod has one container
+        *,
+        follow: bool,
+        timestamps: bool,
+        **options: Any,  # noqa: ARG002 - limits of the length; the logs of tests are short
+    ) -> AsyncIterator[bytes]:
+        """Return the log of a container, as a kubelet does.
+
+        Raises:
+            ApiStatusError: The pod does not exist or has no log.
+        """
+        log = self.logs.get((namespace, pod))
+        if log is None:
+            raise ApiStatusError(404, "NotFound", f'pods "{pod}" not found')
+        return log.read(follow=follow, timestamps=timestamps)
+
+    def _collect_garbage(self, namespace: str, name: str, owner_uid: str) -> None:
+        """Delete the pod of that name if an earlier application of the same name owns it."""
+        for pod in self._store.list(PODS, namespace, labels=None, fields=None)[0]:
+            owners = [reference["uid"] for reference in pod["metadata"].get("ownerReferences", [])]
+            if pod["metadata"]["name"] == name and owner_uid not in owners:
+                self.delete_pod(namespace, name)
+
+    def _find_kind(self, plural: str) -> Any:
+        return next(one.kind for one in self._kinds if (one.group, one.kind.plural) == (self._group, plural))
