@@ -1,4 +1,4 @@
-"""Draws docs/concepts/lifecycle.md from the table of legal moves: `python docs/draw_states.py`.
+"""Write docs/concepts/lifecycle.md with the state diagram: `python docs/draw_states.py`.
 
 A move that all states of a set have in common is drawn once, from the set.
 """
@@ -40,36 +40,36 @@ _LABELS = {
     ("Initializing", "ResourceReleased"): "deleted",
     ("WithDriver", "ScheduledToRestart"): "suspended",
     ("WithDriver", "ResourceReleased"): "deleted",
-    ("WithDriver", "Failed"): "fails, or is lost",
+    ("WithDriver", "Failed"): "failed or lost",
     ("WithDriver", "DriverEvicted"): "evicted",
     ("WithDriver", "Succeeded"): "exit code 0",
-    ("Running", "Running"): "executors come and go",
+    ("Running", "Running"): "number of executors changes",
     ("Stopping", "ScheduledToRestart"): "restart",
     ("Stopping", "Terminated"): "no restart",
-    ("TerminatedWithoutReleaseResources", "ResourceReleased"): "retention over, deleted",
+    ("TerminatedWithoutReleaseResources", "ResourceReleased"): "retention expired, deleted",
 }
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """One drawn arrow; its ends are states or names of `SETS`."""
+    """An arrow of the diagram. Its ends are states or names of `SETS`."""
 
     source: str
     target: str
 
     @property
     def label(self) -> str:
-        """What makes the move happen, in a word or a few; empty where the states' names say it."""
+        """The cause of the move; empty if the names of the states say it."""
         return _LABELS.get((self.source, self.target), "")
 
 
-def arrows() -> list[Arrow]:
-    """The fewest arrows that say what the table says: between sets, from a set to a state, between states."""
+def find_arrows() -> list[Arrow]:
+    """Return the fewest arrows that show all moves: between sets, from a set to a state, and between states."""
     left = {(origin, target) for origin, targets in MOVES.items() for target in targets}
     drawn: list[Arrow] = []
     ends: dict[str, frozenset[ApplicationState]] = {**SETS, **{str(state): frozenset({state}) for state in _State}}
     for source, target in product(ends, ends):
-        moves = set(_between(ends[source], ends[target]))
+        moves = set(_pair(ends[source], ends[target]))
         joined = source in SETS and (target not in SETS or len(ends[target]) > 1)
         if joined and len(moves) > 1 and moves <= left:
             drawn.append(Arrow(source, target))
@@ -79,83 +79,130 @@ def arrows() -> list[Arrow]:
     return drawn + [Arrow(str(origin), str(target)) for origin, target in rest]
 
 
-def moves_of(arrow: Arrow) -> Iterator[_Move]:
-    """What an arrow stands for."""
-    return _between(_members(arrow.source), _members(arrow.target))
+def list_moves(arrow: Arrow) -> Iterator[_Move]:
+    """Return the moves that an arrow stands for."""
+    return _pair(_list_members(arrow.source), _list_members(arrow.target))
 
 
-def _members(name: str) -> frozenset[ApplicationState]:
+def _list_members(name: str) -> frozenset[ApplicationState]:
     return SETS[name] if name in SETS else frozenset({_State(name)})
 
 
-def _between(origins: Iterable[ApplicationState], targets: Iterable[ApplicationState]) -> Iterator[_Move]:
+def _pair(origins: Iterable[ApplicationState], targets: Iterable[ApplicationState]) -> Iterator[_Move]:
     return ((origin, target) for origin, target in product(origins, targets) if origin is not target)
 
 
-def mermaid() -> str:
-    """The diagram in Mermaid's notation."""
+def draw_diagram() -> str:
+    """Return the diagram in Mermaid's notation."""
     lines = ["stateDiagram-v2", "    direction TB", f"    [*] --> {_State.SUBMITTED}"]
     for name in ("Initializing", "WithDriver", "Stopping", "Terminated"):
-        lines += [f"    {line}" for line in _mermaid_set(name)]
-    for arrow in arrows():
+        lines += [f"    {line}" for line in _draw_set(name)]
+    for arrow in find_arrows():
         label = f": {arrow.label}" if arrow.label else ""
-        # Mermaid draws no arrow from a set to itself.
-        ends = sorted(moves_of(arrow)) if arrow.source == arrow.target else [(arrow.source, arrow.target)]
+        # Mermaid cannot draw an arrow from a set to itself.
+        ends = sorted(list_moves(arrow)) if arrow.source == arrow.target else [(arrow.source, arrow.target)]
         lines += [f"    {source} --> {target}{label}" for source, target in ends]
     return "\n".join([*lines, f"    {_State.RESOURCE_RELEASED} --> [*]"])
 
 
-def _mermaid_set(name: str) -> Iterator[str]:
+def _draw_set(name: str) -> Iterator[str]:
     title = _TITLES.get(name)
     yield f'state "{title}" as {name} {{' if title else f"state {name} {{"
     inner = [each for each in SETS if SETS[each] < SETS[name]]
     for each in inner:
-        yield from (f"    {line}" for line in _mermaid_set(each))
+        yield from (f"    {line}" for line in _draw_set(each))
     if not inner:
         yield from (f"    {state}" for state in _State if state in SETS[name])
     yield "}"
 
 
-def page() -> str:
-    """The page docs/concepts/lifecycle.md."""
-    words = {state: ", ".join(str(each) for each in _State if each in MOVES[state]) for state in _State}
-    rows = [f"| {state} | {_set_of(state)} | {words[state] or 'nothing'} |" for state in _State]
+_INTRODUCTION: Final = """\
+# Lifecycle of an application
+
+After this page you can read the state of a SparkApplication, and you know which states can follow. The names of the
+states are those of the Apache operator.
+
+An application starts in `Submitted`. Each new driver is an *attempt*. An attempt ends in one of the states of the
+frame *Stopping*. Then either another attempt is scheduled, or the application is terminated. An application has ended
+only when it is in `ResourceReleased` or `TerminatedWithoutReleaseResources`; until then a restart can follow. The
+last state of the frame *Stopping* in the history tells how it ended, and so does `status.outcome`.
+
+- **Quick transitions.** The controller writes transitions that happen at once together. For example, a driver that is
+  ready when the controller first sees it leads from `DriverRequested` to `RunningHealthy` in one write. The history
+  has all states between.
+- **Release.** In `ResourceReleased` the driver pod no longer exists. Kubernetes' garbage collector deletes its
+  services, config maps, network policy and executors shortly afterwards.
+- **Suspension.** An application that is created with `spec.suspend: true` has no status until you set the field to
+  false, as with the Apache operator. An application that has already run is in `ScheduledToRestart` while it is
+  suspended.
+- **Retention.** `resourceRetainPolicy` keeps the driver pod of an ended application. Its state is
+  `TerminatedWithoutReleaseResources` until the retention time has expired.
+- **Time to live.** `ttlAfterStopMillis` after its end, the operator deletes the application itself.
+
+## Diagram
+
+An arrow from a frame stands for an arrow from each state in the frame. `python docs/draw_states.py` writes this page
+from the table of legal moves in `core/transitions.py`.
+"""
+
+_MEANINGS: Final[Mapping[ApplicationState, str]] = {
+    _State.SUBMITTED: "the resource exists; no driver was requested yet",
+    _State.SCHEDULED_TO_RESTART: "another attempt follows, or the application is suspended",
+    _State.DRIVER_REQUESTED: "the driver pod was created and waits for a node",
+    _State.DRIVER_STARTED: "the driver's container runs",
+    _State.DRIVER_READY: "the driver pod is ready and requests executors",
+    _State.INITIALIZED_BELOW_THRESHOLD_EXECUTORS: "some executors are ready, but fewer than `initExecutors`",
+    _State.RUNNING_HEALTHY: "enough executors are ready",
+    _State.RUNNING_WITH_PARTIAL_CAPACITY: "enough executors to run are ready, but fewer than `maxExecutors`",
+    _State.RUNNING_WITH_BELOW_THRESHOLD_EXECUTORS: "fewer executors than `minExecutors` are ready",
+    _State.DRIVER_START_TIMED_OUT: "the driver did not start within `driverStartTimeoutMillis`",
+    _State.EXECUTORS_START_TIMED_OUT: "too few executors were ready within `executorStartTimeoutMillis`",
+    _State.DRIVER_READY_TIMED_OUT: "the driver was not ready within `driverReadyTimeoutMillis`",
+    _State.SUCCEEDED: "the driver ended with exit code 0",
+    _State.FAILED: "the driver ended with an error, was deleted or was lost, or the specification is not supported",
+    _State.SCHEDULING_FAILURE: "the API refused the driver, or no driver can be built from the specification",
+    _State.DRIVER_EVICTED: "the driver pod was evicted from its node",
+    _State.RESOURCE_RELEASED: "the application has ended and its driver pod no longer exists",
+    _State.TERMINATED_WITHOUT_RELEASE_RESOURCES: "the application has ended and its driver pod is kept",
+}
+
+
+def build_page() -> str:
+    """Return the text of docs/concepts/lifecycle.md."""
+    targets = {state: ", ".join(str(each) for each in _State if each in MOVES[state]) for state in _State}
+    meanings = [f"| `{state}` | {_name_set(state)} | {_MEANINGS[state]} |" for state in _State]
+    moves = [f"| {state} | {targets[state] or 'none'} |" for state in _State]
     return "\n".join(
         [
-            "# States of an application",
-            "",
-            "The diagram shows the states of an application and the moves between them. An arrow from a frame stands",
-            "for an arrow from each state in the frame. The names of the states are those of the Apache operator.",
-            "`python docs/draw_states.py` writes this page from the table of legal moves.",
-            "",
-            "What is passed through at once is written at once: a driver that is ready when it is first seen leads",
-            "from DriverRequested to RunningHealthy in one write, and the history has the states between.",
-            "In ResourceReleased the driver is gone; its services, config maps, network policy and executors follow",
-            "it, as Kubernetes' garbage collector comes to them.",
-            "",
-            "An application that is created with `spec.suspend: true` has no status until you set the field to false,",
-            "as with the Apache operator. One that has run before is in ScheduledToRestart while it is suspended.",
-            "",
+            _INTRODUCTION,
             "```mermaid",
-            mermaid(),
+            draw_diagram(),
             "```",
             "",
-            "| State | Set | Leads to |",
+            "## States",
+            "",
+            "| State | Frame | Meaning |",
             "|---|---|---|",
-            *rows,
+            *meanings,
+            "",
+            "## Moves",
+            "",
+            "| State | Next states |",
+            "|---|---|",
+            *moves,
             "",
         ]
     )
 
 
-def _set_of(state: ApplicationState) -> str:
+def _name_set(state: ApplicationState) -> str:
     smallest = min((name for name in SETS if state in SETS[name]), key=lambda name: len(SETS[name]))
-    return f"{smallest.lower()}, failure" if state in FAILURE else smallest.lower()
+    return f"{smallest}, a failure" if state in FAILURE else smallest
 
 
 def main() -> None:
     """Write the page."""
-    (FOLDER / "concepts" / "lifecycle.md").write_text(page(), encoding="utf-8")
+    (FOLDER / "concepts" / "lifecycle.md").write_text(build_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

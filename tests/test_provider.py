@@ -39,7 +39,7 @@ def test_every_class_and_function_that_is_named_exists() -> None:
 
 
 def test_every_option_is_on_the_page() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "guides" / "airflow.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text()
     (options,) = (section["options"] for section in get_provider_info()["config"].values())
     assert [name for name in options if name not in page] == []
 

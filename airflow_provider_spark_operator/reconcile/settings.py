@@ -169,7 +169,7 @@ SETTING_KEYS = {setting.yaml_key: setting.property_key for setting in _SETTINGS}
 
 
 def parse_yaml_settings(text: str) -> ControllerSettings:
-    """Read our own form: a mapping of the keys that `docs/operations/reconcile.md` lists.
+    """Read our own form: a mapping of the keys that `docs/operations/controller.md` lists.
 
     Raises:
         SettingsError: not YAML, not a mapping, an unknown key, or a value that does not fit its key.

@@ -1,6 +1,8 @@
-"""What the documentation says is what the package does."""
+"""The documentation agrees with the package."""
 
+import argparse
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,11 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_spark_operator.cli.arguments import EXIT_CODES, build_parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
+from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.problems import errors_of
 from airflow_provider_spark_operator.core.validation.validate import validate
+from airflow_provider_spark_operator.provider import get_provider_info
+from local_kubernetes.cli import parser as local_kubernetes_parser
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -42,42 +47,69 @@ def test_a_python_block_makes_tasks_that_airflow_accepts(code: str) -> None:
     assert any(issubclass(value, BaseOperator) for value in names.values() if isinstance(value, type)) or dags
 
 
-def test_the_exit_codes_of_the_page_are_those_of_the_command() -> None:
-    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {int(code) for code in ExitCode}
+COMMAND_LINE = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
+
+
+def list_verbs(parser: argparse.ArgumentParser, prefix: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Return each verb of a parser with its own parser, as in `local up`."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, verb in action.choices.items():
+                yield from list_verbs(verb, f"{prefix}{name} ")
+            return
+    yield prefix.strip(), parser
+
+
+def read_section(verb: str) -> str:
+    """Return the section of the command line page about a verb."""
+    return COMMAND_LINE.split(f"\n## `{verb}`\n")[1].split("\n## ")[0]
+
+
+VERBS = [*list_verbs(build_parser("0")), ("local-kubernetes", dict(list_verbs(local_kubernetes_parser()))["up"])]
+
+
+@pytest.mark.parametrize(("verb", "parser"), VERBS, ids=[verb for verb, _ in VERBS])
+def test_page_of_the_command_line_lists_the_options_of_each_verb(verb: str, parser: argparse.ArgumentParser) -> None:
+    options = {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
+    arguments = re.findall(r"^\| (.*?[^\\]) \|", read_section(verb), re.MULTILINE)
+    listed = {word for argument in arguments for word in re.findall(r"`(--?[a-z-]+)", argument)}
+    assert listed == options
+
+
+def test_page_of_exit_codes_lists_each_code() -> None:
+    page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text()
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
+    assert codes == {int(code) for code in ExitCode}
 
 
 def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help() -> None:
-    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text()
     (meaning,) = re.findall(r"^\| 1 \| (.*) \|$", page, re.MULTILINE)
     assert "`reconcile --check`" in meaning
     assert "reconcile --check" in EXIT_CODES.partition("1 ")[2].partition("2 ")[0]
 
 
 def test_synopsis_of_reconcile_has_every_option() -> None:
-    verbs = next(action.choices for action in build_parser("0")._actions if isinstance(action.choices, dict))
-    options = {option for action in verbs["reconcile"]._actions for option in action.option_strings}
-    synopsis = (REPOSITORY / "docs" / "operations" / "reconcile.md").read_text().split("```")[1]
+    options = {option for action in dict(VERBS)["reconcile"]._actions for option in action.option_strings}
+    synopsis = (REPOSITORY / "docs" / "operations" / "controller.md").read_text().split("```")[1]
     assert options - {"-h", "--help"} == set(re.findall(r"--[a-z-]+", synopsis))
 
 
-def test_every_option_of_reconcile_is_on_the_page() -> None:
-    page = (REPOSITORY / "docs" / "reference" / "command-line.md").read_text()
-    command = build_parser("0").parse_args  # the parser knows its verbs only by use
-    options = re.findall(r"`(--[a-z-]+)", page.split("## `reconcile`")[1].split("## `local")[0])
-    for option in {"--namespaces", "--namespace-selector", "--all-namespaces"} & set(options):
-        given = [] if option == "--all-namespaces" else ["x"]
-        assert command(["reconcile", option, *given]).module == "reconcile"
-    values = {
-        "--config": "f",
-        "--health-port": "0",
-        "--metrics-port": "0",
-        "--workers": "3",
-        "--log-format": "json",
+def test_page_of_events_lists_each_reason_once() -> None:
+    page = (REPOSITORY / "docs" / "reference" / "events.md").read_text()
+    rows = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
+    listed = [reason for row in rows for reason in re.findall(r"`(\w+)`", row)]
+    assert sorted(listed) == sorted(value for name, value in vars(reasons).items() if name.isupper())
+
+
+def test_page_of_configuration_lists_each_option_with_its_default() -> None:
+    page = (REPOSITORY / "docs" / "reference" / "configuration.md").read_text()
+    section = page.split("## `[spark_operator]`")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (`\d+`|empty).*? \|", section, re.MULTILINE))
+    options = get_provider_info()["config"]["spark_operator"]["options"]
+    assert rows == {
+        name: f"`{option['default']}`" if option["default"] else "empty" for name, option in options.items()
     }
-    for option in set(options) & set(values):
-        assert command(["reconcile", option, values[option]]).module == "reconcile"
-    assert set(options) >= {"--namespaces", "--config", "--workers", "--log-format", "--health-port"}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.reconcile.settings import SETTING_KEYS
 
-PAGE = Path(__file__).parents[2] / "docs" / "operations" / "reconcile.md"
+PAGE = Path(__file__).parents[2] / "docs" / "operations" / "controller.md"
 
 
 def test_every_setting_is_documented_with_both_its_names() -> None:
