@@ -9,14 +9,14 @@ INTERRUPTED = 130
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _leave(_number: int, _frame: object) -> NoReturn:
+def _abort(_number: int, _frame: object) -> NoReturn:
     os.write(sys.stderr.fileno(), b"demo: interrupted before anything was started\n")
     os._exit(INTERRUPTED)
 
 
 # The imports below take a second; an interrupt in the middle of them would be a traceback, or be lost.
 for each in INTERRUPTS:
-    signal.signal(each, _leave)
+    signal.signal(each, _abort)
 
 import argparse  # noqa: E402
 import asyncio  # noqa: E402
@@ -39,7 +39,7 @@ def main() -> int:
     try:
         asyncio.run(_run_with_deadline(home))
     except (DemoFailed, ProcessFailed) as error:
-        print(f"demo: {_disk_is_full(home) or error}", file=sys.stderr)
+        print(f"demo: {_describe_full_disk(home) or error}", file=sys.stderr)
         return 1
     except OSError as error:
         print(f"demo: cannot use {error.filename or home}: {error.strerror or error}", file=sys.stderr)
@@ -70,7 +70,7 @@ async def _run_with_deadline(home: Path) -> None:
         raise DemoFailed(f"not finished after {DEADLINE_SECONDS} s; the logs are in {home / 'logs'}") from None
 
 
-def _disk_is_full(home: Path) -> str:
+def _describe_full_disk(home: Path) -> str:
     """The cause behind whatever failed first, where the disk is full; else an empty string."""
     try:
         free = shutil.disk_usage(home).free

@@ -12,7 +12,7 @@ CONNECTION_ID = "kubernetes_default"
 MAX_TASKS = 4
 
 
-def airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, str]:
+def build_airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, str]:
     """Return the environment variables for every Airflow process of the demo.
 
     `home` becomes AIRFLOW_HOME; `dags` is the folder of the DAG files; the connection points at `kubeconfig`.

@@ -28,9 +28,9 @@ class Component:
     log: Path
     process: asyncio.subprocess.Process
 
-    def failure(self) -> ProcessFailed:
+    def describe_failure(self) -> ProcessFailed:
         """Describe the early end in one sentence, with the last line that the process has logged."""
-        last = last_line(self.log)
+        last = read_last_line(self.log)
         said = f": {last}" if last else ""
         return ProcessFailed(f"{self.name} ended with exit code {self.process.returncode}{said} (log: {self.log})")
 
@@ -88,7 +88,7 @@ async def _end(process: asyncio.subprocess.Process, control: socket.socket) -> N
                 return
 
 
-def last_line(log: Path) -> str:
+def read_last_line(log: Path) -> str:
     """Return the last line of `log` that is not blank, or an empty string."""
     try:
         with log.open("rb") as file:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from demo.airflow_environment import airflow_environment
+from demo.airflow_environment import build_airflow_environment
 from demo.narrator import format_line, narrate
 from demo.processes import Component, Components
-from demo.task_log import failure_of, log_of
+from demo.task_log import find_log, read_failure
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DAG_ID = "spark_pi"
@@ -46,13 +46,13 @@ async def run(home: Path) -> None:
 
 async def _run(home: Path) -> None:
     kubeconfig, airflow_home = home / "kubeconfig", home / "airflow"
-    environment = airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
+    environment = build_airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
     async with Components(environment, home / "logs") as components:
         _announce("cluster", f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}")
         parts = [await _start_cluster(components, home / "cluster", kubeconfig)]
         _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
         command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
-        reports = task_states(await components.start("dag run", command, pipe_output=True))
+        reports = read_task_states(await components.start("dag run", command, pipe_output=True))
         await anext(reports)
         for name, arguments in AIRFLOW_COMMANDS.items():
             parts.append(await components.start(name, (sys.executable, "-m", "airflow", *arguments)))
@@ -88,24 +88,24 @@ async def _start_cluster(components: Components, home: Path, kubeconfig: Path) -
     verb = ("local", "up", "--home", str(home), "--kubeconfig", str(kubeconfig))
     command = (sys.executable, "-m", "airflow_provider_spark_operator.cli", *verb)
     cluster = await components.start("local cluster", command, pipe_output=True)
-    async for line in _output(cluster):
+    async for line in _read_output(cluster):
         if line.startswith("ready "):
             return cluster
     await cluster.process.wait()
-    raise cluster.failure()
+    raise cluster.describe_failure()
 
 
-async def _output(part: Component) -> AsyncIterator[str]:
+async def _read_output(part: Component) -> AsyncIterator[str]:
     stream = part.process.stdout
     if stream is not None:
         async for line in stream:
             yield line.decode(errors="replace").rstrip()
 
 
-async def task_states(dag_run: Component) -> AsyncIterator[dict[str, str | None]]:
+async def read_task_states(dag_run: Component) -> AsyncIterator[dict[str, str | None]]:
     """Yield the states of the task instances, by task id: none yet once the DAG is there, then at each change."""
     states: dict[str, str | None] = {}
-    async for line in _output(dag_run):
+    async for line in _read_output(dag_run):
         report = json.loads(line)
         if "run" in report:
             return
@@ -114,7 +114,7 @@ async def task_states(dag_run: Component) -> AsyncIterator[dict[str, str | None]
             _say(report["task"], f"task {report['state'] or 'created'}")
         yield dict(states)
     await dag_run.process.wait()
-    raise dag_run.failure()
+    raise dag_run.describe_failure()
 
 
 async def _await_end(
@@ -122,20 +122,20 @@ async def _await_end(
     parts: list[Component],
     client: KubeClient,
 ) -> dict[str, str | None]:
-    async def last_report() -> dict[str, str | None]:
+    async def read_last_report() -> dict[str, str | None]:
         last: dict[str, str | None] = {}
         async for report in reports:
             last = report
         return last
 
     narration = asyncio.create_task(narrate(client, NAMESPACE, _say))
-    ending = asyncio.create_task(last_report())
+    ending = asyncio.create_task(read_last_report())
     exits = {asyncio.create_task(part.process.wait()): part for part in parts}
     try:
         done, _ = await asyncio.wait({ending, narration, *exits}, return_when=asyncio.FIRST_COMPLETED)
         for exited, part in exits.items():
             if exited in done:
-                raise part.failure()
+                raise part.describe_failure()
         if narration in done:
             await narration
         return await ending
@@ -150,8 +150,8 @@ def _judge(states: Mapping[str, str | None], airflow_home: Path, scheduler_log: 
     print()
     wrong = []
     for task_id, expected in EXPECTED.items():
-        log = log_of(airflow_home, DAG_ID, task_id)
-        failure = failure_of(log)
+        log = find_log(airflow_home, DAG_ID, task_id)
+        failure = read_failure(log)
         lack = _describe_lack(states.get(task_id), expected, failure)
         _announce(task_id, f"{states.get(task_id)}, {f'NOT as expected: {lack}' if lack else 'as expected'}")
         if failure:

@@ -7,7 +7,7 @@ from typing import Any
 from demo.dag_run import RUN_ID
 
 
-def log_of(airflow_home: Path, dag_id: str, task_id: str) -> Path:
+def find_log(airflow_home: Path, dag_id: str, task_id: str) -> Path:
     """Return the newest log file of the task in the demo's run (of its first try, if it has none yet)."""
     folder = airflow_home / "logs" / f"dag_id={dag_id}" / f"run_id={RUN_ID}" / f"task_id={task_id}"
     # Beside the attempts' logs, Airflow keeps those of their triggers: attempt=1.log.trigger.2.log.
@@ -15,16 +15,16 @@ def log_of(airflow_home: Path, dag_id: str, task_id: str) -> Path:
     return attempts[-1] if attempts else folder / "attempt=1.log"
 
 
-def failure_of(log: Path) -> str:
+def read_failure(log: Path) -> str:
     """Return the message of the last exception in the log, or an empty string."""
     message = ""
     if log.exists():
         for line in log.read_text(errors="replace").splitlines():
-            message = _exception(line) or message
+            message = _read_exception(line) or message
     return message
 
 
-def _exception(line: str) -> str:
+def _read_exception(line: str) -> str:
     try:
         record: dict[str, Any] = json.loads(line)
     except ValueError:

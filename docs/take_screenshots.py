@@ -15,10 +15,10 @@ import yaml
 
 from airflow_provider_spark_operator.testing.applications import Application
 from airflow_provider_spark_operator.testing.cluster import ScriptedCluster
-from demo.airflow_environment import airflow_environment
+from demo.airflow_environment import build_airflow_environment
 from demo.dag_run import RUN_ID
 from demo.processes import Components
-from demo.run import AIRFLOW_COMMANDS, task_states
+from demo.run import AIRFLOW_COMMANDS, read_task_states
 
 PICTURES = Path(__file__).parent / "pictures"
 PAGES = {
@@ -72,7 +72,7 @@ async def main() -> None:
         (folder / "dags").mkdir()
         (folder / "dags" / "sales.py").write_text(DAG_FILE)
         (folder / "kubeconfig").write_text(yaml.safe_dump(cluster.kubeconfig))
-        environment = airflow_environment(folder / "airflow", folder / "dags", folder / "kubeconfig")
+        environment = build_airflow_environment(folder / "airflow", folder / "dags", folder / "kubeconfig")
         environment |= {f"AIRFLOW__SPARK_OPERATOR__{key}": url for key, url in _LINKS.items()}
         environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS"] = "True"
         async with Components(environment, folder / "logs") as components:
@@ -84,7 +84,7 @@ async def main() -> None:
 
 async def _run(components: Components, release: Callable[[], None]) -> None:
     command = (sys.executable, "-m", "demo.dag_run", "sales")
-    reports = task_states(await components.start("dag run", command, pipe_output=True))
+    reports = read_task_states(await components.start("dag run", command, pipe_output=True))
     await anext(reports)
     commands = AIRFLOW_COMMANDS | {"api-server": ("api-server",)}
     for name, arguments in commands.items():

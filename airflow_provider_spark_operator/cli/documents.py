@@ -46,7 +46,7 @@ def read_text(path: str) -> str:
     Raises:
         DocumentError: The file does not exist, is a directory, must not be read, is too large, or is not UTF-8.
     """
-    source = source_of(path)
+    source = describe_source(path)
     try:
         content = _read_bytes(path)
     except OSError as error:
@@ -79,7 +79,7 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
     Raises:
         DocumentError: see `read_text`; or not YAML, or without any document.
     """
-    source = source_of(path)
+    source = describe_source(path)
     text = read_text(path)
     found = False
     try:
@@ -91,20 +91,20 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
                 found = True
                 yield SourceDocument(source, node.start_mark.line + 1 if node else 1, content)
     except (DuplicateKey, ExcessiveYaml) as error:
-        raise DocumentError(source, f"not usable: {_sentence(error)}") from None
+        raise DocumentError(source, f"not usable: {_describe_yaml_error(error)}") from None
     except yaml.YAMLError as error:
-        raise DocumentError(source, f"not YAML: {_sentence(error)}") from None
+        raise DocumentError(source, f"not YAML: {_describe_yaml_error(error)}") from None
     if not found:
         raise DocumentError(source, "holds no document")
 
 
-def _sentence(error: yaml.YAMLError) -> str:
+def _describe_yaml_error(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or " ".join(str(error).split())
     return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem
 
 
-def source_of(path: str) -> str:
+def describe_source(path: str) -> str:
     """Return the name of a file for messages, its bytes read as UTF-8 whatever the locale is."""
     if path == STANDARD_INPUT:
         return "standard input"

@@ -10,7 +10,7 @@ _MAIN_CLASS = b"main-class"
 _LARGEST = 1 << 20
 
 
-def main_class_of(path: str) -> str | None:
+def read_main_class(path: str) -> str | None:
     """The class that the manifest of the jar at `path` names as its main one; None if there is none, or no jar."""
     try:
         with zipfile.ZipFile(path) as jar, jar.open(_MANIFEST) as stream:

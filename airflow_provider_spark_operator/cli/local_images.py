@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from airflow_provider_spark_operator.cli.errors import CommandError
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.local.java import JavaMissing, find_java
-from airflow_provider_spark_operator.local.runtime import SparkRuntime, spark_images
+from airflow_provider_spark_operator.local.runtime import SparkRuntime, build_spark_images
 from airflow_provider_spark_operator.local.software import SparkMissing, find_spark
 from local_kubernetes.kubelet.images import ImageRule, parse_rule
 from local_kubernetes.kubelet.runtime import HOST
@@ -41,7 +41,7 @@ def parse_image_rules(given: Sequence[str] | None) -> tuple[ImageRule, ...]:
     """
     spark = SparkRuntime()
     try:
-        return (*(parse_rule(text, (spark, HOST)) for text in given or ()), *spark_images(spark))
+        return (*(parse_rule(text, (spark, HOST)) for text in given or ()), *build_spark_images(spark))
     except ValueError as error:
         raise CommandError(f"--image: {error}", ExitCode.INVALID) from None
 

@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.cli.signals import run_until_signal
 from airflow_provider_spark_operator.local.archive_writer import ArchiveError, ArchiveTimedOut, write_archive
-from airflow_provider_spark_operator.local.class_archive import archive_path
+from airflow_provider_spark_operator.local.class_archive import build_archive_path
 from airflow_provider_spark_operator.local.java import JavaMissing, find_java
 from airflow_provider_spark_operator.local.software import SparkInstallation, SparkMissing, find_spark
 
@@ -23,7 +23,7 @@ def run(_options: argparse.Namespace) -> ExitCode:
 async def _prepare() -> ExitCode:
     try:
         spark = SparkInstallation(find_spark(), await find_java())
-        archive = archive_path(spark.java, spark.home)
+        archive = build_archive_path(spark.java, spark.home)
         if not archive.exists():
             print_note(f"running Spark once on Java {spark.java.major}")
             await write_archive(spark, archive)

@@ -16,7 +16,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One record; only a traceback takes more than one line."""
         context = "".join(f"[{value}] " for name in _CONTEXT if (value := getattr(record, name, None)))
-        line = f"{_time(record)} {record.levelname:<7} {context}{' '.join(record.getMessage().splitlines())}"
+        line = f"{_format_time(record)} {record.levelname:<7} {context}{' '.join(record.getMessage().splitlines())}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -26,7 +26,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One record in one line, its traceback included."""
         entry = {
-            "time": _time(record),
+            "time": _format_time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -52,6 +52,6 @@ def configure_logs(log_format: str, level: int = logging.INFO, stream: TextIO | 
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
 
 
-def _time(record: logging.LogRecord) -> str:
+def _format_time(record: logging.LogRecord) -> str:
     moment = datetime.fromtimestamp(record.created, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -71,7 +71,7 @@ async def _check(options: argparse.Namespace, settings: ControllerSettings, scop
         lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_wanted else None
         usual = NamedNamespaces((client.default_namespace,))
         identity = Identity(settings.decisions.operator_name, lease)
-        return await check(client, _Scopes(scope, usual).of(settings), identity)
+        return await check(client, _Scopes(scope, usual).choose(settings), identity)
 
 
 async def _reconcile(
@@ -84,7 +84,7 @@ async def _reconcile(
         # Fields that an older definition drops, such as the counters of restarts, are what the controller goes by.
         await require_version(client, SPARK_APPLICATIONS)
         scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
-        words = ["ready", f"namespaces={describe(scopes.of(settings))}", f"server={client.server}"]
+        words = ["ready", f"namespaces={describe(scopes.choose(settings))}", f"server={client.server}"]
         leadership, lease = await _enter_election(stack, client, settings.election)
         if lease is not None:
             words.append(f"lease={lease}")
@@ -95,12 +95,12 @@ async def _reconcile(
         driving = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
         await stack.enter_async_context(driving)
         controller = Controller(
-            driving, scopes.of(settings), settings, metrics=metrics, leadership=leadership, identity=identity
+            driving, scopes.choose(settings), settings, metrics=metrics, leadership=leadership, identity=identity
         )
 
         def apply(changed: ControllerSettings) -> None:
             limiter.limit = changed.requests
-            controller.apply(changed, scopes.of(changed))
+            controller.apply(changed, scopes.choose(changed))
 
         if options.config and options.config != STANDARD_INPUT:
             file = SettingsFile(options.config, mark, settings, lambda: _reread_settings(options), apply, metrics)
@@ -128,7 +128,7 @@ class _Scopes:
     flags: Scope | None
     usual: Scope
 
-    def of(self, settings: ControllerSettings) -> Scope:
+    def choose(self, settings: ControllerSettings) -> Scope:
         """What to watch with these settings."""
         return self.flags or settings.scope or self.usual
 

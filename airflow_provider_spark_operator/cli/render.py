@@ -104,7 +104,7 @@ def _render_attempt(options: argparse.Namespace) -> list[JsonObject]:
     (path,) = options.words
     operator_name = read_settings(options.config).decisions.operator_name
     document, warnings = read_application_file(path)
-    document = _place(document, path, options.namespace)
+    document = _set_namespace(document, path, options.namespace)
     application = with_image(parse_application(document))
     templates = read_templates(application_template_files(application))
     attempt = build_attempt(
@@ -122,7 +122,7 @@ def _render_attempt(options: argparse.Namespace) -> list[JsonObject]:
     return [*attempt.pre_resources, pod, *attempt.post_resources]
 
 
-def _place(document: dict[str, Any], path: str, namespace: str | None) -> dict[str, Any]:
+def _set_namespace(document: dict[str, Any], path: str, namespace: str | None) -> dict[str, Any]:
     """Return the document with a namespace, as `kubectl apply` would set it."""
     metadata = document["metadata"]
     if not metadata.get("name"):

@@ -1,6 +1,6 @@
 """The settings file of the controller, for every verb that speaks of what the controller does."""
 
-from airflow_provider_spark_operator.cli.documents import read_text, source_of
+from airflow_provider_spark_operator.cli.documents import describe_source, read_text
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.reconcile.settings import (
@@ -24,7 +24,7 @@ def read_settings(path: str | None) -> ControllerSettings:
     try:
         settings = read(text)
     except SettingsError as error:
-        raise CommandError(f"{source_of(path)}: {error}", ExitCode.INVALID) from None
+        raise CommandError(f"{describe_source(path)}: {error}", ExitCode.INVALID) from None
     for key in settings.ignored:
-        print_note(f"{source_of(path)}: {key} has no meaning here and is ignored")
+        print_note(f"{describe_source(path)}: {key} has no meaning here and is ignored")
     return settings

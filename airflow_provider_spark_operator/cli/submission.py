@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from airflow_provider_spark_operator.cli.documents import LARGEST_INPUT
-from airflow_provider_spark_operator.cli.jar import main_class_of
+from airflow_provider_spark_operator.cli.jar import read_main_class
 from airflow_provider_spark_operator.core.driver.command_line import CommandLine, parse_command_line
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
@@ -48,7 +48,7 @@ def gather_submission(
         properties=_merge_properties(command, conf_files, directory),
         directory=str(directory.absolute()),
         expand=expand_glob,
-        main_class=main_class_of,
+        main_class=read_main_class,
     )
     inputs = submission_inputs(command, surroundings)
     conf = Configuration(inputs.conf, environment)

@@ -33,14 +33,14 @@ class Terminal:
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
         """Print the time and the state, and the executors of an application that runs."""
         message = f": {entry.message}" if entry.message else ""
-        print_note(f"{_clock(entry.time)} {entry.state}{message}")
+        print_note(f"{_format_clock(entry.time)} {entry.state}{message}")
         if executors is not None:
             self.show_executors(executors)
 
     def show_executors(self, executors: ExecutorCount) -> None:
         """Print the time and the number of executors."""
         if executors.present:
-            print_note(f"{_clock(None)} executors {executors}")
+            print_note(f"{_format_clock(None)} executors {executors}")
 
     def show_obstacle(self, sentence: str) -> None:
         """Print the sentence."""
@@ -75,5 +75,5 @@ class Terminal:
             print_note(sentence)
 
 
-def _clock(time: datetime | None) -> str:
+def _format_clock(time: datetime | None) -> str:
     return f"{(time or datetime.now(UTC)).astimezone():%H:%M:%S}"

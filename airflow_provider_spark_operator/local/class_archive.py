@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.local.java import Java
 _FIRST_WITH_AHEAD_OF_TIME_CACHE = 25
 
 
-def archive_path(java: Java, spark_home: Path, folder: Path | None = None) -> Path:
+def build_archive_path(java: Java, spark_home: Path, folder: Path | None = None) -> Path:
     """Where the archive for exactly this Java and this Spark is, or would be.
 
     Args:

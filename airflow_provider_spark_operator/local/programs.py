@@ -62,18 +62,18 @@ def write_daemon_scripts(folder: Path, spark_home: Path, commands: Mapping[Daemo
         pid_file = shlex.quote(str(folder / f"{daemon.main_class}.pid"))
         settings = f". {shlex.quote(f'{spark_home}/bin/load-spark-env.sh')}"
         lines = (_BASH, settings, f'{shlex.join(command)} "$@" </dev/null &', f"echo $! >{pid_file}")
-        scripts[daemon.script] = _script(folder / daemon.script, lines)
+        scripts[daemon.script] = _write_script(folder / daemon.script, lines)
     control = (
         _SHELL,
         f"pid_file={shlex.quote(str(folder))}/$2.pid",
         f'[ "$1" = status ] && [ -f "$pid_file" ] || exec {shlex.quote(f"{spark_home}/sbin/spark-daemon.sh")} "$@"',
         'kill -0 "$(cat "$pid_file")" 2>/dev/null',
     )
-    scripts["spark-daemon.sh"] = _script(folder / "spark-daemon.sh", control)
+    scripts["spark-daemon.sh"] = _write_script(folder / "spark-daemon.sh", control)
     return scripts
 
 
-def java_home(java: Java, folder: Path) -> Path:
+def prepare_java_home(java: Java, folder: Path) -> Path:
     """A Java home for Spark's own scripts: the Java's, or in `folder` one whose JVM is not asked for what it lacks.
 
     Raises:
@@ -91,11 +91,11 @@ def java_home(java: Java, folder: Path) -> Path:
         "done",
         f'exec {shlex.quote(str(java.executable))} "$@"',
     )
-    _script(programs / "java", lines)
+    _write_script(programs / "java", lines)
     return folder
 
 
-def _script(path: Path, lines: Sequence[str]) -> Path:
+def _write_script(path: Path, lines: Sequence[str]) -> Path:
     path.unlink(missing_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     path.chmod(0o755)

@@ -22,7 +22,7 @@ _ESCAPED = {
 def read_properties(text: str) -> dict[str, str]:
     """The entries of a properties file; of a repeated key the last."""
     entries: dict[str, str] = {}
-    for line in _logical_lines(text):
+    for line in _join_lines(text):
         match = _ENTRY.fullmatch(line)
         if match:
             entries[_unescape(match[1])] = _unescape(match[2])
@@ -38,7 +38,7 @@ def write_properties(entries: Mapping[str, str]) -> str:
     return "".join(lines)
 
 
-def _logical_lines(text: str) -> list[str]:
+def _join_lines(text: str) -> list[str]:
     """The lines that are entries, with those that a backslash continues joined."""
     lines: list[str] = []
     joined = ""
@@ -56,12 +56,12 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _unescape(text: str) -> str:
-    def character(match: re.Match[str]) -> str:
+    def _replace(match: re.Match[str]) -> str:
         code, letter = match.groups()
         return chr(int(code, 16)) if code else _SPECIAL.get(letter, letter)
 
-    return _ESCAPE.sub(character, text)
+    return _ESCAPE.sub(_replace, text)
 
 
 def _escape(text: str) -> str:
-    return "".join(_ESCAPED.get(character, character) for character in text)
+    return "".join(_ESCAPED.get(_replace, _replace) for _replace in text)

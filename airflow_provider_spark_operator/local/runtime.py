@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.local.programs import (
     MASTER,
     WORKER,
     is_started_by,
-    java_home,
+    prepare_java_home,
     write_daemon_scripts,
 )
 from airflow_provider_spark_operator.local.software import SparkInstallation, SparkSoftware
@@ -15,9 +15,9 @@ from airflow_provider_spark_operator.local.spark import (
     IMAGE_HOME,
     WORK_FOLDER,
     ContainerPlace,
-    daemon_command,
-    spark_command,
-    spark_environment,
+    build_command,
+    build_daemon_command,
+    build_environment,
 )
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.kubelet.images import PROCESS_IMAGE, ImageRule
@@ -56,15 +56,15 @@ class SparkRuntime:
         """
         folders = container.folders
         spark = await self._software.find(folders.cache)
-        environment = spark_environment(spark, container.environment)
-        environment["JAVA_HOME"] = str(java_home(spark.java, folders.work.parent / "java"))
+        environment = build_environment(spark, container.environment)
+        environment["JAVA_HOME"] = str(prepare_java_home(spark.java, folders.work.parent / "java"))
         place = ContainerPlace(folders.work, folders.scratch, folders.credentials, container.rewrite)
-        scripts = _daemon_scripts(container, spark, environment, place)
+        scripts = _write_called_scripts(container, spark, environment, place)
         command, arguments = (
             [container.rewrite(word, scripts) for word in words] for words in (container.command, container.arguments)
         )
         if not command:
-            arguments = spark_command(spark, arguments, environment, place, container.api)
+            arguments = build_command(spark, arguments, environment, place, container.api)
         return ContainerCommand([*command, *arguments], environment)
 
     def uses_assigned_ports(self, container: JsonObject) -> bool:
@@ -72,7 +72,7 @@ class SparkRuntime:
         return is_started_by(MASTER, [*(container.get("command") or ()), *(container.get("args") or ())])
 
 
-def spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
+def build_spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
     """The images that a local cluster for Spark can run.
 
     Args:
@@ -82,13 +82,13 @@ def spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
     return (*(ImageRule(pattern, runtime) for pattern in _IMAGES), PROCESS_IMAGE)
 
 
-def _daemon_scripts(
+def _write_called_scripts(
     container: ContainerSetup, spark: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace
 ) -> dict[str, Path]:
     """The scripts for the daemons that a container's command starts, by their paths in the container."""
     words: Sequence[str] = [*container.command, *container.arguments]
     commands = {
-        daemon: daemon_command(daemon, spark, environment, place, container.assign_port)
+        daemon: build_daemon_command(daemon, spark, environment, place, container.assign_port)
         for daemon in (MASTER, WORKER)
         if is_started_by(daemon, words)
     }

@@ -5,7 +5,7 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_provider_spark_operator.local.class_archive import archive_path
+from airflow_provider_spark_operator.local.class_archive import build_archive_path
 from airflow_provider_spark_operator.local.java import Java, find_java, with_archive
 from local_kubernetes.kubelet.runtime import StartError
 
@@ -55,15 +55,15 @@ class SparkSoftware:
 async def _find(cache: Path) -> SparkInstallation:
     home = find_spark()
     java = await find_java()
-    archive = _present_archive(java, home)
+    archive = _find_archive(java, home)
     if archive is not None:
         return SparkInstallation(home, java, archive)
     _make_folder(cache)
     return SparkInstallation(home, await with_archive(java, cache))
 
 
-def _present_archive(java: Java, home: Path) -> Path | None:
-    archive = archive_path(java, home)
+def _find_archive(java: Java, home: Path) -> Path | None:
+    archive = build_archive_path(java, home)
     return archive if archive.exists() else None
 
 

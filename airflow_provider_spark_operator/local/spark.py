@@ -86,7 +86,7 @@ class ContainerPlace:
     rewrite: Callable[[str], str]
 
 
-def spark_environment(runtime: SparkInstallation, environment: Mapping[str, str]) -> dict[str, str]:
+def build_environment(runtime: SparkInstallation, environment: Mapping[str, str]) -> dict[str, str]:
     """A container's environment with what a Spark image would set in its own, but for JAVA_HOME."""
     result = dict(environment)
     result["SPARK_HOME"] = str(runtime.home)
@@ -94,11 +94,11 @@ def spark_environment(runtime: SparkInstallation, environment: Mapping[str, str]
     result["PYTHONPATH"] = ":".join(filter(None, (environment.get("PYTHONPATH"), str(runtime.home.parent))))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         if name == "PYSPARK_PYTHON" or name in environment:
-            result[name] = _python(environment.get(name), environment)
+            result[name] = _find_python(environment.get(name), environment)
     return result
 
 
-def spark_command(
+def build_command(
     runtime: SparkInstallation,
     arguments: Sequence[str],
     environment: Mapping[str, str],
@@ -119,13 +119,13 @@ def spark_command(
         OSError: the copy of that file cannot be written.
     """
     if arguments[:1] == ["driver"]:
-        return _driver(runtime, arguments[1:], environment, place, api)
+        return _build_driver(runtime, arguments[1:], environment, place, api)
     if arguments[:1] == ["executor"]:
-        return _executor(runtime, environment, place)
+        return _build_executor(runtime, environment, place)
     return list(arguments)
 
 
-def daemon_command(
+def build_daemon_command(
     daemon: Daemon,
     runtime: SparkInstallation,
     environment: Mapping[str, str],
@@ -145,23 +145,31 @@ def daemon_command(
         StartError: a setting cannot be read.
     """
     options = [
-        f"-Xmx{_memory(environment.get('SPARK_DAEMON_MEMORY', '1g'))}",
-        *_options(environment, "SPARK_DAEMON_JAVA_OPTS"),
-        *_options(environment, daemon.options_variable),
+        f"-Xmx{_format_memory(environment.get('SPARK_DAEMON_MEMORY', '1g'))}",
+        *_split_options(environment, "SPARK_DAEMON_JAVA_OPTS"),
+        *_split_options(environment, daemon.options_variable),
     ]
     if daemon == MASTER:
-        port, page = (_port(environment, name, default) for name, default in _MASTER_PORTS.items())
+        port, page = (_parse_port(environment, name, default) for name, default in _MASTER_PORTS.items())
         options.append(f"-Dspark.master.rest.port={moved(_REST_PORT)}")
         words = ["--port", str(moved(port)), "--webui-port", str(moved(page))]
     else:
         # All workers share one address, so that none can have the port that applications expect it on.
         options.append("-Dspark.shuffle.service.port=0")
         words = ["--port", "0", "--webui-port", "0", "--work-dir", str(place.work / "work")]
-    class_path = _class_path(runtime, environment, environment.get("SPARK_DAEMON_CLASSPATH"))
-    return [*_java(runtime, place, options), "-cp", class_path, daemon.main_class, "--host", _LOOPBACK, *words]
+    class_path = _build_class_path(runtime, environment, environment.get("SPARK_DAEMON_CLASSPATH"))
+    return [
+        *_build_java(runtime, place, options),
+        "-cp",
+        class_path,
+        daemon.main_class,
+        "--host",
+        _LOOPBACK,
+        *words,
+    ]
 
 
-def _driver(
+def _build_driver(
     runtime: SparkInstallation,
     arguments: Sequence[str],
     environment: Mapping[str, str],
@@ -172,7 +180,7 @@ def _driver(
     properties: dict[str, str] = {}
     if _PROPERTIES_OPTION in words[:-1]:
         position = words.index(_PROPERTIES_OPTION) + 1
-        entries = read_properties(_text_of(Path(words[position])))
+        entries = read_properties(_read_properties_file(Path(words[position])))
         properties = {
             key: value if key.startswith(_EXECUTOR_VOLUMES) else place.rewrite(value) for key, value in entries.items()
         }
@@ -180,26 +188,26 @@ def _driver(
         copy.write_text(write_properties(properties), encoding="utf-8")
         words[position] = str(copy)
     options = [
-        f"-Xmx{_memory(properties.get('spark.driver.memory', '1g'))}",
-        *_options(properties, "spark.driver.defaultJavaOptions"),
-        *_options(properties, "spark.driver.extraJavaOptions"),
+        f"-Xmx{_format_memory(properties.get('spark.driver.memory', '1g'))}",
+        *_split_options(properties, "spark.driver.defaultJavaOptions"),
+        *_split_options(properties, "spark.driver.extraJavaOptions"),
     ]
     library = properties.get("spark.driver.extraLibraryPath")
     if library:
         options.append(f"-Djava.library.path={library}")
     return [
-        *_java(runtime, place, options),
+        *_build_java(runtime, place, options),
         "-cp",
-        _class_path(runtime, environment, properties.get("spark.driver.extraClassPath")),
+        _build_class_path(runtime, environment, properties.get("spark.driver.extraClassPath")),
         _SUBMIT,
-        *_settings(place, api),
+        *_build_settings(place, api),
         "--deploy-mode",
         "client",
         *words,
     ]
 
 
-def _settings(place: ContainerPlace, api: ApiAccess) -> list[str]:
+def _build_settings(place: ContainerPlace, api: ApiAccess) -> list[str]:
     settings = {
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.driver.host": _LOOPBACK,
@@ -213,10 +221,10 @@ def _settings(place: ContainerPlace, api: ApiAccess) -> list[str]:
     return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
 
 
-def _executor(runtime: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace) -> list[str]:
-    memory = _memory(environment.get("SPARK_EXECUTOR_MEMORY", "1g"))
-    given = [environment[name] for name in sorted(_list_numbered_options(environment), key=_option_number)]
-    options = [f"-Xms{memory}", f"-Xmx{memory}", *(word for word in given if _runs_on(word, runtime.java))]
+def _build_executor(runtime: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace) -> list[str]:
+    memory = _format_memory(environment.get("SPARK_EXECUTOR_MEMORY", "1g"))
+    given = [environment[name] for name in sorted(_list_numbered_options(environment), key=_parse_option_number)]
+    options = [f"-Xms{memory}", f"-Xmx{memory}", *(word for word in given if _is_accepted(word, runtime.java))]
     flags = {
         "--driver-url": "SPARK_DRIVER_URL",
         "--executor-id": "SPARK_EXECUTOR_ID",
@@ -226,17 +234,25 @@ def _executor(runtime: SparkInstallation, environment: Mapping[str, str], place:
         "--podName": "SPARK_EXECUTOR_POD_NAME",
     }
     words = [word for flag, name in flags.items() for word in (flag, environment.get(name, ""))]
-    class_path = _class_path(runtime, environment, environment.get("SPARK_CLASSPATH"))
-    return [*_java(runtime, place, options), "-cp", class_path, _EXECUTOR, *words, "--hostname", _LOOPBACK]
+    class_path = _build_class_path(runtime, environment, environment.get("SPARK_CLASSPATH"))
+    return [
+        *_build_java(runtime, place, options),
+        "-cp",
+        class_path,
+        _EXECUTOR,
+        *words,
+        "--hostname",
+        _LOOPBACK,
+    ]
 
 
-def _java(runtime: SparkInstallation, place: ContainerPlace, options: Sequence[str]) -> list[str]:
+def _build_java(runtime: SparkInstallation, place: ContainerPlace, options: Sequence[str]) -> list[str]:
     """The beginning of a JVM's command line; the given options come last, so they win."""
     return [
         str(runtime.java.executable),
         *_MODULE_OPTIONS,
         *_QUICK_START,
-        *_archive_options(runtime),
+        *_build_archive_options(runtime),
         *_OWN_ACCESS_ONLY,
         f"-Djava.io.tmpdir={place.scratch}",
         f"-Duser.home={place.work}",
@@ -244,7 +260,7 @@ def _java(runtime: SparkInstallation, place: ContainerPlace, options: Sequence[s
     ]
 
 
-def _archive_options(runtime: SparkInstallation) -> tuple[str, ...]:
+def _build_archive_options(runtime: SparkInstallation) -> tuple[str, ...]:
     if runtime.class_archive is not None:
         return build_starting_options(runtime.java, runtime.class_archive)
     if runtime.java.archive is not None:
@@ -267,7 +283,7 @@ def build_recording_command(runtime: SparkInstallation, archive: Path, arguments
     ]
 
 
-def _class_path(runtime: SparkInstallation, environment: Mapping[str, str], extra: str | None) -> str:
+def _build_class_path(runtime: SparkInstallation, environment: Mapping[str, str], extra: str | None) -> str:
     # An image has its configuration folders first. An archive of classes wants the jars first, and none of
     # those holds a file that a configuration folder could.
     folders = (
@@ -280,14 +296,14 @@ def _class_path(runtime: SparkInstallation, environment: Mapping[str, str], extr
     return ":".join(folder for folder in folders if folder)
 
 
-def _runs_on(option: str, java: Java) -> bool:
+def _is_accepted(option: str, java: Java) -> bool:
     """Whether a JVM option names no module that the runtime lacks: one such, and the JVM does not start."""
     if not option.startswith(_ADD_MODULES):
         return True
     return set(option.removeprefix(_ADD_MODULES).split(",")) <= java.modules
 
 
-def _text_of(file: Path) -> str:
+def _read_properties_file(file: Path) -> str:
     """The text of a driver's properties file."""
     try:
         content = read_regular(file.resolve(), _PROPERTIES_BYTES + 1)
@@ -298,7 +314,7 @@ def _text_of(file: Path) -> str:
     return content.decode(errors="replace")
 
 
-def _options(settings: Mapping[str, str], name: str) -> list[str]:
+def _split_options(settings: Mapping[str, str], name: str) -> list[str]:
     """The words of a setting, divided as a shell divides them."""
     try:
         return shlex.split(settings.get(name, ""))
@@ -306,7 +322,7 @@ def _options(settings: Mapping[str, str], name: str) -> list[str]:
         raise StartError(f"{name} cannot be divided into options: {error}") from error
 
 
-def _port(environment: Mapping[str, str], name: str, default: int) -> int:
+def _parse_port(environment: Mapping[str, str], name: str, default: int) -> int:
     try:
         return int(environment.get(name, default))
     except ValueError:
@@ -317,11 +333,11 @@ def _list_numbered_options(environment: Mapping[str, str]) -> list[str]:
     return [name for name in environment if name.startswith(_JAVA_OPTION) and name.removeprefix(_JAVA_OPTION).isdigit()]
 
 
-def _option_number(name: str) -> int:
+def _parse_option_number(name: str) -> int:
     return int(name.removeprefix(_JAVA_OPTION))
 
 
-def _memory(text: str) -> str:
+def _format_memory(text: str) -> str:
     """Spark's memory text for the JVM: a plain number means MiB, a final `b` of the unit is dropped."""
     lowered = text.strip().lower()
     if lowered.isdigit():
@@ -329,7 +345,7 @@ def _memory(text: str) -> str:
     return lowered.removesuffix("b") or lowered
 
 
-def _python(wanted: str | None, environment: Mapping[str, str]) -> str:
+def _find_python(wanted: str | None, environment: Mapping[str, str]) -> str:
     """The interpreter to use: the wanted one if this machine has it, else the one that runs this."""
     if wanted and wanted not in ("python", "python3"):
         found = shutil.which(wanted, path=environment.get("PATH"))

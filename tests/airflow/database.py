@@ -55,7 +55,7 @@ class Database:
         initdb = self._command("initdb", "--pgdata", data, "--username", _ACCOUNT, "--auth", "trust", "--no-sync")
         making = await components.start("initdb", initdb)
         if await making.process.wait():
-            raise making.failure()
+            raise making.describe_failure()
         # What a machine that fails would lose is of no interest here.
         options = {"listen_addresses": "", "max_connections": str(_CONNECTIONS), "fsync": "off"}
         settings = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
@@ -64,7 +64,7 @@ class Database:
         )
         while not await self._answers():
             if server.process.returncode is not None:
-                raise server.failure()
+                raise server.describe_failure()
             await asyncio.sleep(0.1)
 
     async def _answers(self) -> bool:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
-from demo.airflow_environment import airflow_environment
+from demo.airflow_environment import build_airflow_environment
 from demo.processes import Components
-from demo.run import AIRFLOW_COMMANDS, task_states
-from demo.task_log import log_of
+from demo.run import AIRFLOW_COMMANDS, read_task_states
+from demo.task_log import find_log
 from tests.cluster import Cluster
 
 DAG_ID = "deferred"
@@ -82,7 +82,7 @@ class RealRun:
 
     def log(self, task_id: str) -> Path:
         """The log of the latest try of a task."""
-        return log_of(self._folder / "airflow", DAG_ID, task_id)
+        return find_log(self._folder / "airflow", DAG_ID, task_id)
 
 
 @asynccontextmanager
@@ -90,12 +90,12 @@ async def real_run(cluster: Cluster, folder: Path, dag_file: str) -> AsyncIterat
     """Run the DAG of the file once; everything ends with the block."""
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = airflow_environment(folder / "airflow", folder / "dags", kubeconfig)
+    environment = build_airflow_environment(folder / "airflow", folder / "dags", kubeconfig)
     run = RealRun(folder, environment)
     run.write(dag_file)
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, folder / "logs") as components:
         command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
-        reports = task_states(await components.start("dag run", command, pipe_output=True))
+        reports = read_task_states(await components.start("dag run", command, pipe_output=True))
         await anext(reports)
         for name, arguments in AIRFLOW_COMMANDS.items():
             await components.start(name, (sys.executable, "-m", "airflow", *arguments))

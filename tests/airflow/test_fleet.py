@@ -34,9 +34,9 @@ from airflow_provider_spark_operator.kube.resources import (
     SERVICE_ACCOUNTS,
     SPARK_APPLICATIONS,
 )
-from demo.airflow_environment import airflow_environment
+from demo.airflow_environment import build_airflow_environment
 from demo.processes import Component, Components
-from demo.run import AIRFLOW_COMMANDS, task_states
+from demo.run import AIRFLOW_COMMANDS, read_task_states
 from tests.airflow.database import database
 from tests.airflow.rotation import RotatingCredentials, rotating_credentials
 from tests.airflow.worker_processes import kill_if_running_task, kill_tree
@@ -156,7 +156,7 @@ async def test_every_task_ends_as_its_application_did_whatever_is_killed(
     template.write_text("spec: {containers: 5}")
     (dags / "fleet.py").write_text(DAG_FILE.format(namespace=namespace, tasks=TASKS, template=str(template)))
     began = time.monotonic()
-    environment = airflow_environment(tmp_path / "airflow", dags, kubeconfig)
+    environment = build_airflow_environment(tmp_path / "airflow", dags, kubeconfig)
     environment |= IMPATIENCE
     async with (
         database() as store,
@@ -207,7 +207,7 @@ async def _run(
     components: Components, fleet: Fleet, credentials: RotatingCredentials, namespace: str, kubeconfig: Path
 ) -> dict[str, str | None]:
     command = (sys.executable, "-m", "demo.dag_run", "fleet")
-    reports = task_states(await components.start("dag run", command, pipe_output=True))
+    reports = read_task_states(await components.start("dag run", command, pipe_output=True))
     states = dict(await anext(reports))
     for name in AIRFLOW_COMMANDS:
         await fleet.start(name)
@@ -223,7 +223,7 @@ async def _run(
         # It ends if the API server rejects its credentials before it is ready.
         if started.process.stdout is None or not await started.process.stdout.readline():
             await started.process.wait()
-            raise started.failure()
+            raise started.describe_failure()
 
     async def kill() -> None:
         await some.wait()

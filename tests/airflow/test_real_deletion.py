@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_TASK_ID
 from airflow_provider_spark_operator.testing.applications import Application
-from demo.task_log import failure_of
+from demo.task_log import read_failure
 from tests.airflow.real_run import DEADLINE_SECONDS, real_run
 from tests.cluster import NAMESPACE, Cluster
 
@@ -79,7 +79,7 @@ async def test_a_deleted_application_is_submitted_again_only_if_the_policy_says_
         await run.until(lambda: run.has_noted_deferrals(3))
         await asyncio.to_thread(cluster.do, applications.delete)
         states = await run.ended()
-        logs = [failure_of(run.log(task)) for task in ("plain", "policy", "started")]
+        logs = [read_failure(run.log(task)) for task in ("plain", "policy", "started")]
 
     assert states == {"plain": "failed", "policy": "failed", "started": "failed", "asked": "success"}
     # After a quick success Airflow may lose the try that waits for it; the next one finds the success.

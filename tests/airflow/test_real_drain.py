@@ -10,7 +10,7 @@ import yaml
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_TRY_NUMBER
 from airflow_provider_spark_operator.testing.applications import Application
-from demo.task_log import log_of
+from demo.task_log import find_log
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
 from tests.cluster import Cluster
 
@@ -38,7 +38,7 @@ async def test_the_next_try_takes_over_what_a_drained_worker_has_left(cluster: C
     goes_on = asyncio.Event()
 
     async def told_first(words: str) -> None:
-        log = log_of(tmp_path / "airflow", "deferred", "run").with_name("attempt=1.log")
+        log = find_log(tmp_path / "airflow", "deferred", "run").with_name("attempt=1.log")
         while not log.exists() or words not in log.read_text():  # noqa: ASYNC110 - a file of another process
             await asyncio.sleep(0.2)
 

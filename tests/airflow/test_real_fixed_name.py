@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_B
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
 from airflow_provider_spark_operator.testing.applications import Application
 from demo.dag_run import RUN_ID
-from demo.task_log import failure_of
+from demo.task_log import read_failure
 from tests.airflow.real_run import DAG_ID, DEADLINE_SECONDS, real_run
 from tests.cluster import Cluster, run_on
 
@@ -63,7 +63,7 @@ async def test_fixed_name_is_used_again_once_the_application_of_the_earlier_run_
         for task in ("replaced", "started"):
             await asyncio.to_thread(cluster.play, succeed, task)
         states = await run.ended()
-        refused, busy = failure_of(run.log("refused")), failure_of(run.log("busy"))
+        refused, busy = read_failure(run.log("refused")), read_failure(run.log("busy"))
 
     assert states == {"replaced": "success", "started": "success", "refused": "failed", "busy": "failed"}
     runs = {

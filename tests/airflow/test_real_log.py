@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.testing.applications import Application
-from demo.airflow_environment import airflow_environment
+from demo.airflow_environment import build_airflow_environment
 from demo.processes import Component, Components
-from demo.run import AIRFLOW_COMMANDS, task_states
-from demo.task_log import log_of
+from demo.run import AIRFLOW_COMMANDS, read_task_states
+from demo.task_log import find_log
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS
 from tests.cluster import Cluster
 
@@ -41,7 +41,7 @@ with DAG("deferred", schedule=None, default_args={"retries": 3, "retry_delay": t
 
 def messages(home: Path, task: str) -> list[str]:
     """What triggerers have logged for the task, one after another."""
-    logs = sorted(log_of(home, "deferred", task).parent.glob("attempt=1.log.trigger.*.log"))
+    logs = sorted(find_log(home, "deferred", task).parent.glob("attempt=1.log.trigger.*.log"))
     return [json.loads(line).get("event", "") for log in logs for line in log.read_text().splitlines()]
 
 
@@ -79,10 +79,10 @@ async def test_killed_triggerer_loses_no_log_line_silently(cluster: Cluster, tmp
     (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = airflow_environment(home, tmp_path / "dags", kubeconfig) | IMPATIENCE
+    environment = build_airflow_environment(home, tmp_path / "dags", kubeconfig) | IMPATIENCE
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
         command = (sys.executable, "-m", "demo.dag_run", "deferred")
-        reports = task_states(await components.start("dag run", command, pipe_output=True))
+        reports = read_task_states(await components.start("dag run", command, pipe_output=True))
         states = await anext(reports)
         processes = {
             name: await components.start(name, (sys.executable, "-m", "airflow", *arguments))

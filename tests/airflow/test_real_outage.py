@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from demo.task_log import log_of
+from demo.task_log import find_log
 from local_kubernetes.api.tls import issue_identity
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
 from tests.cluster import Cluster
@@ -82,7 +82,7 @@ class Scene:
 
     def logged(self, name: str) -> str:
         """What the triggerer and the worker have written into the log of a task."""
-        folder = log_of(self.folder / "airflow", "deferred", name).parent
+        folder = find_log(self.folder / "airflow", "deferred", name).parent
         lines = [line for path in folder.glob("attempt=*.log*") for line in path.read_text().splitlines()]
         return "\n".join(str(json.loads(line).get("event")) for line in lines if line.startswith("{"))
 

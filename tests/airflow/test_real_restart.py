@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.testing.applications import Application
-from demo.airflow_environment import airflow_environment
+from demo.airflow_environment import build_airflow_environment
 from demo.processes import Components
-from demo.run import AIRFLOW_COMMANDS, task_states
+from demo.run import AIRFLOW_COMMANDS, read_task_states
 from tests.airflow.test_real_log import IMPATIENCE, kill, messages
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS
 from tests.cluster import Cluster
@@ -54,10 +54,10 @@ async def test_waiting_tasks_survive_a_triggerer_that_starts_with_an_unusable_ku
     (tmp_path / "dags").mkdir()
     (tmp_path / "dags" / "deferred.py").write_text(DAG_FILE)
     kubeconfig.write_text(yaml.safe_dump(cluster.kubeconfig))
-    environment = airflow_environment(home, tmp_path / "dags", kubeconfig) | IMPATIENCE
+    environment = build_airflow_environment(home, tmp_path / "dags", kubeconfig) | IMPATIENCE
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, tmp_path / "logs") as components:
         command = (sys.executable, "-m", "demo.dag_run", "deferred")
-        reports = task_states(await components.start("dag run", command, pipe_output=True))
+        reports = read_task_states(await components.start("dag run", command, pipe_output=True))
         states = await anext(reports)
         processes = {
             name: await components.start(name, (sys.executable, "-m", "airflow", *arguments))

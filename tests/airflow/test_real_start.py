@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.testing.applications import Application
-from demo.task_log import failure_of, log_of
+from demo.task_log import find_log, read_failure
 from tests.airflow.test_real_triggerer import DEADLINE_SECONDS, _final_states
 from tests.cluster import Cluster, fail, succeed
 
@@ -47,4 +47,4 @@ async def test_a_task_starts_in_the_triggerer_and_its_policy_judges_its_end(clus
     (good,) = [one for one in cluster.applications() if one["metadata"]["name"] == "good"]
     annotations = good["metadata"]["annotations"]
     assert good["spec"]["driverArgs"] == [annotations["airflow.spark-operator/run-id"]]
-    assert "exit code 3" in failure_of(log_of(tmp_path / "airflow", "deferred", "bad"))
+    assert "exit code 3" in read_failure(find_log(tmp_path / "airflow", "deferred", "bad"))

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from airflow_provider_spark_operator.testing.applications import Application
-from demo.airflow_environment import airflow_environment
+from demo.airflow_environment import build_airflow_environment
 from demo.processes import Components
-from demo.run import AIRFLOW_COMMANDS, task_states
-from demo.task_log import failure_of, log_of
+from demo.run import AIRFLOW_COMMANDS, read_task_states
+from demo.task_log import find_log, read_failure
 from tests.cluster import Cluster, fail, succeed
 
 DEADLINE_SECONDS = 400
@@ -60,7 +60,7 @@ async def test_operators_and_a_sensor_are_resumed_by_a_real_triggerer(cluster: C
     states = await _final_states(tmp_path, tmp_path / "dags", kubeconfig, release)
 
     assert states == {"good": "success", "bad": "failed", "seen": "success"}
-    assert "exit code 3" in failure_of(log_of(tmp_path / "airflow", "deferred", "bad"))
+    assert "exit code 3" in read_failure(find_log(tmp_path / "airflow", "deferred", "bad"))
     triggers = list((tmp_path / "airflow" / "logs").rglob("attempt=*.log.trigger.*.log"))
     assert {_task_of(path) for path in triggers} == {"good", "bad", "seen"}
 
@@ -72,10 +72,10 @@ async def _final_states(
     on_report: Callable[[dict[str, str | None]], None],
     **settings: Any,
 ) -> dict[str, str | None]:
-    environment = airflow_environment(folder / "airflow", dags, kubeconfig) | settings
+    environment = build_airflow_environment(folder / "airflow", dags, kubeconfig) | settings
     async with asyncio.timeout(DEADLINE_SECONDS), Components(environment, folder / "logs") as components:
         command = (sys.executable, "-m", "demo.dag_run", "deferred")
-        reports = task_states(await components.start("dag run", command, pipe_output=True))
+        reports = read_task_states(await components.start("dag run", command, pipe_output=True))
         states = await anext(reports)
         for name, arguments in AIRFLOW_COMMANDS.items():
             await components.start(name, (sys.executable, "-m", "airflow", *arguments))

@@ -12,7 +12,7 @@ DEADLINE = 90
 
 
 @contextmanager
-def _sighup(*, ignored: bool) -> Iterator[None]:
+def set_sighup(*, ignored: bool) -> Iterator[None]:
     """Have children start with SIGHUP ignored, or with its default disposition, whatever this process has.
 
     A child inherits SIG_IGN, as under `nohup`, but not a handler.
@@ -25,7 +25,7 @@ def _sighup(*, ignored: bool) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def running(
+async def start_command(
     *words: str, home: Path, variables: Mapping[str, str] | None = None, ignores_sighup: bool = False
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """`spark-operator` with these words; killed at the end if it still runs.
@@ -37,7 +37,7 @@ async def running(
         ignores_sighup: whether it starts with SIGHUP ignored, as under `nohup`.
     """
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(variables or {})}
-    with _sighup(ignored=ignores_sighup):
+    with set_sighup(ignored=ignores_sighup):
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "airflow_provider_spark_operator.cli", *words),
@@ -54,7 +54,7 @@ async def running(
         await process.communicate()
 
 
-async def line_of(process: asyncio.subprocess.Process, start: str) -> str:
+async def read_line(process: asyncio.subprocess.Process, start: str) -> str:
     """The first line on stdout that begins so."""
     assert process.stdout is not None
     async with asyncio.timeout(DEADLINE):
@@ -65,7 +65,7 @@ async def line_of(process: asyncio.subprocess.Process, start: str) -> str:
     raise AssertionError(f"it has ended without such a line: {(await process.stderr.read()).decode()}")
 
 
-async def ended(process: asyncio.subprocess.Process) -> tuple[int | None, str, str]:
+async def wait_for_exit(process: asyncio.subprocess.Process) -> tuple[int | None, str, str]:
     """Wait for the end: exit code, stdout, stderr."""
     async with asyncio.timeout(DEADLINE):
         out, err = await process.communicate()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from tests.cli.process import ended, line_of, running
+from tests.cli.process import read_line, start_command, wait_for_exit
 
 # Python imports this module at its start. It stops the process where a given module would be imported.
 STOP_AT_IMPORT = """
@@ -34,10 +34,10 @@ sys.meta_path.insert(0, Stop())
 async def test_sigint_during_an_import_ends_with_130_and_no_traceback(tmp_path: Path, module: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(STOP_AT_IMPORT)
     variables = {"PYTHONPATH": str(tmp_path), "STOP_AT": module}
-    async with running("crds", home=tmp_path, variables=variables) as process:
-        await line_of(process, f"importing {module}")
+    async with start_command("crds", home=tmp_path, variables=variables) as process:
+        await read_line(process, f"importing {module}")
         process.send_signal(signal.SIGINT)
-        exit_code, _, err = await ended(process)
+        exit_code, _, err = await wait_for_exit(process)
 
     assert (exit_code, err) == (ExitCode.INTERRUPTED, "spark-operator: error: interrupted\n")
 
@@ -46,10 +46,10 @@ async def test_sigint_while_a_verb_runs_ends_with_130(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import json, time\njson.dumps = lambda *_, **__: (print('writing', flush=True), time.sleep(600))"
     )
-    async with running("crds", "-o", "json", home=tmp_path, variables={"PYTHONPATH": str(tmp_path)}) as process:
-        await line_of(process, "writing")
+    async with start_command("crds", "-o", "json", home=tmp_path, variables={"PYTHONPATH": str(tmp_path)}) as process:
+        await read_line(process, "writing")
         process.send_signal(signal.SIGINT)
-        exit_code, _, err = await ended(process)
+        exit_code, _, err = await wait_for_exit(process)
 
     assert (exit_code, err) == (ExitCode.INTERRUPTED, "spark-operator: error: interrupted\n")
 
@@ -60,8 +60,8 @@ async def test_ignored_sigint_stays_ignored_during_imports(tmp_path: Path) -> No
     variables = {"PYTHONPATH": str(tmp_path), "STOP_AT": "airflow_provider_spark_operator.cli.command"}
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        async with running("crds", home=tmp_path, variables=variables) as process:
-            exit_code, out, _ = await ended(process)
+        async with start_command("crds", home=tmp_path, variables=variables) as process:
+            exit_code, out, _ = await wait_for_exit(process)
     finally:
         signal.signal(signal.SIGINT, before)
 

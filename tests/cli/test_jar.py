@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.cli.jar import main_class_of
+from airflow_provider_spark_operator.cli.jar import read_main_class
 
 MANIFEST = "META-INF/MANIFEST.MF"
 
@@ -12,7 +12,7 @@ def named(folder: Path, manifest: str, entry: str = MANIFEST) -> str | None:
     path = folder / "app.jar"
     with zipfile.ZipFile(path, "w") as jar:
         jar.writestr(entry, manifest)
-    return main_class_of(str(path))
+    return read_main_class(str(path))
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,6 @@ def test_the_manifest_names_the_main_class(manifest: str, name: str | None, tmp_
 def test_what_is_no_jar_names_none(tmp_path: Path) -> None:
     assert named(tmp_path, "Main-Class: a.B\n", "other") is None
     (tmp_path / "text.jar").write_text("text")
-    assert main_class_of(str(tmp_path / "text.jar")) is None
-    assert main_class_of(str(tmp_path / "none.jar")) is None
-    assert main_class_of(str(tmp_path)) is None
+    assert read_main_class(str(tmp_path / "text.jar")) is None
+    assert read_main_class(str(tmp_path / "none.jar")) is None
+    assert read_main_class(str(tmp_path)) is None

@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from tests.cli.process import ended, line_of, running
+from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.reconcile.stage import application
 
 from kubelet.waiting import eventually, is_alive
@@ -35,8 +35,8 @@ def left_in(folder: Path) -> list[str]:
 
 
 async def run(words: list[str], home: Path) -> tuple[int | None, str, str]:
-    async with running(*words, home=home) as process:
-        return await ended(process)
+    async with start_command(*words, home=home) as process:
+        return await wait_for_exit(process)
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ async def test_a_cluster_is_there_from_its_ready_line_until_a_signal(
 ) -> None:
     copy = tmp_path / "copy"
     words = ("local", "up", "--home", str(tmp_path / "home"), "--kubeconfig", str(copy))
-    async with running(*words, home=tmp_path) as process:
-        assert await line_of(process, "ready ") == f"ready kubeconfig={copy}"
+    async with start_command(*words, home=tmp_path) as process:
+        assert await read_line(process, "ready ") == f"ready kubeconfig={copy}"
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         async with await open_client(ClusterAccess(kubeconfig=copy)) as client:
             assert (await client.list(SPARK_APPLICATIONS)).items == []
@@ -62,7 +62,7 @@ async def test_a_cluster_is_there_from_its_ready_line_until_a_signal(
         assert again[2].startswith("spark-operator: error: ")
         assert again[2].count("\n") == 1
         process.send_signal(number)
-        exit_code, out, _ = await ended(process)
+        exit_code, out, _ = await wait_for_exit(process)
     assert (exit_code, out) == (code, "")
     assert not copy.exists()
 
@@ -81,8 +81,8 @@ def test_a_kubeconfig_of_the_users_own_is_not_overwritten(tmp_path: Path, capsys
 async def test_kubeconfig_of_a_running_cluster_is_not_overwritten(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     words = ("local", "up", "--kubeconfig", str(copy), "--home")
-    async with running(*words, str(tmp_path / "first"), home=tmp_path) as first:
-        await line_of(first, "ready ")
+    async with start_command(*words, str(tmp_path / "first"), home=tmp_path) as first:
+        await read_line(first, "ready ")
         before = copy.read_text()
         exit_code, out, err = await run([*words, str(tmp_path / "second")], tmp_path)
         assert (exit_code, out, copy.read_text()) == (ExitCode.INVALID, "", before)
@@ -90,7 +90,7 @@ async def test_kubeconfig_of_a_running_cluster_is_not_overwritten(tmp_path: Path
             f"spark-operator: error: --kubeconfig {copy}: belongs to the local cluster that runs at https://127.0.0.1:"
         )
         first.terminate()
-        await ended(first)
+        await wait_for_exit(first)
 
 
 def test_kubeconfig_in_a_missing_folder_is_refused_before_the_cluster_starts(
@@ -143,22 +143,22 @@ async def test_a_driver_that_can_never_start_ends_with_5_at_once(tmp_path: Path)
 
 async def test_cluster_under_nohup_survives_its_terminal(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    async with running("local", "up", "--home", str(home), home=tmp_path, ignores_sighup=True) as process:
-        await line_of(process, "ready ")
+    async with start_command("local", "up", "--home", str(home), home=tmp_path, ignores_sighup=True) as process:
+        await read_line(process, "ready ")
         process.send_signal(signal.SIGHUP)
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             assert (await client.list(SPARK_APPLICATIONS)).items == []
         process.terminate()
-        assert (await ended(process))[0] == ExitCode.SUCCESS
+        assert (await wait_for_exit(process))[0] == ExitCode.SUCCESS
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     path = write(tmp_path, "echo $$$$; exec sleep 600")  # $$ is $ in a pod
-    async with running("local", "run", path, home=tmp_path) as process:
-        driver = int(await line_of(process, ""))
+    async with start_command("local", "run", path, home=tmp_path) as process:
+        driver = int(await read_line(process, ""))
         process.send_signal(number)
-        exit_code, _, _ = await ended(process)
+        exit_code, _, _ = await wait_for_exit(process)
     assert exit_code == ExitCode.INTERRUPTED
     with pytest.raises(ProcessLookupError):
         os.kill(driver, 0)
@@ -167,8 +167,8 @@ async def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.
 
 async def test_a_killed_run_leaves_nothing_either(tmp_path: Path) -> None:
     path = write(tmp_path, "echo $$$$; exec sleep 600")
-    async with running("local", "run", path, home=tmp_path) as process:
-        driver = int(await line_of(process, ""))
+    async with start_command("local", "run", path, home=tmp_path) as process:
+        driver = int(await read_line(process, ""))
         process.kill()
         await process.wait()
         await eventually(lambda: left_in(tmp_path) == ["app.yaml"] and not is_alive(driver))

@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import EVENTS, SPARK_APPLICATIONS
 from local_kubernetes.cluster import LocalCluster
-from tests.cli.process import DEADLINE, ended, line_of, running
+from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
 from tests.cli.test_local import write
 
 LOCAL = "spark-operator:kube-system/spark-operator-local"
@@ -56,18 +56,18 @@ def states(document: dict[str, Any]) -> list[str]:
 async def test_second_controller_leaves_applications_of_the_local_one_alone_and_says_so(tmp_path: Path) -> None:
     home = tmp_path / "home"
     kubeconfig = home / "kubeconfig"
-    async with running("local", "up", "--home", str(home), home=tmp_path) as local:
-        await line_of(local, "ready ")
+    async with start_command("local", "up", "--home", str(home), home=tmp_path) as local:
+        await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
             words = ("reconcile", "--kubeconfig", str(kubeconfig))
-            async with running(*words, home=tmp_path) as second:
-                await line_of(second, "ready ")
+            async with start_command(*words, home=tmp_path) as second:
+                await read_line(second, "ready ")
                 names = await run_until_one_is_left_alone(client, tmp_path)
                 ends = [await until_state(client, name, ApplicationState.RESOURCE_RELEASED) for name in names]
                 second.terminate()
-                _, _, log = await ended(second)
+                _, _, log = await wait_for_exit(second)
         local.terminate()
-        await ended(local)
+        await wait_for_exit(local)
     for document in ends:
         assert len(writers(document)) == 1
         assert len(set(states(document))) == len(states(document)), "no state comes twice"
@@ -76,22 +76,22 @@ async def test_second_controller_leaves_applications_of_the_local_one_alone_and_
 
 async def test_second_controller_reports_at_once_what_the_local_one_manages(tmp_path: Path) -> None:
     home, go = tmp_path / "home", tmp_path / "go"
-    async with running("local", "up", "--home", str(home), home=tmp_path) as local:
-        await line_of(local, "ready ")
+    async with start_command("local", "up", "--home", str(home), home=tmp_path) as local:
+        await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             for document in documents(tmp_path, f"until [ -e {go} ]; do sleep 0.1; done", "first"):
                 await client.create(SPARK_APPLICATIONS, document, "default")
             await until_state(client, "first", ApplicationState.RUNNING_HEALTHY)
             words = ("reconcile", "--kubeconfig", str(home / "kubeconfig"))
-            async with running(*words, home=tmp_path) as second:
-                await line_of(second, "ready ")
+            async with start_command(*words, home=tmp_path) as second:
+                await read_line(second, "ready ")
                 assert (await until_event(client, LEFT_ALONE, "first")).startswith(BY_LOCAL)
                 go.touch()
                 document = await until_state(client, "first", ApplicationState.RESOURCE_RELEASED)
                 second.terminate()
-                await ended(second)
+                await wait_for_exit(second)
         local.terminate()
-        await ended(local)
+        await wait_for_exit(local)
     assert writers(document) == {LOCAL}
 
 
@@ -120,38 +120,38 @@ async def test_local_controller_leaves_applications_of_another_one_alone_until_t
         await client.patch(SPARK_APPLICATIONS, "theirs", "default", {"status": status}, subresource="status")
 
     words = ("local", "up", "--home", str(home), "--keep")
-    async with running(*words, home=tmp_path) as local:
-        await line_of(local, "ready ")
+    async with start_command(*words, home=tmp_path) as local:
+        await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             message = await until_event(client, LEFT_ALONE, "theirs")
             assert message.startswith(f"left alone: {OTHER} managed it last and names no lease")
             assert writers(await client.get(SPARK_APPLICATIONS, "theirs", "default")) == {OTHER}
         local.terminate()
-        _, _, log = await ended(local)
+        _, _, log = await wait_for_exit(local)
     assert f"[default/theirs] left alone: {OTHER} managed it last" in log
 
-    async with running(*words, "--take-over", home=tmp_path) as local:
-        await line_of(local, "ready ")
+    async with start_command(*words, "--take-over", home=tmp_path) as local:
+        await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             await until_state(client, "theirs", ApplicationState.RESOURCE_RELEASED)
             assert await until_event(client, "TakenOver", "theirs")
         local.terminate()
-        await ended(local)
+        await wait_for_exit(local)
 
 
 async def test_local_cluster_after_a_killed_one_manages_its_applications_at_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
     words = ("local", "up", "--home", str(home), "--keep")
-    async with running(*words, home=tmp_path) as local:
-        await line_of(local, "ready ")
+    async with start_command(*words, home=tmp_path) as local:
+        await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             for document in documents(tmp_path, "sleep 600", "first"):
                 await client.create(SPARK_APPLICATIONS, document, "default")
             await until_state(client, "first", ApplicationState.RUNNING_HEALTHY)
         local.kill()
         await local.wait()
-    async with running(*words, home=tmp_path) as local:
-        await line_of(local, "ready ")
+    async with start_command(*words, home=tmp_path) as local:
+        await read_line(local, "ready ")
         async with await open_client(ClusterAccess(kubeconfig=home / "kubeconfig")) as client:
             # The driver's process is gone; the controller has to notice.
             found = await until_state(client, "first", ApplicationState.RESOURCE_RELEASED)
@@ -159,6 +159,6 @@ async def test_local_cluster_after_a_killed_one_manages_its_applications_at_once
             reasons = {event["reason"] for event in (await client.list(EVENTS, "default")).items}
             assert LEFT_ALONE not in reasons
         local.terminate()
-        _, _, log = await ended(local)
+        _, _, log = await wait_for_exit(local)
     assert "leads: holds lease kube-system/spark-operator-local as local-cluster" in log
     assert "stands by" not in log

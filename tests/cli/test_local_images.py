@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from tests.cli.process import ended, running
+from tests.cli.process import start_command, wait_for_exit
 from tests.cli.test_local import write
 
 
@@ -54,8 +54,8 @@ def test_what_is_no_rule_is_refused(rule: str, capsys: pytest.CaptureFixture[str
 async def test_a_run_takes_further_images(tmp_path: Path) -> None:
     path = write(tmp_path, "echo it runs", "registry.example/tools/shell:1")
 
-    async with running("local", "run", path, "--image", "*/shell=process", home=tmp_path) as process:
-        exit_code, out, err = await ended(process)
+    async with start_command("local", "run", path, "--image", "*/shell=process", home=tmp_path) as process:
+        exit_code, out, err = await wait_for_exit(process)
 
     assert exit_code == ExitCode.SUCCESS, err
     assert "it runs" in out

@@ -19,7 +19,7 @@ def fake_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str]
         return Java(tmp_path / "java", 17, frozenset())
 
     monkeypatch.setattr(local_prepare, "find_java", find_java)
-    monkeypatch.setattr(local_prepare, "archive_path", lambda java, home: tmp_path / "cache" / "spark.jsa")
+    monkeypatch.setattr(local_prepare, "build_archive_path", lambda java, home: tmp_path / "cache" / "spark.jsa")
 
     def write(script: str) -> None:
         program.write_text(f"#!/bin/sh\n{script}\n")

@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, LEASES, NAMESPACES
 from airflow_provider_spark_operator.reconcile.lease import read_tenure
-from tests.cli.process import ended, line_of, running
+from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.definitions import definitions_serving
 from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, serving
 
@@ -38,8 +38,8 @@ async def test_it_works_from_its_ready_line_until_a_signal(
         path.write_text(json.dumps(kubeconfig))
         words = ["reconcile", "--kubeconfig", str(path), "--health-port", "0", "--metrics-port", "0"]
         words += ["--log-format", "json"]
-        async with running(*words, home=tmp_path) as process:
-            ready = await line_of(process, "ready ")
+        async with start_command(*words, home=tmp_path) as process:
+            ready = await read_line(process, "ready ")
             settings = dict(word.split("=", 1) for word in ready.split()[1:])
             assert settings["namespaces"] == NAMESPACE  # that of the kubeconfig's context
             assert (await fetch(settings["health-port"], "/readyz"))[0] == 200
@@ -51,7 +51,7 @@ async def test_it_works_from_its_ready_line_until_a_signal(
             created = r'^spark_operator_api_requests_total\{resource="pods",status="201",verb="create"\} 1\.0$'
             assert re.search(created, page, re.MULTILINE)
             process.send_signal(number)
-            exit_code, out, log = await ended(process)
+            exit_code, out, log = await wait_for_exit(process)
     assert (exit_code, out) == (code, "")
     entries = [json.loads(line) for line in log.splitlines()]
     assert {"application": f"{NAMESPACE}/pi", "level": "info"}.items() <= entries[0].items()
@@ -76,8 +76,8 @@ async def test_definitions_that_it_cannot_work_with_are_told_in_one_sentence(
             await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None)
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
-        async with running("reconcile", "--kubeconfig", str(path), home=tmp_path) as process:
-            exit_code, out, log = await ended(process)
+        async with start_command("reconcile", "--kubeconfig", str(path), home=tmp_path) as process:
+            exit_code, out, log = await wait_for_exit(process)
     assert (exit_code, out) == (ExitCode.API_FAILED, "")
     assert log.startswith(f"spark-operator: error: {client.server} {problem}: install the CustomResourceDefinitions ")
     assert log.count("\n") == 1
@@ -93,21 +93,21 @@ async def test_one_of_two_drives_and_the_other_goes_on_when_it_ends(tmp_path: Pa
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         words = ("reconcile", "--kubeconfig", str(path), "--lease", "ours", "--health-port", "0")
-        async with running(*words, home=tmp_path) as first:
-            assert f" lease={NAMESPACE}/ours " in await line_of(first, "ready ")
+        async with start_command(*words, home=tmp_path) as first:
+            assert f" lease={NAMESPACE}/ours " in await read_line(first, "ready ")
             await stage.submit(application())
             await stage.until_state(ApplicationState.DRIVER_REQUESTED)
-            async with running(*words, home=tmp_path) as second:
-                ready = await line_of(second, "ready ")
+            async with start_command(*words, home=tmp_path) as second:
+                ready = await read_line(second, "ready ")
                 port = dict(word.split("=", 1) for word in ready.split()[1:])["health-port"]
                 assert (await fetch(port, "/readyz"))[0] == 200
                 first.send_signal(signal.SIGTERM)
-                exit_code, _, log = await ended(first)
+                exit_code, _, log = await wait_for_exit(first)
                 assert (exit_code, log.splitlines()[-1].endswith("lease jobs/ours released")) == (0, True), log
                 await stage.submit(application("later"))
                 await stage.until_state(ApplicationState.DRIVER_REQUESTED, name="later")
                 second.send_signal(signal.SIGTERM)
-                assert (await ended(second))[0] == 0
+                assert (await wait_for_exit(second))[0] == 0
         assert read_tenure(await client.get(LEASES, "ours", NAMESPACE)).transitions == 1
 
 
@@ -122,8 +122,8 @@ async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_sett
         config.write_text("spark.kubernetes.operator.namespace=elsewhere\n")
         for given, lease in ((f"{NAMESPACE}/ours", f"{NAMESPACE}/ours"), ("ours", "elsewhere/ours")):
             words = ("--kubeconfig", str(path), "--config", str(config), "--lease", given)
-            async with running("reconcile", *words, home=tmp_path) as process:
-                assert f" lease={lease}" in await line_of(process, "ready ")
+            async with start_command("reconcile", *words, home=tmp_path) as process:
+                assert f" lease={lease}" in await read_line(process, "ready ")
 
 
 @pytest.mark.parametrize("lease", ["/ours", "jobs/", "jobs/ours/x", ""])
@@ -143,8 +143,10 @@ async def test_a_settings_file_that_changes_needs_no_restart(tmp_path: Path) -> 
         path, config = tmp_path / "kubeconfig", tmp_path / "controller.properties"
         path.write_text(json.dumps(kubeconfig))
         config.write_text("spark.kubernetes.operator.watchedNamespaces=jobs\n")
-        async with running("reconcile", "--kubeconfig", str(path), "--config", str(config), home=tmp_path) as process:
-            await line_of(process, "ready namespaces=jobs ")
+        async with start_command(
+            "reconcile", "--kubeconfig", str(path), "--config", str(config), home=tmp_path
+        ) as process:
+            await read_line(process, "ready namespaces=jobs ")
             config.write_text("spark.kubernetes.operator.watchedNamespaces=jobs,more\n")
             stage = Stage(client, "more")
             await stage.submit(application())
@@ -161,8 +163,8 @@ async def test_a_port_that_is_taken_is_named_with_its_flag(tmp_path: Path, flag:
         path = tmp_path / "kubeconfig"
         path.write_text(json.dumps(kubeconfig))
         taken = client.server.rpartition(":")[2]
-        async with running("reconcile", "--kubeconfig", str(path), flag, taken, home=tmp_path) as process:
-            exit_code, _, log = await ended(process)
+        async with start_command("reconcile", "--kubeconfig", str(path), flag, taken, home=tmp_path) as process:
+            exit_code, _, log = await wait_for_exit(process)
     assert exit_code == ExitCode.INVALID
     assert log.startswith(f"spark-operator: error: {flag} {taken}: cannot be listened on: ")
 

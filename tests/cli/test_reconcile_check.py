@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import NAMESPACES
 from airflow_provider_spark_operator.reconcile.managers import Identity
-from tests.cli.process import ended, running
+from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import NAMESPACE, Stage, application, furnish, playing, serving
 from tests.reconcile.test_claims import APACHE, TAKE_OVER, driving
 
@@ -42,8 +42,8 @@ async def test_check_lists_what_another_controller_drives_until_it_is_taken_over
                 await stage.submit(application())
                 await stage.until_state(ApplicationState.RUNNING_HEALTHY)
                 await stage.patch({"spec": {"applicationTolerations": TTL}}, "expiring")
-            async with running(*words, home=tmp_path) as process:
-                found, lines, _ = await ended(process)
+            async with start_command(*words, home=tmp_path) as process:
+                found, lines, _ = await wait_for_exit(process)
             assert found == ExitCode.CHECK_FAILED
             assert lines.splitlines() == [
                 f"sparkapplications/jobs/expiring ResourceReleased {APACHE}",
@@ -54,8 +54,8 @@ async def test_check_lists_what_another_controller_drives_until_it_is_taken_over
             async with driving(kubeconfig, stage, OURS, TAKE_OVER):
                 for name in ("expiring", "pi"):
                     await stage.until(lambda seen: "claimed-by" in json.dumps(seen), name)
-            async with running(*words, home=tmp_path) as process:
-                found, lines, _ = await ended(process)
+            async with start_command(*words, home=tmp_path) as process:
+                found, lines, _ = await wait_for_exit(process)
             assert (found, lines.splitlines()) == (
                 ExitCode.SUCCESS,
                 ["1 released, nothing due", f"2 this controller, {OURS.field_manager}"],

@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.listwatch import Listed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS, ResourceType
-from tests.cli.process import line_of, running
+from tests.cli.process import read_line, start_command
 
 PATH = Path(__file__).parents[1] / "golden" / "apache_operator" / "documents" / "pi-v1alpha1.yaml"
 DOCUMENT: dict[str, Any] = yaml.safe_load(PATH.read_text())
@@ -81,8 +81,8 @@ def states(application: dict[str, Any]) -> list[str]:
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no javac to make the jar of examples with")
 async def test_it_runs_to_its_end_on_a_local_cluster(tmp_path: Path, spark_with_examples: Path) -> None:
     words = ("local", "up", "--home", str(tmp_path / "home"))
-    async with running(*words, home=tmp_path, variables={"PYTHONPATH": str(spark_with_examples)}) as process:
-        kubeconfig = (await line_of(process, "ready kubeconfig=")).partition("=")[2]
+    async with start_command(*words, home=tmp_path, variables={"PYTHONPATH": str(spark_with_examples)}) as process:
+        kubeconfig = (await read_line(process, "ready kubeconfig=")).partition("=")[2]
         async with (
             asyncio.timeout(DEADLINE),
             await open_client(ClusterAccess(kubeconfig=Path(kubeconfig))) as client,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_spark_operator.local.class_archive import (
-    archive_path,
+    build_archive_path,
     build_recording_options,
     build_starting_options,
 )
@@ -30,18 +30,18 @@ def spark(tmp_path: Path) -> Path:
 
 
 def test_the_same_java_and_spark_have_one_archive(java: Java, spark: Path, tmp_path: Path) -> None:
-    assert archive_path(java, spark, tmp_path) == archive_path(java, spark, tmp_path)
-    assert archive_path(java, spark, tmp_path).parent == tmp_path
+    assert build_archive_path(java, spark, tmp_path) == build_archive_path(java, spark, tmp_path)
+    assert build_archive_path(java, spark, tmp_path).parent == tmp_path
 
 
 def test_another_java_has_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
-    assert archive_path(java, spark, tmp_path) != archive_path(replace(java, major=21), spark, tmp_path)
+    assert build_archive_path(java, spark, tmp_path) != build_archive_path(replace(java, major=21), spark, tmp_path)
 
 
 def test_another_jar_makes_another_archive(java: Java, spark: Path, tmp_path: Path) -> None:
-    before = archive_path(java, spark, tmp_path)
+    before = build_archive_path(java, spark, tmp_path)
     (spark / "jars" / "extra.jar").write_text("extra")
-    assert archive_path(java, spark, tmp_path) != before
+    assert build_archive_path(java, spark, tmp_path) != before
 
 
 @pytest.mark.parametrize(

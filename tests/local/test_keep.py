@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SERVICE_ACCOUNTS
 from local_kubernetes.cluster import LocalCluster
-from tests.cli.process import DEADLINE, ended, line_of, running
+from tests.cli.process import DEADLINE, read_line, start_command, wait_for_exit
 
 ROUNDS = 2
 
@@ -41,8 +41,8 @@ async def test_nothing_that_was_answered_is_lost_when_the_cluster_is_killed(tmp_
     home = tmp_path / "home"
     expected: list[str] = []
     for number in range(ROUNDS + 1):
-        async with running("local", "up", "--home", str(home), "--keep", home=tmp_path) as process:
-            await line_of(process, "ready ")
+        async with start_command("local", "up", "--home", str(home), "--keep", home=tmp_path) as process:
+            await read_line(process, "ready ")
             async with await api_of(home) as connection:
                 found = await client.CoreV1Api(connection).list_namespaced_config_map("default")
             names = {item.metadata.name for item in found.items}
@@ -63,8 +63,8 @@ async def test_nothing_that_was_answered_is_lost_when_the_cluster_is_killed(tmp_
 async def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
     home = tmp_path / "home"
     for _ in range(2):
-        async with running("local", "up", "--home", str(home), home=tmp_path) as process:
-            await line_of(process, "ready ")
+        async with start_command("local", "up", "--home", str(home), home=tmp_path) as process:
+            await read_line(process, "ready ")
             async with await api_of(home) as connection:
                 core = client.CoreV1Api(connection)
                 assert not (await core.list_namespaced_config_map("default")).items
@@ -77,8 +77,8 @@ async def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
 async def test_damaged_journal_refuses_to_start_until_it_is_repaired(tmp_path: Path) -> None:
     home = tmp_path / "home"
     words = ("local", "up", "--home", str(home), "--keep")
-    async with running(*words, home=tmp_path) as process:
-        await line_of(process, "ready ")
+    async with start_command(*words, home=tmp_path) as process:
+        await read_line(process, "ready ")
         async with await api_of(home) as connection:
             for name in ("first", "second", "third"):
                 core = client.CoreV1Api(connection)
@@ -91,21 +91,21 @@ async def test_damaged_journal_refuses_to_start_until_it_is_repaired(tmp_path: P
     lines[number] = lines[number].replace(b'"second"', b'"sekond"')
     journal.write_bytes(b"".join(lines))
 
-    async with running(*words, home=tmp_path) as process:
-        exit_code, out, err = await ended(process)
+    async with start_command(*words, home=tmp_path) as process:
+        exit_code, out, err = await wait_for_exit(process)
     assert (exit_code, out) == (ExitCode.INFRASTRUCTURE_FAILED, "")
     assert f"record {number} at byte {sum(map(len, lines[:number]))} (configmaps default/sekond) does not match" in err
     assert "--repair" in err
     assert err.count("\n") == 1
     assert journal.read_bytes() == b"".join(lines)
 
-    async with running(*words, "--repair", home=tmp_path) as process:
-        await line_of(process, "ready ")
+    async with start_command(*words, "--repair", home=tmp_path) as process:
+        await read_line(process, "ready ")
         async with await api_of(home) as connection:
             found = await client.CoreV1Api(connection).list_namespaced_config_map("default")
         assert {item.metadata.name for item in found.items} >= {"first", "third"}
         process.terminate()
-        _, _, err = await ended(process)
+        _, _, err = await wait_for_exit(process)
     assert f"dropped: record {number} " in err
     assert (home / "journal.damaged-1").read_bytes() == b"".join(lines)
 
@@ -116,8 +116,8 @@ async def test_foreign_journal_refuses_to_start_and_stays(tmp_path: Path) -> Non
     (home / "lock").write_text("")
     (home / "journal").write_text("dear diary")
     for words in ((), ("--repair",)):
-        async with running("local", "up", "--home", str(home), "--keep", *words, home=tmp_path) as process:
-            exit_code, _, err = await ended(process)
+        async with start_command("local", "up", "--home", str(home), "--keep", *words, home=tmp_path) as process:
+            exit_code, _, err = await wait_for_exit(process)
         assert exit_code == ExitCode.INFRASTRUCTURE_FAILED
         assert "contains no intact record" in err
         assert (home / "journal").read_text() == "dear diary"

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.local.programs import (
     MASTER,
     WORKER,
     is_started_by,
-    java_home,
+    prepare_java_home,
     write_daemon_scripts,
 )
 
@@ -59,7 +59,7 @@ def test_the_words_of_a_command_tell_which_daemon_it_starts() -> None:
 def test_a_java_with_the_module_is_its_own_home(tmp_path: Path) -> None:
     java = Java(tmp_path / "java", 17, frozenset({"java.base", "jdk.incubator.vector"}))
 
-    assert java_home(java, tmp_path / "home") == java.home
+    assert prepare_java_home(java, tmp_path / "home") == java.home
 
 
 def test_a_java_without_the_module_is_not_asked_for_it(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_java_without_the_module_is_not_asked_for_it(tmp_path: Path) -> None:
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     program.chmod(0o755)
-    home = java_home(Java(tmp_path / "the java", 25, frozenset({"java.base"})), tmp_path / "home")
+    home = prepare_java_home(Java(tmp_path / "the java", 25, frozenset({"java.base"})), tmp_path / "home")
 
     words = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "-Da=b c", "", "Main", "--flag"]
     run = subprocess.run([home / "bin" / "java", *words], capture_output=True, text=True, check=True, env=os.environ)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_spark_operator.local.runtime import SparkRuntime, spark_images
+from airflow_provider_spark_operator.local.runtime import SparkRuntime, build_spark_images
 from local_kubernetes.kubelet.images import ImageMissing, InvalidImage, runtime_of
 from local_kubernetes.kubelet.runtime import HOST
 
@@ -17,7 +17,7 @@ MASTER = {"command": ["bash"], "args": ["-c", "/opt/spark/sbin/start-master.sh &
 
 @pytest.fixture
 async def node(tmp_path: Path) -> AsyncIterator[RunningNode]:
-    async with RunningNode(tmp_path / "home", images=spark_images()) as running:
+    async with RunningNode(tmp_path / "home", images=build_spark_images()) as running:
         yield running
 
 
@@ -36,23 +36,23 @@ async def node(tmp_path: Path) -> AsyncIterator[RunningNode]:
 def test_spark_images_are_run_by_the_installed_spark(image: str) -> None:
     spark = SparkRuntime()
 
-    assert runtime_of(image, spark_images(spark)) is spark
+    assert runtime_of(image, build_spark_images(spark)) is spark
 
 
 def test_one_image_runs_commands_as_they_are() -> None:
-    assert runtime_of("local/process:latest", spark_images()) is HOST
+    assert runtime_of("local/process:latest", build_spark_images()) is HOST
 
 
 @pytest.mark.parametrize("image", ["busybox", "example/sparkle:1", "spark-operator"])
 def test_other_images_have_no_runtime(image: str) -> None:
     with pytest.raises(ImageMissing, match="no runtime for the image"):
-        runtime_of(image, spark_images())
+        runtime_of(image, build_spark_images())
 
 
 @pytest.mark.parametrize("image", ["spark:", "spark@sha256", "../spark", "spark/../x", "spark:a b"])
 def test_what_is_no_name_of_an_image_is_said_to_be_none(image: str) -> None:
     with pytest.raises(InvalidImage, match="couldn't parse image name"):
-        runtime_of(image, spark_images())
+        runtime_of(image, build_spark_images())
 
 
 def test_only_a_standalone_master_listens_on_assigned_ports() -> None:

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import CONFIG_MAPS, PODS
-from airflow_provider_spark_operator.local.runtime import spark_images
+from airflow_provider_spark_operator.local.runtime import build_spark_images
 from local_kubernetes.cluster import LocalCluster
 
 from kubelet.pods import eventually_async
@@ -102,7 +102,7 @@ def configuration(owner: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[KubeClient]:
     async with (
-        LocalCluster(tmp_path / "home", images=spark_images()) as cluster,
+        LocalCluster(tmp_path / "home", images=build_spark_images()) as cluster,
         await open_client(ClusterAccess(kubeconfig=cluster.kubeconfig)) as opened,
     ):
         yield opened

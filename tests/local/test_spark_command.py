@@ -9,9 +9,9 @@ from airflow_provider_spark_operator.local.properties import read_properties
 from airflow_provider_spark_operator.local.software import SparkInstallation
 from airflow_provider_spark_operator.local.spark import (
     ContainerPlace,
-    daemon_command,
-    spark_command,
-    spark_environment,
+    build_command,
+    build_daemon_command,
+    build_environment,
 )
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.mounts import PathMap
@@ -33,7 +33,7 @@ def driver(place: ContainerPlace, properties: str, *words: str, environment: dic
     file = place.scratch.parent / "given.properties"
     file.write_text(properties)
     arguments = ["driver", "--properties-file", str(file), "--class", "Main", *words]
-    return spark_command(SPARK, arguments, environment or {}, place, API)
+    return build_command(SPARK, arguments, environment or {}, place, API)
 
 
 def settings(command: list[str]) -> dict[str, str]:
@@ -111,7 +111,7 @@ def test_an_executor_is_made_from_its_environment(place: ContainerPlace) -> None
         "SPARK_JAVA_OPT_0": "--add-modules=jdk.incubator.vector",
     }
 
-    command = spark_command(SPARK, ["executor"], environment, place, API)
+    command = build_command(SPARK, ["executor"], environment, place, API)
 
     main = command.index("org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend")
     options, words = command[:main], command[main + 1 :]
@@ -131,25 +131,25 @@ def test_an_executor_is_made_from_its_environment(place: ContainerPlace) -> None
 
 
 def test_other_arguments_are_run_as_they_are(place: ContainerPlace) -> None:
-    assert spark_command(SPARK, ["sh", "-c", "x"], {}, place, API) == ["sh", "-c", "x"]
+    assert build_command(SPARK, ["sh", "-c", "x"], {}, place, API) == ["sh", "-c", "x"]
 
 
 @pytest.mark.parametrize("wanted", [None, "python3", "/no/such/python"])
 def test_python_is_the_running_one_unless_the_machine_has_the_wanted(wanted: str | None) -> None:
     given = {"PYSPARK_PYTHON": wanted} if wanted else {}
 
-    assert spark_environment(SPARK, given)["PYSPARK_PYTHON"] == sys.executable
-    assert spark_environment(SPARK, {"PYSPARK_PYTHON": "/bin/sh"})["PYSPARK_PYTHON"] == "/bin/sh"
+    assert build_environment(SPARK, given)["PYSPARK_PYTHON"] == sys.executable
+    assert build_environment(SPARK, {"PYSPARK_PYTHON": "/bin/sh"})["PYSPARK_PYTHON"] == "/bin/sh"
 
 
 def test_a_pods_own_python_path_comes_first() -> None:
-    assert spark_environment(SPARK, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/mine:/site-packages"
+    assert build_environment(SPARK, {"PYTHONPATH": "/mine"})["PYTHONPATH"] == "/mine:/site-packages"
 
 
 def test_a_master_listens_on_the_ports_that_stand_for_its_own(place: ContainerPlace) -> None:
     environment = {"SPARK_MASTER_OPTS": '-Da="b \\"c\\"" -Dspark.master.rest.port=6066', "SPARK_DAEMON_MEMORY": "2g"}
 
-    command = daemon_command(MASTER, SPARK, environment, place, lambda port: port + 10000)
+    command = build_daemon_command(MASTER, SPARK, environment, place, lambda port: port + 10000)
 
     main = command.index("org.apache.spark.deploy.master.Master")
     assert command[main + 1 :] == ["--host", "127.0.0.1", "--port", "17077", "--webui-port", "18080"]
@@ -159,7 +159,7 @@ def test_a_master_listens_on_the_ports_that_stand_for_its_own(place: ContainerPl
 
 
 def test_a_worker_listens_on_any_ports_and_works_in_its_own_folder(place: ContainerPlace) -> None:
-    command = daemon_command(WORKER, SPARK, {}, place, lambda port: port)
+    command = build_daemon_command(WORKER, SPARK, {}, place, lambda port: port)
 
     assert command[command.index("--port") + 1] == command[command.index("--webui-port") + 1] == "0"
     assert command[command.index("--work-dir") + 1] == str(place.work / "work")
@@ -177,7 +177,7 @@ def test_a_daemon_with_settings_that_make_no_sense_does_not_start(
     place: ContainerPlace, environment: dict[str, str], message: str
 ) -> None:
     with pytest.raises(StartError, match=message):
-        daemon_command(MASTER, SPARK, environment, place, lambda port: port)
+        build_daemon_command(MASTER, SPARK, environment, place, lambda port: port)
 
 
 def test_a_driver_with_options_that_make_no_sense_does_not_start(place: ContainerPlace) -> None:

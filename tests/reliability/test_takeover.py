@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
-from tests.cli.process import ended, running
+from tests.cli.process import start_command, wait_for_exit
 from tests.reconcile.stage import Stage, application, history_of, playing
 from tests.reconcile.test_claims import APACHE, driving, events
 from tests.reconcile.test_controller import UP_TO_RUNNING
@@ -81,8 +81,8 @@ async def reconciling(scene: Scene, *words: str) -> AsyncIterator[None]:
 async def check(scene: Scene) -> tuple[int | None, list[str]]:
     """Run `spark-operator reconcile --check`; return its exit code and the resources that it lists."""
     words = ("--kubeconfig", str(scene.folder / "kubeconfig"), "--namespaces", scene.namespace, "--check")
-    async with running("reconcile", *words, home=scene.folder) as process:
-        code, lines, _ = await ended(process)
+    async with start_command("reconcile", *words, home=scene.folder) as process:
+        code, lines, _ = await wait_for_exit(process)
     return code, [line for line in lines.splitlines() if line.startswith(SPARK_APPLICATIONS.plural)]
 
 

@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.kube.resources import (
 from airflow_provider_spark_operator.reconcile.webhook import list_hosts, serve_webhook
 from airflow_provider_spark_operator.reconcile.webhook_certificate import RENEWED_AFTER
 from tests import builders
-from tests.cli.process import ended, line_of, running
+from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.reconcile.stage import furnish, serving
 from tests.webhook.test_review import asked, invalid
 
@@ -208,16 +208,16 @@ async def test_the_controller_answers_reviews_where_it_is_asked_to(
     path = tmp_path / "kubeconfig"
     path.write_text(json.dumps(kubeconfig))
     words = ("reconcile", "--kubeconfig", str(path), "--webhook", NAME, "--webhook-port", "0")
-    async with running(*words, home=tmp_path) as process:
-        ready = await line_of(process, "ready ")
+    async with start_command(*words, home=tmp_path) as process:
+        ready = await read_line(process, "ready ")
         port = int(dict(word.split("=", 1) for word in ready.split()[1:])["webhook-port"])
         await eventually(believed(client, port))
         process.terminate()
-        assert (await ended(process))[0] == ExitCode.SUCCESS
+        assert (await wait_for_exit(process))[0] == ExitCode.SUCCESS
 
 
 async def test_a_port_without_a_configuration_is_a_mistake(tmp_path: Path) -> None:
-    async with running("reconcile", "--webhook-port", "0", home=tmp_path) as process:
-        exit_code, _, log = await ended(process)
+    async with start_command("reconcile", "--webhook-port", "0", home=tmp_path) as process:
+        exit_code, _, log = await wait_for_exit(process)
     assert exit_code == ExitCode.INVALID
     assert "--webhook-port: needs --webhook" in log
