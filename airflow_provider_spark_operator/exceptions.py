@@ -82,7 +82,7 @@ _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
 }
 
 
-def deletion(sentence: str, *, policy: object | None) -> SparkApplicationDeleted:
+def build_deletion(sentence: str, *, policy: object | None) -> SparkApplicationDeleted:
     """Return the exception for an application that was deleted while its task waited.
 
     A retry would undo what a person has done, so the task fails without one. Airflow does not ask the retry policy of a
@@ -94,20 +94,20 @@ def deletion(sentence: str, *, policy: object | None) -> SparkApplicationDeleted
     """
     if policy is not None:
         return SparkApplicationDeleted(sentence)
-    return SparkApplicationDeletedByUser(_final(sentence))
+    return SparkApplicationDeletedByUser(_describe_final(sentence))
 
 
-def cluster_deletion(sentence: str, *, policy: object | None) -> SparkClusterDeleted:
+def build_cluster_deletion(sentence: str, *, policy: object | None) -> SparkClusterDeleted:
     """Return the exception for a SparkCluster that was deleted while its task waited.
 
     Args:
         sentence: The message, which names what was deleted.
-        policy: See `deletion`.
+        policy: See `build_deletion`.
     """
-    return SparkClusterDeleted(sentence) if policy is not None else SparkClusterDeletedByUser(_final(sentence))
+    return SparkClusterDeleted(sentence) if policy is not None else SparkClusterDeletedByUser(_describe_final(sentence))
 
 
-def failure(
+def build_failure(
     kind: str | None,
     sentence: str,
     *,
@@ -138,5 +138,5 @@ def failure(
     )
 
 
-def _final(sentence: str) -> str:
+def _describe_final(sentence: str) -> str:
     return f"{sentence}, and is not submitted again; to run it again, clear the task"

@@ -62,10 +62,10 @@ def get_provider_info() -> ProviderInfo:
                 "tags": ["apache"],
             }
         ],
-        "operators": [_modules("operators.spark_application", "operators.spark_cluster")],
-        "sensors": [_modules("sensors.spark_application", "sensors.spark_cluster")],
-        "hooks": [_modules("hooks.spark")],
-        "triggers": [_modules("triggers.spark_application", "triggers.spark_cluster")],
+        "operators": [_build_modules("operators.spark_application", "operators.spark_cluster")],
+        "sensors": [_build_modules("sensors.spark_application", "sensors.spark_cluster")],
+        "hooks": [_build_modules("hooks.spark")],
+        "triggers": [_build_modules("triggers.spark_application", "triggers.spark_cluster")],
         "extra-links": [f"{_PACKAGE}.links.spark_application.{name}" for name in _LINKS],
         "task-decorators": [
             {
@@ -73,38 +73,40 @@ def get_provider_info() -> ProviderInfo:
                 "class-name": f"{_PACKAGE}.decorators.spark_application.spark_application_task",
             }
         ],
-        "config": {"spark_operator": {"description": "Spark applications on Kubernetes.", "options": _options()}},
+        "config": {"spark_operator": {"description": "Spark applications on Kubernetes.", "options": _build_options()}},
     }
 
 
-def _options() -> dict[str, ConfigOption]:
+def _build_options() -> dict[str, ConfigOption]:
     fields = "{namespace}, {name}, {uid}, {application_id} and {driver_pod} stand for the application's."
     return {
-        "ui_url": _option(
+        "ui_url": _build_option(
             f"Where the Spark UI of a running application is; empty: where its own ingress or route leads. {fields}",
             "https://spark.example.com/{namespace}/{application_id}/",
         ),
-        "history_server_url": _option(
+        "history_server_url": _build_option(
             f"Where the History Server shows an application; empty for no link. {fields}",
             "https://history.example.com/history/{application_id}/",
         ),
-        "driver_log_url": _option(
+        "driver_log_url": _build_option(
             f"Where the log of an application's driver is kept; empty for no link. {fields}",
             "https://logs.example.com/search?namespace={namespace}&pod={driver_pod}",
         ),
-        "driver_log_streams": _option(
+        "driver_log_streams": _build_option(
             "How many drivers' logs one triggerer, or worker process, shows at a time while they are written; "
             "of the others the last lines are shown at the end.",
             default="200",
             kind="integer",
         ),
-        "driver_log_bytes": _option(
+        "driver_log_bytes": _build_option(
             "How much of a driver's log is shown in its task's log.", default=str(4 * 1024 * 1024), kind="integer"
         ),
     }
 
 
-def _option(description: str, example: str | None = None, *, default: str = "", kind: str = "string") -> ConfigOption:
+def _build_option(
+    description: str, example: str | None = None, *, default: str = "", kind: str = "string"
+) -> ConfigOption:
     return {
         "description": description,
         "version_added": "0.1.0",
@@ -114,5 +116,5 @@ def _option(description: str, example: str | None = None, *, default: str = "", 
     }
 
 
-def _modules(*names: str) -> Modules:
+def _build_modules(*names: str) -> Modules:
     return {"integration-name": _INTEGRATION, "python-modules": [f"{_PACKAGE}.{name}" for name in names]}

@@ -68,7 +68,7 @@ class SparkRetryPolicy(RetryPolicy):
             return RetryDecision.default()
         starved = [role for role in ROLES if role in exception.out_of_memory]
         if self.memory_growth is not None and context is not None:
-            starved = [role for role in starved if role not in _stored(context, _LIMIT_KEY)]
+            starved = [role for role in starved if role not in _read_store(context, _LIMIT_KEY)]
         if starved and self.memory_growth is not None and context is not None:
             self._grow(context, starved)
             reason = f"{' and '.join(starved)} ran out of memory; tried again with {self.memory_growth:g} times of it"
@@ -111,11 +111,11 @@ class SparkRetryPolicy(RetryPolicy):
 
 
 def _read_factors(context: Context) -> dict[str, float]:
-    known = _stored(context, STORE_KEY)
+    known = _read_store(context, STORE_KEY)
     factors = {role: known.get(role) for role in ROLES}
     return {role: float(factor) for role, factor in factors.items() if isinstance(factor, (int, float))}
 
 
-def _stored(context: Context, key: str) -> Mapping[str, object]:
+def _read_store(context: Context, key: str) -> Mapping[str, object]:
     stored = context["task_state_store"].get(key) if "task_state_store" in context else None
     return stored if isinstance(stored, dict) else {}

@@ -70,7 +70,7 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
             **kwargs,
         )
 
-    def _program(self, context: Context) -> "FunctionProgram":
+    def _create_program(self, context: Context) -> "FunctionProgram":
         from airflow_provider_spark_operator.decorators.spark_application_runtime import FunctionProgram
 
         return FunctionProgram(

@@ -48,7 +48,7 @@ class FunctionProgram:
     download_from: str | None
     handle_output: Callable[[Any], Any]
 
-    def files(self, stamp: TaskStamp) -> tuple[LocalFile, ...]:  # noqa: ARG002 - the files do not depend on the try
+    def render_files(self, stamp: TaskStamp) -> tuple[LocalFile, ...]:  # noqa: ARG002 - the files do not depend on the try
         """Return the script of the driver and the file with the arguments of the function.
 
         Raises:
@@ -60,8 +60,11 @@ class FunctionProgram:
         }
         arguments = driver_script.render_arguments(
             name,
-            [_to_json(value, f"argument {number} of {name}") for number, value in enumerate(self.positional, 1)],
-            {key: _to_json(value, f"argument {key} of {name}") for key, value in keywords.items()},
+            [
+                _convert_to_json(value, f"argument {number} of {name}")
+                for number, value in enumerate(self.positional, 1)
+            ],
+            {key: _convert_to_json(value, f"argument {key} of {name}") for key, value in keywords.items()},
             wants_spark=self.wants_spark,
         )
         script = driver_script.render_script(str(self.read_source()))
@@ -70,10 +73,10 @@ class FunctionProgram:
             LocalFile(driver_script.ARGUMENTS, driver_script.ARGUMENTS, arguments.encode(), needed_by_executors=True),
         )
 
-    def arguments(self, stamp: TaskStamp) -> list[str]:
+    def build_arguments(self, stamp: TaskStamp) -> list[str]:
         """Return the arguments of the script: where it writes its message, and where a large result."""
         folder = self.download_from or (convert_to_spark_url(self.upload_to) if self.upload_to else "")
-        url = f"{folder.rstrip('/')}/{_result_name(stamp)}" if folder else ""
+        url = f"{folder.rstrip('/')}/{_name_result(stamp)}" if folder else ""
         return [driver_script.MESSAGE_FILE, url]
 
     def keep_driver(self, document: JsonObject) -> JsonObject:
@@ -100,7 +103,7 @@ class FunctionProgram:
     def _find_result(self, stamp: TaskStamp) -> ObjectStoragePath | None:
         if not self.upload_to:
             return None
-        path = ObjectStoragePath(self.upload_to.rstrip("/")) / _result_name(stamp)
+        path = ObjectStoragePath(self.upload_to.rstrip("/")) / _name_result(stamp)
         return path if path.exists() else None
 
     def _read_keywords(self) -> dict[str, Any]:
@@ -113,11 +116,11 @@ class FunctionProgram:
         return {**self.keywords, **{name: known[name] for name in missing if name in known}}
 
 
-def _result_name(stamp: TaskStamp) -> str:
+def _name_result(stamp: TaskStamp) -> str:
     return f"results/{stamp.identity}/{stamp.try_number}.json"
 
 
-def _to_json(value: object, noun: str) -> object:
+def _convert_to_json(value: object, noun: str) -> object:
     """Return `value` as a JSON value. The path of a stored result is replaced by the result.
 
     Args:

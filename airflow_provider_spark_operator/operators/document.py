@@ -41,7 +41,7 @@ def parse(source: object, noun: str = "application") -> JsonObject:
     """
     value = source.to_document() if is_model(source) else _load(source, noun) if isinstance(source, str) else source
     if not isinstance(value, Mapping):
-        message = f"must be an object with apiVersion, kind, metadata and spec, not {_type_name(value)}"
+        message = f"must be an object with apiVersion, kind, metadata and spec, not {_describe_type(value)}"
         raise InvalidResource([Problem("", message)])
     if value.get("kind") not in (None, _KINDS[noun]):
         raise InvalidResource([Problem("kind", f"must be {_KINDS[noun]}, not {value['kind']!r}")])
@@ -62,6 +62,6 @@ def _load(text: str, noun: str) -> object:
     return documents[0]
 
 
-def _type_name(value: object) -> str:
+def _describe_type(value: object) -> str:
     words = {str: "a string", list: "a list", bool: "true or false", int: "a number", float: "a number"}
     return "nothing" if value is None else words.get(type(value), f"a {type(value).__name__}")

@@ -52,7 +52,7 @@ def report_lost_failure(
     event = _read_lost_end(loop, engagement)
     if event is None or event.kind is not EventKind.ENDED:
         return
-    error = results.error_of(event, None)
+    error = results.build_error(event, None)
     if error is None:
         return
     requests.acknowledge(loop, engagement, results.reference_of(event))

@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS, ResourceType
 from airflow_provider_spark_operator.kube.transport import JsonObject
 from airflow_provider_spark_operator.triggers.loop import LoopThread
-from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, stamp_of
+from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate, stamp_of
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Engagement:
         """
         try:
             with LoopThread() as loop:
-                found = loop.run(self._states(), timeout=_CANCEL_SECONDS)
+                found = loop.run(self._read_states(), timeout=_CANCEL_SECONDS)
         except Exception as error:
             # The cancellation that follows has the same problem and raises it.
             logger.warning("could not read the state of %s: %s", noun, str(error) or "no answer")
@@ -93,14 +93,14 @@ class Engagement:
         named = [f"{reference} ({state})" for reference, state in found.items()]
         return f"{', '.join(named) or noun} was not known to {goal}"
 
-    async def _states(self) -> Mapping[ApplicationReference, str]:
+    async def _read_states(self) -> Mapping[ApplicationReference, str]:
         async with await open_client(self.access) as client:
             resource = await choose_served_version(client, self.resource)
             own = await list_applications(client, resource, self.namespace or client.default_namespace, self.stamp)
         # Only running applications of earlier tries belong to the sentence.
         return {
             ApplicationReference.of(one, resource): state
-            for one, state, ended in ((one, *_state(one)) for one in own)
+            for one, state, ended in ((one, *_read_state(one)) for one in own)
             if self.stamp.is_try_of(one) or not ended
         }
 
@@ -166,7 +166,7 @@ def engage(
     )
 
 
-def cancellation_sentence(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
+def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
     """Return what happened to the application; of several applications, the most important outcome."""
     words = {
         CancelOutcome.DELETED: "it is cancelled",
@@ -198,10 +198,10 @@ def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bo
         return SparkApplicationTimedOut(
             f"{message}; cancelling it failed, it may still run: {str(error) or type(error).__name__}"
         )
-    return SparkApplicationTimedOut(f"{message}; {cancellation_sentence(outcomes)}")
+    return SparkApplicationTimedOut(f"{message}; {describe_cancellation(outcomes)}")
 
 
-def _state(resource: JsonObject) -> tuple[str, bool]:
+def _read_state(resource: JsonObject) -> tuple[str, bool]:
     """Return the state of a resource, and whether it has ended."""
     seen = progress(resource)
     return seen.state, seen.phase is Phase.ENDED
@@ -213,7 +213,7 @@ def _is_killed(stamp: TaskStamp) -> bool:
 
     def ask() -> None:
         try:
-            answer.append(fate(stamp))
+            answer.append(read_fate(stamp))
         except BaseException as error:  # Airflow's DeadlockImminentError is no Exception
             answer.append(error)
 

@@ -52,14 +52,14 @@ def submit(
         submission = loop.run(send(), grace=_SUBMISSION_GRACE_SECONDS)
     # The message names the cause: a chained exception would print it a second time in the task log.
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
-        hint = _hint(error) if noun == "application" else ""
+        hint = _suggest_api_version(error) if noun == "application" else ""
         raise SparkApplicationError(f"the {noun} was not submitted: {error}{hint}") from None
     done = "taken over from an earlier try" if submission.adopted else "submitted"
     logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
     return submission
 
 
-def _hint(error: Exception) -> str:
+def _suggest_api_version(error: Exception) -> str:
     """Return what to do if the cluster has another operator than the one that the application is for."""
     if not isinstance(error, KindNotServed) or error.versions:
         return ""

@@ -15,8 +15,8 @@ from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
-    deletion,
-    failure,
+    build_deletion,
+    build_failure,
 )
 from airflow_provider_spark_operator.follow.ending import judge
 from airflow_provider_spark_operator.follow.reference import ApplicationReference, resource_of
@@ -26,7 +26,7 @@ from airflow_provider_spark_operator.links.spark_application import LinkTarget
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 
 
-def error_of(
+def build_error(
     event: ApplicationEvent,
     retry_delay: timedelta | None,
     policy: object | None = None,
@@ -42,16 +42,16 @@ def error_of(
         has_retry_left: Whether another try of the task follows a failure.
     """
     if event.kind is EventKind.DELETED:
-        return deletion(event.sentence, policy=policy)
+        return build_deletion(event.sentence, policy=policy)
     if event.kind is EventKind.REFUSED:
         return AirflowFailException(event.sentence)
     if event.kind in (EventKind.UNSUBMITTED, EventKind.REPLACED):
         return SparkApplicationError(event.sentence)
     if event.kind is not EventKind.ENDED:
-        return SparkApplicationError(f"{event.sentence}; it may still run, and {successor(has_retry_left)}")
+        return SparkApplicationError(f"{event.sentence}; it may still run, and {describe_successor(has_retry_left)}")
     if event.outcome == "Succeeded":
         return None
-    return failure(
+    return build_failure(
         event.failure_kind,
         event.sentence,
         state=event.state,
@@ -62,7 +62,7 @@ def error_of(
     )
 
 
-def successor(has_retry_left: bool) -> str:
+def describe_successor(has_retry_left: bool) -> str:
     """Return what happens to an application that may still run after the task has failed.
 
     Args:
@@ -86,7 +86,7 @@ def reference_of(event: ApplicationEvent, kind: ResourceType = SPARK_APPLICATION
     return ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version, kind))
 
 
-def xcoms_of(event: ApplicationEvent) -> dict[str, Any]:
+def build_xcoms(event: ApplicationEvent) -> dict[str, Any]:
     """Return the XComs that are known only at the end."""
     return {
         "namespace": event.namespace,  # unknown before if the task started in the triggerer
@@ -109,7 +109,7 @@ def record_on_assets(context: Context, outlets: Iterable[object], event: Applica
             )
 
 
-def link_target(
+def build_link_target(
     document: Mapping[str, Any], namespace: str, name: str, uid: str, spark_id: str | None = None
 ) -> LinkTarget:
     """Return the target of the task's links.
@@ -130,7 +130,9 @@ def link_target(
     return LinkTarget(namespace, name, uid, identifier or "", pod or "", dialect.read_ui_url(document))
 
 
-def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], parameters: Parameters) -> LinkTarget | None:
+def build_link_target_from_event(
+    event: ApplicationEvent, document: Mapping[str, Any], parameters: Parameters
+) -> LinkTarget | None:
     """Return the target of the task's links after the event; None if the event has no application.
 
     Args:
@@ -143,5 +145,5 @@ def link_target_of(event: ApplicationEvent, document: Mapping[str, Any], paramet
     document = {**document, "apiVersion": event.api_version}
     with suppress(InvalidResource):  # its file may have changed since the submission
         document = apply_parameters(dict(document), parameters)
-    target = link_target(document, event.namespace, event.name, event.uid, event.application_id)
+    target = build_link_target(document, event.namespace, event.name, event.uid, event.application_id)
     return target if event.had_driver else replace(target, driver_pod="")

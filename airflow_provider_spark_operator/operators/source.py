@@ -37,13 +37,13 @@ def read_source(path: str, environment: jinja2.Environment, noun: str = "applica
             raise jinja2.TemplateNotFound(path)
         return environment.loader.get_source(environment, path)[0]
     except jinja2.TemplateNotFound as error:
-        looked = ", ".join(folders(environment)) or "no folder"
+        looked = ", ".join(list_folders(environment)) or "no folder"
         raise AirflowFailException(f"{noun} file {path!r} is not there; looked in {looked}") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise AirflowFailException(f"{noun} file {path!r} cannot be read: {reason}") from error
 
 
-def folders(environment: jinja2.Environment) -> list[str]:
+def list_folders(environment: jinja2.Environment) -> list[str]:
     """Return the folders in which files of the DAG are searched: its own, then its `template_searchpath`."""
     return [str(folder) for folder in getattr(environment.loader, "searchpath", ())]

@@ -209,9 +209,9 @@ class SparkApplicationOperator(BaseOperator):
             check_api_version(api_version)
         self.start_from_trigger = start_from_trigger
         if start_from_trigger:
-            from airflow_provider_spark_operator.operators.start import trigger_arguments
+            from airflow_provider_spark_operator.operators.start import build_start_arguments
 
-            self.start_trigger_args = trigger_arguments(self, self._parameters())
+            self.start_trigger_args = build_start_arguments(self, self._collect_parameters())
         checks.check_unless_template(name, partial(name_problem, identity=APPLICATION_IDENTITY))
         checks.check_unless_template(namespace, namespace_problem)
         checks.check_unless_template(upload_to, folder_problem)
@@ -246,12 +246,12 @@ class SparkApplicationOperator(BaseOperator):
 
     def execute(self, context: Context) -> Any:
         """Submit or adopt the application, and wait for its end; see the class."""
-        self._run = self._runtime(context)
+        self._run = self._create_run(context)
         return self._run.execute()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> Any:
         """Return the result of the application whose end the trigger reports."""
-        self._run = self._runtime(context)
+        self._run = self._create_run(context)
         return self._run.resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
@@ -260,7 +260,7 @@ class SparkApplicationOperator(BaseOperator):
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except (TaskDeferralError, TaskDeferralTimeout) as error:
-            self._run = self._runtime(context)
+            self._run = self._create_run(context)
             raise self._run.fail_deferral(error) from error
 
     def on_kill(self) -> None:
@@ -268,14 +268,14 @@ class SparkApplicationOperator(BaseOperator):
         if self._run is not None and self.delete_on_kill:
             self._run.stop()
 
-    def _runtime(self, context: Context) -> "ApplicationRun":
+    def _create_run(self, context: Context) -> "ApplicationRun":
         from airflow_provider_spark_operator.operators.spark_application_runtime import ApplicationRun
 
-        return ApplicationRun(self, self._parameters(), context, self._program(context))
+        return ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
 
-    def _program(self, context: Context) -> "Program | None":  # noqa: ARG002 - for the task of a function
+    def _create_program(self, context: Context) -> "Program | None":  # noqa: ARG002 - for the task of a function
         """Return the program that the task makes when it runs; None if the parameters or the document name it."""
         return None
 
-    def _parameters(self) -> Parameters:
+    def _collect_parameters(self) -> Parameters:
         return Parameters(**{name: getattr(self, name) for name in PARAMETERS})

@@ -31,7 +31,7 @@ from airflow_provider_spark_operator.operators.checks import fail_if_invalid
 from airflow_provider_spark_operator.operators.document import parse_application
 from airflow_provider_spark_operator.operators.kill import Engagement, engage, time_out
 from airflow_provider_spark_operator.operators.shipment import Sender, ship
-from airflow_provider_spark_operator.operators.source import folders
+from airflow_provider_spark_operator.operators.source import list_folders
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.loop import LoopThread
 from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
@@ -46,7 +46,7 @@ _DEFERRAL_SLACK = timedelta(seconds=60)
 class Program(Protocol):
     """A program that the task makes when it runs, in place of a file or class of the user."""
 
-    def files(self, stamp: TaskStamp) -> tuple[LocalFile, ...]:
+    def render_files(self, stamp: TaskStamp) -> tuple[LocalFile, ...]:
         """Return the files to ship.
 
         Args:
@@ -54,7 +54,7 @@ class Program(Protocol):
         """
         ...
 
-    def arguments(self, stamp: TaskStamp) -> list[str]:
+    def build_arguments(self, stamp: TaskStamp) -> list[str]:
         """Return the arguments of the program.
 
         Args:
@@ -129,7 +129,7 @@ class ApplicationRun:
             error: Airflow's exception.
         """
         if not isinstance(error, TaskDeferralTimeout):
-            successor = results.successor(stamp_of(self._context["ti"]).has_retry_left)
+            successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
             return SparkApplicationError(
                 f"the trigger failed (see the triggerer's log); the application may still run, and {successor}"
             )
@@ -155,7 +155,7 @@ class ApplicationRun:
                 if not task.wait_for_completion:
                     requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
-                trigger = self._trigger(submission, engagement, deadline)
+                trigger = self._create_trigger(submission, engagement, deadline)
                 if task.deferrable and not results.has_ended(submission):
                     timeout = task.execution_timeout + _DEFERRAL_SLACK if task.execution_timeout else None
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
@@ -197,13 +197,15 @@ class ApplicationRun:
         sender = Sender(
             application=document["metadata"].get("name") or stamp.build_default_name(),
             try_id=stamp.task_instance_id,
-            folders=folders(task.get_template_env()),
+            folders=list_folders(task.get_template_env()),
             upload_to=task.upload_to,
             download_from=task.download_from,
-            generated=program.files(stamp) if program else (),
+            generated=program.render_files(stamp) if program else (),
         )
         dialect = dialect_of(document.get("apiVersion"))
-        parameters = replace(self._parameters, arguments=program.arguments(stamp)) if program else self._parameters
+        parameters = (
+            replace(self._parameters, arguments=program.build_arguments(stamp)) if program else self._parameters
+        )
         parameters, files = ship(parameters, sender, can_mount=dialect.mount_files is not None)
         keep_failed_driver = None if program else task.keep_failed_driver
         growth = tries.read_growth(task.retry_policy, self._context)
@@ -227,7 +229,7 @@ class ApplicationRun:
         if engagement.stop_requested:  # the signal arrived before there was an application to delete
             engagement.stop()
         reference = submission.reference
-        self._task.link_target = results.link_target(document, reference.namespace, reference.name, reference.uid)
+        self._task.link_target = results.build_link_target(document, reference.namespace, reference.name, reference.uid)
         self._push(namespace=reference.namespace, uid=reference.uid)
         if engagement.stop_requested:  # the signal arrived during the push, when Airflow could not answer requests
             engagement.stop()
@@ -237,7 +239,7 @@ class ApplicationRun:
         self._engagement = engage(self._task.kubernetes_conn_id, self._context["ti"], namespace, api_version)
         return self._engagement
 
-    def _trigger(
+    def _create_trigger(
         self, submission: Submission, engagement: Engagement, deadline: datetime | None
     ) -> SparkApplicationTrigger:
         return SparkApplicationTrigger(
@@ -257,12 +259,12 @@ class ApplicationRun:
         """Push the XComs of the end and return the result of the task, or raise its failure."""
         task = self._task
         document = self._read_known_document()
-        task.link_target = results.link_target_of(event, document, self._parameters)
+        task.link_target = results.build_link_target_from_event(event, document, self._parameters)
         if event.kind is EventKind.TIMED_OUT:
             raise self._time_out(engagement, event.sentence)
         if event.kind is EventKind.ENDED:
-            self._push(**results.xcoms_of(event))
-        error = results.error_of(
+            self._push(**results.build_xcoms(event))
+        error = results.build_error(
             event,
             get_backoff(document, event.failure_kind),
             task.retry_policy,

@@ -93,7 +93,7 @@ class SparkClusterOperator(BaseOperator):
         self.delete_on_kill = delete_on_kill
         check_if_exists(if_exists)
         self.if_exists = if_exists
-        check_unless_template(name, _name_problem)
+        check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, namespace_problem)
         self.source_error: AirflowFailException | None = None
         self._creation: ClusterCreation | None = None
@@ -120,12 +120,12 @@ class SparkClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Create or adopt the cluster, and wait until it is ready; see the class."""
-        self._creation = self._runtime(context)
+        self._creation = self._create_run(context)
         return self._creation.execute()
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the name of the cluster that the trigger reports as ready."""
-        self._creation = self._runtime(context)
+        self._creation = self._create_run(context)
         return self._creation.resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
@@ -133,7 +133,7 @@ class SparkClusterOperator(BaseOperator):
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except (TaskDeferralError, TaskDeferralTimeout) as error:
-            self._creation = self._runtime(context)
+            self._creation = self._create_run(context)
             raise self._creation.fail_deferral(error) from error
 
     def on_kill(self) -> None:
@@ -141,7 +141,7 @@ class SparkClusterOperator(BaseOperator):
         if self._creation is not None and self.delete_on_kill:
             self._creation.stop()
 
-    def _runtime(self, context: Context) -> "ClusterCreation":
+    def _create_run(self, context: Context) -> "ClusterCreation":
         from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation
 
         return ClusterCreation(self, context)
@@ -191,7 +191,7 @@ class DeleteSparkClusterOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         check_booleans(only_own=only_own, ignore_missing=ignore_missing, wait_until_gone=wait_until_gone)
-        creator = _creator(cluster, name)
+        creator = _find_creator(cluster, name)
         self.name = creator.output if creator and name is None else name
         self.namespace = XComArg(creator, key="namespace") if creator and namespace is None else namespace
         inherited = creator.kubernetes_conn_id if creator else DEFAULT_CONNECTION_ID
@@ -200,20 +200,20 @@ class DeleteSparkClusterOperator(BaseOperator):
         self.ignore_missing = ignore_missing
         self.wait_until_gone = wait_until_gone
         self.gone_timeout = gone_timeout
-        check_unless_template(name, _name_problem)
+        check_unless_template(name, _find_name_problem)
         check_unless_template(namespace, namespace_problem)
 
     def execute(self, context: Context) -> None:
         """Delete the cluster, and wait until it does not exist any more; see the class."""
-        self._runtime(context).execute()
+        self._create_run(context).execute()
 
-    def _runtime(self, context: Context) -> "ClusterDeletion":
+    def _create_run(self, context: Context) -> "ClusterDeletion":
         from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterDeletion
 
         return ClusterDeletion(self, context)
 
 
-def _creator(cluster: object, name: str | XComArg | None) -> SparkClusterOperator | None:
+def _find_creator(cluster: object, name: str | XComArg | None) -> SparkClusterOperator | None:
     """The task whose output tells which cluster is meant; None if `name` says it.
 
     Raises:
@@ -232,5 +232,5 @@ def _creator(cluster: object, name: str | XComArg | None) -> SparkClusterOperato
     return creator
 
 
-def _name_problem(name: object) -> Problem | None:
+def _find_name_problem(name: object) -> Problem | None:
     return name_problem(name, CLUSTER_IDENTITY)

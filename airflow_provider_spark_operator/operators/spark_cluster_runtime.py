@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
     SparkApplicationTimedOut,
     SparkSchedulingFailed,
-    cluster_deletion,
+    build_cluster_deletion,
 )
 from airflow_provider_spark_operator.follow.cancel import delete_cluster
 from airflow_provider_spark_operator.follow.errors import DeletionStuck, NameTaken
@@ -41,7 +41,7 @@ from airflow_provider_spark_operator.operators.document import parse
 from airflow_provider_spark_operator.operators.kill import (
     LONG_CANCEL_SECONDS,
     Engagement,
-    cancellation_sentence,
+    describe_cancellation,
     engage,
 )
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -132,7 +132,7 @@ class ClusterCreation:
         if isinstance(error, TaskDeferralTimeout):
             engagement = self._engage(self._task.namespace, None)
             return self._time_out(engagement, engagement.describe_timeout("be ready", "the cluster"))
-        successor = results.successor(stamp_of(self._context["ti"]).has_retry_left)
+        successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
         return SparkApplicationError(
             f"the trigger failed (see the triggerer's log); the cluster may be there, and {successor}"
         )
@@ -160,7 +160,7 @@ class ClusterCreation:
                 if not task.wait_until_ready:
                     requests.acknowledge(loop, engagement, submission.reference)
                     return submission.reference.name
-                trigger = self._trigger(submission, engagement, deadline)
+                trigger = self._create_trigger(submission, engagement, deadline)
                 if task.deferrable:
                     timeout = deadline - datetime.now(UTC) + _DEFERRAL_SLACK
                     task.defer(trigger=trigger, method_name="execute_complete", timeout=timeout)
@@ -192,7 +192,9 @@ class ClusterCreation:
         )
         return self._engagement
 
-    def _trigger(self, submission: Submission, engagement: Engagement, deadline: datetime) -> SparkClusterTrigger:
+    def _create_trigger(
+        self, submission: Submission, engagement: Engagement, deadline: datetime
+    ) -> SparkClusterTrigger:
         return SparkClusterTrigger(
             name=submission.reference.name,
             namespace=submission.reference.namespace,
@@ -217,7 +219,7 @@ class ClusterCreation:
         if event.kind is EventKind.ENDED:
             raise SparkSchedulingFailed(self._give_up(engagement, event.sentence))
         if event.kind is EventKind.DELETED:
-            raise cluster_deletion(event.sentence, policy=self._task.retry_policy)
+            raise build_cluster_deletion(event.sentence, policy=self._task.retry_policy)
         raise SparkApplicationError(event.sentence)
 
     def _time_out(self, engagement: Engagement, sentence: str) -> SparkApplicationTimedOut:
@@ -232,7 +234,7 @@ class ClusterCreation:
         except Exception as problem:
             # The task fails for its own reason; the message adds that the cluster may still exist.
             return f"{sentence}; deleting it failed, it may still be there: {problem}"
-        return f"{sentence}; {cancellation_sentence(outcomes).replace('cancelled', 'deleted')}"
+        return f"{sentence}; {describe_cancellation(outcomes).replace('cancelled', 'deleted')}"
 
     def _push(self, reference: ApplicationReference) -> None:
         if self._task.do_xcom_push:
@@ -283,7 +285,7 @@ class ClusterDeletion:
                 if deleted is None:
                     self._report_missing(access, name)
                     return
-                self._note_deletion(deleted.name)
+                self._record_deletion(deleted.name)
                 if task.wait_until_gone:
                     loop.run(self._wait(access, deleted))
         except NameTaken as error:
@@ -322,7 +324,7 @@ class ClusterDeletion:
                 "may be missing, set ignore_missing=True"
             )
 
-    def _note_deletion(self, name: str) -> None:
+    def _record_deletion(self, name: str) -> None:
         """Store the deletion for a later try, which finds the cluster missing."""
         store = self._context.get("task_state_store")
         if store is not None:

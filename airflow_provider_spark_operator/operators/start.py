@@ -13,11 +13,11 @@ from airflow_provider_spark_operator.operators.document import parse_application
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
 # Parameters whose parts are read at DAG parse time.
-_LISTED = ("arguments", "cluster", "conf")
+_LISTS = ("arguments", "cluster", "conf")
 _TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStartTrigger"
 
 
-def trigger_arguments(task: ApplicationTask, parameters: Parameters) -> StartTriggerArgs:
+def build_start_arguments(task: ApplicationTask, parameters: Parameters) -> StartTriggerArgs:
     """Return the trigger that the scheduler starts in place of the task.
 
     The triggerer renders the arguments `application`, `name`, `namespace` and `kubernetes_conn_id`.
@@ -29,7 +29,7 @@ def trigger_arguments(task: ApplicationTask, parameters: Parameters) -> StartTri
     Raises:
         ValueError: A parameter of the task needs a worker.
     """
-    problems = [problem for problem in _problems(task) if problem]
+    problems = [problem for problem in _find_problems(task) if problem]
     if problems:
         raise ValueError(f"start_from_trigger: {'; '.join(problems)}")
     with reject_if_invalid():
@@ -51,12 +51,12 @@ def trigger_arguments(task: ApplicationTask, parameters: Parameters) -> StartTri
     )
 
 
-def _problems(task: ApplicationTask) -> list[str | None]:
-    files = [uri for name in ("py_files", "files", "jars") for uri in split_list(_text(getattr(task, name)))]
-    local = [uri for uri in [*files, *split_list(_text(task.py_file))] if is_local(uri)]
+def _find_problems(task: ApplicationTask) -> list[str | None]:
+    files = [uri for name in ("py_files", "files", "jars") for uri in split_list(_select_text(getattr(task, name)))]
+    local = [uri for uri in [*files, *split_list(_select_text(task.py_file))] if is_local(uri)]
     given = {name: getattr(task, name) for name in (*NAMES, "application", "name", "namespace")}
     pending = sorted(name for name, value in given.items() if isinstance(value, XComArg))
-    whole = sorted(name for name in _LISTED if is_template(given[name]))
+    whole = sorted(name for name in _LISTS if is_template(given[name]))
     policy = task.retry_policy
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
     lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
@@ -73,5 +73,5 @@ def _problems(task: ApplicationTask) -> list[str | None]:
     ]
 
 
-def _text(value: object) -> list[str] | str | None:
+def _select_text(value: object) -> list[str] | str | None:
     return value if isinstance(value, (list, str)) else None

@@ -79,7 +79,7 @@ class SparkApplicationSensor(BaseSensorOperator):
 
     def execute(self, context: Context) -> str:
         """Wait for the application; see the class."""
-        wait = self._wait = self._runtime(context)
+        wait = self._wait = self._create_wait(context)
         if self.deferrable:
             self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
         access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
@@ -88,11 +88,11 @@ class SparkApplicationSensor(BaseSensorOperator):
 
     def execute_complete(self, context: Context, event: Mapping[str, Any] | None = None) -> str:
         """Return the state that the trigger reports. `resume_execution` turns an exception into a skip."""
-        return self._runtime(context).resume(event or {})
+        return self._create_wait(context).resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral. If the sensor timed out, delete the application if `delete_on_kill` is set."""
-        wait = self._runtime(context)
+        wait = self._create_wait(context)
         try:
             with keep_reasons(wait.timeout_message):
                 return super().resume_execution(next_method, next_kwargs, context)
@@ -106,7 +106,7 @@ class SparkApplicationSensor(BaseSensorOperator):
         if self._wait is not None and self.delete_on_kill:
             self._wait.delete_if_killed()
 
-    def _runtime(self, context: Context) -> "ApplicationWait":
+    def _create_wait(self, context: Context) -> "ApplicationWait":
         from airflow_provider_spark_operator.sensors.spark_application_runtime import ApplicationWait
 
         return ApplicationWait(

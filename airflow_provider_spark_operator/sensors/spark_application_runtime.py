@@ -12,7 +12,7 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowSensorTimeout
 from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, failure
+from airflow_provider_spark_operator.exceptions import SparkApplicationDeleted, SparkApplicationError, build_failure
 from airflow_provider_spark_operator.hooks.spark import read_access
 from airflow_provider_spark_operator.kube.connection import ClusterAccess
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
@@ -121,7 +121,7 @@ class ApplicationWait:
         if event.kind is EventKind.DELETED:
             raise SparkApplicationDeleted(event.sentence)
         if event.kind is EventKind.ENDED and event.outcome == "Failed":
-            raise failure(
+            raise build_failure(
                 event.failure_kind,
                 event.sentence,
                 state=event.state,

@@ -60,7 +60,7 @@ class SparkClusterSensor(BaseSensorOperator):
 
     def execute(self, context: Context) -> str:  # noqa: ARG002 - Airflow's signature
         """Wait for the cluster; see the class."""
-        wait = self._runtime()
+        wait = self._create_wait()
         if self.deferrable:
             self.defer(trigger=wait.trigger, method_name="execute_complete", timeout=self.timeout)
         access = wait.read_connection()  # outside of the block: an invalid connection is never skipped
@@ -73,14 +73,14 @@ class SparkClusterSensor(BaseSensorOperator):
         event: Mapping[str, Any] | None = None,
     ) -> str:
         """Return the name of the ready cluster. `resume_execution` turns an exception into a skip."""
-        return self._runtime().resume(event or {})
+        return self._create_wait().resume(event or {})
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Resume after the deferral, and add the reason to a failure."""
-        with keep_reasons(self._runtime().timeout_message):
+        with keep_reasons(self._create_wait().timeout_message):
             return super().resume_execution(next_method, next_kwargs, context)
 
-    def _runtime(self) -> "ClusterWait":
+    def _create_wait(self) -> "ClusterWait":
         from airflow_provider_spark_operator.sensors.spark_cluster_runtime import ClusterWait
 
         return ClusterWait(

@@ -9,7 +9,7 @@ from airflow_provider_spark_operator.follow.cancel import CancelOutcome
 from airflow_provider_spark_operator.follow.patience import retry
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING, Fate, fate_of_deferred
+from airflow_provider_spark_operator.triggers.task_instance import LEFT_RUNNING, Fate, read_fate_of_deferred
 
 
 async def delete_if_killed(
@@ -27,7 +27,7 @@ async def delete_if_killed(
         log: The logger of the trigger.
     """
     try:
-        if await sync_to_async(fate_of_deferred)(stamp) is Fate.MOVED:
+        if await sync_to_async(read_fate_of_deferred)(stamp) is Fate.MOVED:
             log.info(LEFT_RUNNING, subject)
             return
         outcomes = await retry(delete, f"deletion of {subject}", log.log)

@@ -36,7 +36,7 @@ class Lifecycle:
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the path of the trigger's class and its arguments, as Airflow stores them."""
         kind = type(self._trigger)
-        arguments = {name: getattr(self._trigger, name) for name in _argument_names(kind)}
+        arguments = {name: getattr(self._trigger, name) for name in _list_argument_names(kind)}
         return f"{kind.__module__}.{kind.__qualname__}", self._later | arguments
 
     async def fire(self, event: Awaitable[ApplicationEvent]) -> TriggerEvent:
@@ -71,6 +71,6 @@ class Lifecycle:
 
 
 @cache
-def _argument_names(kind: type[BaseTrigger]) -> tuple[str, ...]:
+def _list_argument_names(kind: type[BaseTrigger]) -> tuple[str, ...]:
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
     return tuple(one.name for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD)

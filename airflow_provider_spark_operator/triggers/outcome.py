@@ -23,7 +23,7 @@ def describe_end(conclusion: Conclusion) -> ApplicationEvent:
         name=reference.name,
         uid=reference.uid,
         api_version=reference.resource.api_version,
-        state=_decisive_state(seen),
+        state=_find_decisive_state(seen),
         outcome=verdict.outcome.value,
         failure_kind=verdict.failure_kind.value if verdict.failure_kind else None,
         reason=verdict.reason,
@@ -31,10 +31,10 @@ def describe_end(conclusion: Conclusion) -> ApplicationEvent:
         application_id=seen.application_id,
         attempts=seen.attempt + 1,
         log_lines=evidence.log_lines,
-        seconds_per_state=_seconds_per_state(seen),
+        seconds_per_state=_compute_seconds_per_state(seen),
         retry_worthy=verdict.retry_worthy,
         out_of_memory=tuple(out_of_memory),
-        driver_message=_message(evidence),
+        driver_message=_read_driver_message(evidence),
         had_driver=had_driver(seen) or not failed,
     )
 
@@ -52,23 +52,23 @@ def describe_state(reached: ReachedState) -> ApplicationEvent:
         sentence=f"{reference} has reached {reached.state}",
         application_id=seen.application_id,
         attempts=seen.attempt + 1,
-        seconds_per_state=_seconds_per_state(seen),
+        seconds_per_state=_compute_seconds_per_state(seen),
     )
 
 
-def _message(evidence: Evidence) -> str | None:
+def _read_driver_message(evidence: Evidence) -> str | None:
     present = containers(evidence.driver_status or {})
     named = [container for container in present if container.name == DRIVER_CONTAINER] or present
     return next((one.message for one in named if one.exit_code == 0 and one.message), None)
 
 
-def _decisive_state(seen: Progress) -> str:
+def _find_decisive_state(seen: Progress) -> str:
     # ResourceReleased does not say how it went; the state before it does.
     stop = last_stop(seen.history)
     return stop.state if stop else seen.state
 
 
-def _seconds_per_state(seen: Progress) -> dict[str, float]:
+def _compute_seconds_per_state(seen: Progress) -> dict[str, float]:
     """How long each state of the recorded history lasted; the last one has no end and is left out."""
     seconds: dict[str, float] = {}
     for entry, following in zip(seen.history, seen.history[1:], strict=False):

@@ -92,9 +92,9 @@ class SparkApplicationTrigger(BaseTrigger):
 
     @cached_property
     def _watch(self) -> "ApplicationWatch":
-        from airflow_provider_spark_operator.triggers.spark_application_runtime import watch_application
+        from airflow_provider_spark_operator.triggers.spark_application_runtime import build_application_watch
 
-        return watch_application(
+        return build_application_watch(
             namespace=self.namespace,
             name=self.name,
             uid=self.uid,
@@ -187,9 +187,9 @@ class SparkApplicationStateTrigger(BaseTrigger):
 
     @cached_property
     def _watch(self) -> "StateWatch":
-        from airflow_provider_spark_operator.triggers.spark_application_runtime import watch_state
+        from airflow_provider_spark_operator.triggers.spark_application_runtime import build_state_watch
 
-        return watch_state(
+        return build_state_watch(
             name=self.name,
             expects=self.expects,
             namespace=self.namespace,

@@ -32,7 +32,7 @@ from airflow_provider_spark_operator.kube.resources import ResourceType
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
 from airflow_provider_spark_operator.triggers.outcome import describe_end, describe_state
-from airflow_provider_spark_operator.triggers.task_instance import Fate, fate
+from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate
 from airflow_provider_spark_operator.triggers.task_log import TaskLog, read_driver_log_options
 
 logger = logging.getLogger(__name__)
@@ -41,14 +41,14 @@ logger = logging.getLogger(__name__)
 _LAST_READ_SECONDS = 20.0
 
 
-def seconds_until(deadline: str | None) -> float | None:
+def compute_seconds_until(deadline: str | None) -> float | None:
     """Return the seconds until `deadline` (ISO 8601 with its offset), at least 0; None without a deadline."""
     if deadline is None:
         return None
     return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())
 
 
-def watch_application(
+def build_application_watch(
     *,
     namespace: str,
     name: str,
@@ -71,7 +71,7 @@ def watch_application(
     )
 
 
-def watch_state(
+def build_state_watch(
     *,
     name: str,
     expects: Sequence[str],
@@ -118,9 +118,9 @@ class ApplicationWatch:
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
         try:
-            access = await self._access()
+            access = await self._read_access()
         except AirflowException as error:
-            return self._event(EventKind.LOST, f"{self.reference} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"{self.reference} cannot be followed: {error}")
         return await self.wait(access, resumable=True)
 
     async def wait(self, access: ClusterAccess, *, resumable: bool) -> ApplicationEvent:
@@ -136,22 +136,22 @@ class ApplicationWatch:
         subject = str(self.reference)
         try:
             async with (
-                asyncio.timeout(seconds_until(self.deadline)) as limit,
+                asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=subject) as hub,
             ):
                 return describe_end(await wait_for_end(hub, await self._choose_reference(hub), narration))
         except ApplicationDeleted as error:
             successor = await self._find_successor(access)
             if successor is None:
-                return self._event(EventKind.DELETED, str(error))
+                return self._build_event(EventKind.DELETED, str(error))
             sentence = f"{subject} was replaced by {successor} before this task had recorded its end"
-            return self._event(EventKind.REPLACED, sentence)
+            return self._build_event(EventKind.REPLACED, sentence)
         except TimeoutError:
             if not limit.expired():
                 raise
             return await self._read_at_deadline(access, narration)
         except (KubeError, ConfigurationError) as error:
-            return self._event(EventKind.LOST, f"{subject} cannot be followed any more: {error}")
+            return self._build_event(EventKind.LOST, f"{subject} cannot be followed any more: {error}")
 
     async def delete_if_killed(self) -> None:
         """Delete the application if a person has killed the task, and if this try still owns it."""
@@ -163,7 +163,7 @@ class ApplicationWatch:
         """The sentence for a task whose time is over: which application, its state, and what it waits for."""
         return f"{self.reference} had not ended{self.situation}"
 
-    def _access(self) -> Awaitable[ClusterAccess]:
+    def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
 
     async def _read_at_deadline(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
@@ -178,7 +178,7 @@ class ApplicationWatch:
         except (KubeError, ConfigurationError, TimeoutError) as error:
             cause = str(error) or f"the Kubernetes API did not answer within {_LAST_READ_SECONDS:.0f} s"
             logger.warning("could not read %s again: %s", self.reference, cause)
-        return describe_end(ended) if ended else self._event(EventKind.TIMED_OUT, self.timeout_sentence)
+        return describe_end(ended) if ended else self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
 
     async def _find_successor(self, access: ClusterAccess) -> str | None:
         """Return the other run of the task that has replaced the application; None if there is none, or unknown."""
@@ -193,7 +193,7 @@ class ApplicationWatch:
         return owner_of(present) if self.stamp.is_another_run_of(present) else None
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
-        async with share_hub(await self._access()) as hub:
+        async with share_hub(await self._read_access()) as hub:
             resource = await choose_served_version(hub.client, self.reference.resource)
             return {self.reference: await cancel(hub.client, replace(self.reference, resource=resource), self.stamp)}
 
@@ -201,7 +201,7 @@ class ApplicationWatch:
         """Refer to the application in a version that the cluster serves: its definition may have been replaced."""
         return replace(self.reference, resource=await hub.choose_version(self.reference.resource))
 
-    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+    def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         where = (self.reference.namespace, self.reference.name, self.reference.uid)
         api_version = self.reference.resource.api_version
         return ApplicationEvent(kind, *where, sentence=sentence, api_version=api_version)
@@ -234,7 +234,7 @@ class StateWatch:
         try:
             return await self.wait(await async_read_access(self.kubernetes_conn_id))
         except AirflowException as error:
-            return self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
 
     async def wait(self, access: ClusterAccess) -> ApplicationEvent:
         """Wait for the state. Whatever happens to the application or to the API becomes an event.
@@ -248,14 +248,14 @@ class StateWatch:
                 found = await wait_for_state(hub, reference, self.expects, Narration(TaskLog(reference, logger)))
                 return describe_state(found) if isinstance(found, ReachedState) else describe_end(found)
         except ApplicationDeleted as error:
-            return self._event(EventKind.DELETED, str(error))
+            return self._build_event(EventKind.DELETED, str(error))
         except (KubeError, ConfigurationError) as error:
-            return self._event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
 
     async def delete_if_killed(self) -> None:
         """Delete the application if a person has killed the task, and if its DAG run has submitted it. Never raises."""
         try:
-            if self.stamp is not None and await sync_to_async(fate)(self.stamp) is Fate.KILLED:
+            if self.stamp is not None and await sync_to_async(read_fate)(self.stamp) is Fate.KILLED:
                 await self.delete(await async_read_access(self.kubernetes_conn_id))
         except Exception as error:
             # Nobody waits for this task any more: the log is the only place for the error.
@@ -298,5 +298,5 @@ class StateWatch:
             is_first = False
             await asyncio.sleep(self.poke_interval)
 
-    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+    def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         return ApplicationEvent(kind, self.namespace or "", self.name, "", sentence=sentence)

@@ -25,7 +25,7 @@ from airflow_provider_spark_operator.kube.errors import ConfigurationError, Kube
 from airflow_provider_spark_operator.kube.resources import SPARK_CLUSTERS, ResourceType
 from airflow_provider_spark_operator.triggers.event import ApplicationEvent, EventKind
 from airflow_provider_spark_operator.triggers.kill import delete_if_killed
-from airflow_provider_spark_operator.triggers.spark_application_runtime import seconds_until
+from airflow_provider_spark_operator.triggers.spark_application_runtime import compute_seconds_until
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +55,9 @@ class ClusterWatch:
     async def run(self) -> ApplicationEvent:
         """Read the connection and wait."""
         try:
-            return await self.wait(await self._access())
+            return await self.wait(await self._read_access())
         except AirflowException as error:
-            return self._event(EventKind.LOST, f"{self.subject} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"{self.subject} cannot be followed: {error}")
 
     async def wait(self, access: ClusterAccess) -> ApplicationEvent:
         """Wait for the cluster. Whatever happens to the cluster or to the API becomes an event.
@@ -67,34 +67,37 @@ class ClusterWatch:
         """
         try:
             async with (
-                asyncio.timeout(seconds_until(self.deadline)) as limit,
+                asyncio.timeout(compute_seconds_until(self.deadline)) as limit,
                 share_hub(access, waiting_for=self.subject) as hub,
             ):
                 reference = await self._wait_for_appearance(hub)
                 await wait_until_ready(hub, reference, logger)
         except ApplicationDeleted as error:
-            return self._event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
+            return self._build_event(EventKind.DELETED, f"{error.reference} was deleted before it was ready")
         except ClusterFailed as error:
-            failed = self._event(EventKind.ENDED, str(error))
+            failed = self._build_event(EventKind.ENDED, str(error))
             return replace(failed, state="Failed", outcome="Failed", failure_kind="scheduling")
         except TimeoutError:
             if not limit.expired():
                 raise
             return await self._describe_timeout(access)
         except (KubeError, ConfigurationError) as error:
-            return self._event(EventKind.LOST, f"{self.subject} cannot be followed any more: {error}")
-        ready = self._event(EventKind.REACHED, f"{reference} is ready")
+            return self._build_event(EventKind.LOST, f"{self.subject} cannot be followed any more: {error}")
+        ready = self._build_event(EventKind.REACHED, f"{reference} is ready")
         return replace(ready, state=_READY, namespace=reference.namespace, uid=reference.uid)
 
     async def delete_if_killed(self) -> None:
         """Delete the cluster if a person has killed the task, and if this try still owns it."""
         await delete_if_killed(TaskStamp.from_arguments(self.stamp or {}), self._cancel, self.subject, logger)
 
-    def _access(self) -> Awaitable[ClusterAccess]:
+    def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
 
     async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
-        resource, namespace = await hub.choose_version(self._resource()), self.namespace or hub.client.default_namespace
+        resource, namespace = (
+            await hub.choose_version(self._find_resource()),
+            self.namespace or hub.client.default_namespace,
+        )
         if self.uid is not None:
             return ApplicationReference(namespace, self.name, self.uid, resource)
         is_first = True
@@ -111,7 +114,7 @@ class ClusterWatch:
         try:
             async with asyncio.timeout(_LAST_READ_SECONDS), share_hub(access, waiting_for=self.subject) as hub:
                 resource, namespace = (
-                    await hub.choose_version(self._resource()),
+                    await hub.choose_version(self._find_resource()),
                     self.namespace or hub.client.default_namespace,
                 )
                 found = await hub.client.get(resource, self.name, namespace)
@@ -119,18 +122,18 @@ class ClusterWatch:
                 sentence += f" ({await read_readiness(hub, reference, found)})"
         except (KubeError, ConfigurationError, TimeoutError) as error:
             sentence += f" ({error or 'the API does not answer'})"
-        return self._event(EventKind.TIMED_OUT, sentence)
+        return self._build_event(EventKind.TIMED_OUT, sentence)
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:
-        async with share_hub(await self._access()) as hub:
-            resource = await choose_served_version(hub.client, self._resource())
+        async with share_hub(await self._read_access()) as hub:
+            resource = await choose_served_version(hub.client, self._find_resource())
             namespace = self.namespace or hub.client.default_namespace
             reference = ApplicationReference(namespace, self.name, self.uid or "", resource)
             return {reference: await cancel(hub.client, reference, TaskStamp.from_arguments(self.stamp or {}))}
 
-    def _resource(self) -> ResourceType:
+    def _find_resource(self) -> ResourceType:
         return resource_of(self.api_version, SPARK_CLUSTERS)
 
-    def _event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
+    def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
         where = (self.namespace or "", self.name, self.uid or "")
         return ApplicationEvent(kind, *where, sentence=sentence, api_version=self.api_version)

@@ -78,18 +78,20 @@ class SubmissionWatch:
             return self._build_event(EventKind.REFUSED, str(error))
         except (AirflowException, ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
             return self._build_event(EventKind.UNSUBMITTED, f"the application was not submitted: {error}")
-        watch = ApplicationWatch(submission.reference, stamp=self._stamp(), driver_log=self._driver_log)
+        watch = ApplicationWatch(submission.reference, stamp=self._build_stamp(), driver_log=self._driver_log)
         return await watch.wait(access, resumable=True)
 
     async def delete_if_killed(self) -> None:
         """Delete what this try has submitted if a person has killed the task. Log a problem instead of raising."""
-        await delete_if_killed(self._stamp(), self._cancel, "what this task has submitted", logger)
+        await delete_if_killed(self._build_stamp(), self._cancel, "what this task has submitted", logger)
 
     async def _submit(self, access: ClusterAccess) -> Submission:
         # After a restart of the triggerer the application may run already: an outage must not end the wait.
         async with share_hub(access, waiting_for="submission") as hub:
             if_exists = IfExists(self._if_exists)
-            submission = await submit(hub.client, self._document, self._namespace, self._stamp(), if_exists=if_exists)
+            submission = await submit(
+                hub.client, self._document, self._namespace, self._build_stamp(), if_exists=if_exists
+            )
         done = "taken over" if submission.adopted else "submitted"
         logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
         return submission
@@ -99,9 +101,9 @@ class SubmissionWatch:
             await asyncio.wait([self._submitting])
         resource = resource_of(str(self._document.get("apiVersion") or ""))
         async with share_hub(await async_read_access(self._kubernetes_conn_id)) as hub:
-            return await cancel_try(hub.client, self._stamp(), self._namespace, resource)
+            return await cancel_try(hub.client, self._build_stamp(), self._namespace, resource)
 
-    def _stamp(self) -> TaskStamp:
+    def _build_stamp(self) -> TaskStamp:
         # The triggerer makes the task instance as a worker does, but without the real max_tries.
         return replace(stamp_of(self._task_instance), max_tries=None)
 

@@ -57,27 +57,27 @@ def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
         try_number=task_instance.try_number,
         task_instance_id=str(task_instance.id),
         max_tries=getattr(task_instance, "max_tries", None),  # the triggerer may know no more than the ids
-        trace_parent=_trace_parent(task_instance),
-        logical_date=_logical_date(task_instance),
+        trace_parent=_read_trace_parent(task_instance),
+        logical_date=_read_logical_date(task_instance),
     )
 
 
-def _trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
+def _read_trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
     # The protocol does not have it; Airflow's own task instances do, on workers and in the triggerer.
     carrier = getattr(task_instance, "context_carrier", None) or {}
     value: str | None = carrier.get("traceparent")
     return value
 
 
-def _logical_date(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
+def _read_logical_date(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
     # The protocol does not have the context either; a run that was triggered without a logical date has none.
     read_context: Callable[[], Mapping[str, object]] = getattr(task_instance, "get_template_context", dict)
     date = read_context().get("logical_date")
     return date.isoformat() if isinstance(date, datetime) else None
 
 
-def fate_of_deferred(stamp: TaskStamp) -> Fate:
-    """The same as `fate`, for a trigger that is cancelled before it has fired.
+def read_fate_of_deferred(stamp: TaskStamp) -> Fate:
+    """The same as `read_fate`, for a trigger that is cancelled before it has fired.
 
     After a clear, the next try may be scheduled, running or deferred again before the trigger is cancelled. It may
     look for the application elsewhere, or fail before it looks, so this trigger has to delete the application. The
@@ -90,19 +90,19 @@ def fate_of_deferred(stamp: TaskStamp) -> Fate:
         return Fate.MOVED if _is_later_try_present(stamp) is False else Fate.KILLED
     if state == TaskInstanceState.DEFERRED:
         return Fate.KILLED if _is_later_try_present(stamp) else Fate.MOVED
-    return _fate_in(state)
+    return _classify_state(state)
 
 
-def fate(stamp: TaskStamp) -> Fate:
+def read_fate(stamp: TaskStamp) -> Fate:
     """Ask Airflow what state the task instance is in. Blocks; in an event loop call it by `sync_to_async`.
 
     A signal or a cancelled trigger alone says nothing: a drained worker and a triggerer that lost its triggers
     to another one get the same ones as a killed task.
     """
-    return _fate_in(_read_state(stamp))
+    return _classify_state(_read_state(stamp))
 
 
-def _fate_in(state: str | None) -> Fate:
+def _classify_state(state: str | None) -> Fate:
     return Fate.KILLED if state in _KILLED else Fate.MOVED
 
 

@@ -54,9 +54,9 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fate], None]:
     """Decide what Airflow says of the task."""
 
     def decide(answer: Fate) -> None:
-        monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: answer)
-        monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: answer)
-        monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: answer)
+        monkeypatch.setattr(spark_application_runtime, "read_fate", lambda stamp: answer)
+        monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: answer)
+        monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: answer)
 
     return decide
 

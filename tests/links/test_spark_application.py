@@ -14,7 +14,7 @@ from airflow_provider_spark_operator.links.spark_application import (
     SparkHistoryServerLink,
     SparkUILink,
 )
-from airflow_provider_spark_operator.operators.results import link_target
+from airflow_provider_spark_operator.operators.results import build_link_target
 from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator
 from airflow_provider_spark_operator.testing.applications import Application
 from tests.cluster import Cluster, run_on, succeed
@@ -127,7 +127,7 @@ def test_an_application_whose_driver_was_never_created_has_no_link_to_a_log(clus
 
 def test_a_pod_name_that_no_driver_can_have_makes_no_link(configured: None) -> None:
     document = {"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "${spark.kubernetes.driver.pod.name}"}}}
-    assert link_target(document, "jobs", "pi", "u1").driver_pod == ""
+    assert build_link_target(document, "jobs", "pi", "u1").driver_pod == ""
 
 
 def test_what_is_not_known_yet_makes_no_link(configured: None) -> None:

@@ -23,7 +23,7 @@ def submitted() -> dict[str, Any]:
     task = run_path(str(EXAMPLES / "spark_script.py"))["dag"].get_task("count_words")
     task.image, task.service_account, task.arguments = "spark:4.3.0", "spark", ["today"]
     document = parse_application(task.application, task.api_version)
-    parameters, files = ship(task._parameters(), Sender("words", "try", [str(EXAMPLES)]), can_mount=True)
+    parameters, files = ship(task._collect_parameters(), Sender("words", "try", [str(EXAMPLES)]), can_mount=True)
     document = compose_application(document, parameters, Settings(), files)
     document["metadata"] = {"name": "words"}
     document["spec"]["applicationTolerations"] = {"resourceRetainPolicy": "Always"}

@@ -42,7 +42,7 @@ def engagement() -> Engagement:
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> None:
-    monkeypatch.setattr(kill, "fate", fate)
+    monkeypatch.setattr(kill, "read_fate", fate)
 
 
 def test_a_killed_task_cancels_its_application(

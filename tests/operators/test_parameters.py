@@ -227,7 +227,7 @@ def test_templates_are_checked_once_they_are_rendered() -> None:
     assert (operator.py_file, operator.arguments) == ("local:///2026-01-02.py", ["2026-01-02"])
     assert operator.conf == {"spark.day": "2026-01-02"}
     with pytest.raises(InvalidResource, match="executor_instances: must be an integer of 0 or more"):
-        apply_parameters(new_application(), operator._parameters())
+        apply_parameters(new_application(), operator._collect_parameters())
 
 
 def test_a_result_of_another_task_may_be_any_parameter() -> None:

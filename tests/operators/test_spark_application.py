@@ -412,7 +412,7 @@ def test_a_connection_that_is_missing_is_named() -> None:
 
 
 def test_a_task_killed_on_a_worker_deletes_its_application(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator(deferrable=False)
     previous = signal.signal(signal.SIGTERM, lambda number, frame: task.on_kill())
@@ -430,7 +430,7 @@ def test_a_task_killed_on_a_worker_deletes_its_application(cluster: Cluster, mon
 def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator()
     original = submit_document
@@ -460,7 +460,7 @@ def test_a_kill_that_comes_while_the_worker_talks_to_airflow_is_dealt_with_after
             if answers:
                 task.on_kill()
 
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", fate)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", fate)
     task = operator()
     defer(task, Interrupted())
     assert cluster.applications() == []

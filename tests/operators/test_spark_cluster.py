@@ -190,7 +190,7 @@ def test_a_failed_cluster_of_another_run_is_replaced_and_a_live_one_is_not(clust
 
 
 def test_a_killed_task_deletes_its_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
     cluster.cluster_script = stay_without_workers
     task = create()
     defer(task, TaskInstance())
@@ -201,7 +201,9 @@ def test_a_killed_task_deletes_its_cluster(cluster: Cluster, monkeypatch: pytest
 async def test_a_task_killed_while_deferred_deletes_its_cluster(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(
+        "airflow_provider_spark_operator.triggers.kill.read_fate_of_deferred", lambda stamp: Fate.KILLED
+    )
     cluster.cluster_script = stay_without_workers
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
     await reload(deferred.trigger).on_kill()
@@ -211,7 +213,7 @@ async def test_a_task_killed_while_deferred_deletes_its_cluster(
 async def test_a_triggerer_that_loses_the_task_leaves_the_cluster(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.fate_of_deferred", lambda stamp: Fate.MOVED)
+    monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.read_fate_of_deferred", lambda stamp: Fate.MOVED)
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
     await reload(deferred.trigger).on_kill()
     assert len(await asyncio.to_thread(cluster.spark_clusters)) == 1

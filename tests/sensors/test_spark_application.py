@@ -155,7 +155,7 @@ def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "airflow_provider_spark_operator.triggers.spark_application_runtime.fate", lambda stamp: Fate.KILLED
+        "airflow_provider_spark_operator.triggers.spark_application_runtime.read_fate", lambda stamp: Fate.KILLED
     )
     cluster.script = run_on
     run(operator(wait_for_completion=False), TaskInstance())

@@ -72,8 +72,8 @@ def point_at(
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Airflow says that a person has killed the task."""
-    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
-    monkeypatch.setattr(spark_application_runtime, "fate", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(spark_application_runtime, "read_fate", lambda stamp: Fate.KILLED)
 
 
 def running(cluster: Cluster, name: str = "pi") -> dict[str, Any]:
@@ -280,7 +280,7 @@ def _is_left(resource: dict[str, Any]) -> bool:
 async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     trigger = SparkApplicationStartTrigger(DOCUMENT, name="pi", kubernetes_conn_id="spark")
     trigger.task_instance = cast("Any", TaskInstance())

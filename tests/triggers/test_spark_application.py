@@ -48,8 +48,8 @@ def fate(monkeypatch: pytest.MonkeyPatch) -> SetFate:
 
     def decide(answer: Fate | Callable[[TaskStamp], Fate]) -> None:
         ask = answer if callable(answer) else lambda stamp: answer
-        monkeypatch.setattr(spark_application_runtime, "fate", ask)
-        monkeypatch.setattr(kill, "fate_of_deferred", ask)
+        monkeypatch.setattr(spark_application_runtime, "read_fate", ask)
+        monkeypatch.setattr(kill, "read_fate_of_deferred", ask)
 
     return decide
 

@@ -166,7 +166,7 @@ async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(
 async def test_only_a_persons_kill_deletes_the_application(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, fate: Fate, left: int
 ) -> None:
-    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: fate)
+    monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: fate)
     cluster.script = run_on
     _, trigger = started()
     await stopped(trigger, await submitted(trigger, "RunningHealthy"))
@@ -176,7 +176,7 @@ async def test_only_a_persons_kill_deletes_the_application(
 async def test_a_kill_during_the_submission_deletes_what_comes_of_it(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     create, asked, answer = KubeClient.create, asyncio.Event(), asyncio.Event()
 
@@ -201,7 +201,7 @@ async def test_a_kill_during_the_submission_deletes_what_comes_of_it(
 async def test_a_kill_deletes_nothing_where_it_must_not(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(kill, "fate_of_deferred", lambda stamp: Fate.KILLED)
+    monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
     _, trigger = started(**given)
     await asyncio.wait_for(anext(trigger.run()), 60)
     await trigger.on_kill()

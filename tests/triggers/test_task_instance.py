@@ -11,7 +11,7 @@ from airflow.sdk.execution_time.comms import GetPreviousTI, PreviousTIResult, Ta
 from pydantic import Field, TypeAdapter
 
 from airflow_provider_spark_operator.follow.stamp import TaskStamp
-from airflow_provider_spark_operator.triggers.task_instance import Fate, fate, fate_of_deferred, stamp_of
+from airflow_provider_spark_operator.triggers.task_instance import Fate, read_fate, read_fate_of_deferred, stamp_of
 
 STAMP = TaskStamp("dag", "task", "run", -1, 1, "id-1")
 MAPPED = TaskStamp("dag", "task", "run", 3, 1, "id-1")
@@ -37,7 +37,7 @@ def states(monkeypatch: pytest.MonkeyPatch) -> States:
 @pytest.mark.parametrize("state", [None, "success", "failed", "skipped", "upstream_failed", "removed", "restarting"])
 def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states: States, state: str | None) -> None:
     states["run"] = {"task": state}
-    assert fate(STAMP) is Fate.KILLED
+    assert read_fate(STAMP) is Fate.KILLED
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states: States, st
 )
 def test_a_task_that_lives_on_elsewhere_is_moved(states: States, state: str) -> None:
     states["run"] = {"task": state}
-    assert fate(STAMP) is Fate.MOVED
+    assert read_fate(STAMP) is Fate.MOVED
 
 
 def fail_to_decode(message: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
 )
 def test_a_deferred_task_that_is_started_anew_was_cleared(states: States, state: str | None, answer: Fate) -> None:
     states["run"] = {"task": state}
-    assert fate_of_deferred(STAMP) is answer
+    assert read_fate_of_deferred(STAMP) is answer
 
 
 @pytest.mark.parametrize("state", ["scheduled", "queued", "running", "deferred"])
@@ -102,12 +102,12 @@ def test_a_deferred_task_in_a_later_try_was_cleared(
     states: States, present_try: PresentTry, state: str, try_number: int, answer: Fate
 ) -> None:
     states["run"] = {"task": state}
-    assert fate_of_deferred(present_try(try_number)) is answer
+    assert read_fate_of_deferred(present_try(try_number)) is answer
 
 
 def test_a_try_of_another_run_says_nothing_about_a_deferred_task(states: States, present_try: PresentTry) -> None:
     states["run"] = {"task": "deferred"}
-    assert fate_of_deferred(present_try(2, run_id="other")) is Fate.MOVED
+    assert read_fate_of_deferred(present_try(2, run_id="other")) is Fate.MOVED
 
 
 @pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.MOVED)])
@@ -115,16 +115,16 @@ def test_a_lost_worker_leaves_the_application_to_the_next_try(
     states: States, present_try: PresentTry, try_number: int, answer: Fate
 ) -> None:
     states["run"] = {"task": "up_for_retry"}
-    assert fate_of_deferred(present_try(try_number)) is answer
+    assert read_fate_of_deferred(present_try(try_number)) is answer
 
 
 def test_a_task_whose_run_was_deleted_is_killed(states: States) -> None:
-    assert fate(STAMP) is Fate.KILLED
+    assert read_fate(STAMP) is Fate.KILLED
 
 
 def test_a_mapped_task_has_its_own_state(states: States) -> None:
     states["run"] = {"task_3": "running", "task": "failed"}
-    assert fate(MAPPED) is Fate.MOVED
+    assert read_fate(MAPPED) is Fate.MOVED
 
 
 @pytest.mark.parametrize(("map_index", "stamped"), [(None, -1), (-1, -1), (4, 4)])
