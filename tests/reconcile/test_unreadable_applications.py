@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.dialects.apache import progress
+from airflow_provider_spark_operator.core.dialects.apache import read_progress
 from airflow_provider_spark_operator.core.states import ApplicationState
-from airflow_provider_spark_operator.core.verdict import verdict
+from airflow_provider_spark_operator.core.verdict import judge_progress
 from airflow_provider_spark_operator.kube.client import PatchType
 from airflow_provider_spark_operator.kube.errors import Invalid
 from airflow_provider_spark_operator.kube.resources import (
@@ -73,7 +73,7 @@ async def test_who_waits_for_an_application_that_cannot_be_read_learns_why(stage
     async with controlling(stage.client, stage.namespace):
         await stage.submit(application(**UNKNOWN_MODE["spec"]))
         ended = await stage.until_state(State.RESOURCE_RELEASED)
-    judged = verdict(progress(ended))
+    judged = judge_progress(read_progress(ended))
     assert history_of(ended) == ["Submitted", "SchedulingFailure", "ResourceReleased"]
     assert (judged.outcome, judged.retry_worthy) == ("Failed", False)
     assert "spec.deploymentMode: 'EdgeMode' is not known here" in judged.sentence

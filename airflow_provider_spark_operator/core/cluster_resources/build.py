@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import
     worker_stateful_set,
 )
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name_problem
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
@@ -25,7 +25,7 @@ def build_cluster(cluster: SparkCluster, operator_name: str) -> tuple[JsonObject
     Raises:
         InvalidResource: the specification cannot be built, in a way that only its edit mends.
     """
-    named_wrongly = name_problem(cluster.name, CLUSTER_IDENTITY)
+    named_wrongly = find_name_problem(cluster.name, CLUSTER_IDENTITY)
     problems = [*([named_wrongly] if named_wrongly else []), *building_problems(cluster.spec)]
     if problems:
         raise InvalidResource(problems)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.problems import Severity, errors_of, warnings_of
+from airflow_provider_spark_operator.core.problems import Severity, filter_errors, filter_warnings
 from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.builders import application_document
 from tests.core.cluster_resources.clusters import cluster_document
@@ -29,7 +29,7 @@ def recorded() -> list[Any]:
 
 @pytest.mark.parametrize(("document", "is_invalid"), recorded())
 def test_what_the_apache_operator_ran_has_no_errors(document: dict[str, Any], is_invalid: bool) -> None:
-    assert bool(errors_of(validate(document))) is is_invalid
+    assert bool(filter_errors(validate(document))) is is_invalid
 
 
 def kubeflow_document(**changes: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_what_the_driver_would_ignore_is_a_warning() -> None:
     document = application_document(
         conf={"spark.kubernetes.driver.podTemplateContainerName": "other"}, driverSpec={"podTemplateSpec": template}
     )
-    (problem,) = warnings_of(validate(document))
+    (problem,) = filter_warnings(validate(document))
     assert "no container of the template is named 'other'" in str(problem)
 
 
@@ -162,7 +162,7 @@ RUNNER = "org.apache.spark.deploy.PythonRunner"
 def test_a_dependency_that_a_property_hides_is_a_warning(
     spec: dict[str, Any], conf: dict[str, str], message: str
 ) -> None:
-    assert [str(problem) for problem in warnings_of(validate(application_document(conf=conf, **spec)))] == [message]
+    assert [str(problem) for problem in filter_warnings(validate(application_document(conf=conf, **spec)))] == [message]
 
 
 def test_a_property_that_names_all_dependencies_is_no_problem() -> None:
@@ -187,7 +187,7 @@ def test_a_config_map_that_kubernetes_refuses_is_an_error(name: str) -> None:
 def test_an_odd_spark_version_is_a_warning(build: Callable[..., dict[str, Any]], version: str, is_odd: bool) -> None:
     problems = validate(build(runtimeVersions={"sparkVersion": version}))
     assert [problem.path for problem in problems] == ["spec.runtimeVersions.sparkVersion"] * is_odd
-    assert errors_of(problems) == []
+    assert filter_errors(problems) == []
 
 
 @pytest.mark.parametrize(
