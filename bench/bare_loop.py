@@ -18,7 +18,7 @@ import aiohttp
 from kubernetes.aio import config as kubernetes_config
 from kubernetes.aio.client import Configuration
 
-from airflow_provider_spark_operator.core.driver.attempt import build_attempt, owned_by_driver
+from airflow_provider_spark_operator.core.driver.attempt import build_attempt, with_driver_owner
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.reconcile.events import WRITERS
@@ -89,7 +89,7 @@ class Loop:
         self._application_id = built.application_id
         self._documents = [
             (f"{PATHS[one['kind']]}/namespaces/{namespace}/{PLURALS[one['kind']]}", json.dumps(one))
-            for one in (built.pod, *owned_by_driver(built.post_resources, built.pod["metadata"]["name"], DRIVER_UID))
+            for one in (built.pod, *with_driver_owner(built.post_resources, built.pod["metadata"]["name"], DRIVER_UID))
         ]
 
     async def run(self) -> None:

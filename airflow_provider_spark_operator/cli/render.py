@@ -19,12 +19,12 @@ from airflow_provider_spark_operator.cli.submission import gather_submission
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.named_files import application_template_files
-from airflow_provider_spark_operator.core.driver.naming import submit_naming
+from airflow_provider_spark_operator.core.driver.named_files import find_application_template_files
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
+from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.observation import get_attempt_id
-from airflow_provider_spark_operator.core.validation.application import with_placeholder_image
+from airflow_provider_spark_operator.core.validation.application import with_image
 from airflow_provider_spark_operator.reconcile.files import read_templates
 
 _HEAD = ("apiVersion", "kind", "metadata")
@@ -74,7 +74,7 @@ def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) 
         DriverBuildError: where spark-submit would refuse.
     """
     inputs = gather_submission(arguments, environment)
-    naming = submit_naming(
+    naming = build_submit_naming(
         inputs.conf["spark.app.name"],
         inputs.conf,
         seed="\0".join(arguments),
@@ -105,8 +105,8 @@ def _render_attempt(options: argparse.Namespace) -> list[JsonObject]:
     operator_name = read_settings(options.config).decisions.operator_name
     document, warnings = read_application_file(path)
     document = _set_namespace(document, path, options.namespace)
-    application = with_placeholder_image(parse_application(document))
-    templates = read_templates(application_template_files(application))
+    application = with_image(parse_application(document))
+    templates = read_templates(find_application_template_files(application))
     attempt = build_attempt(
         application,
         get_attempt_id(application) if options.attempt is None else options.attempt,

@@ -14,10 +14,10 @@ from airflow_provider_spark_operator.core.driver.configuration import Configurat
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.named_files import plain_files, template_files
-from airflow_provider_spark_operator.core.driver.properties import read_properties
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
-from airflow_provider_spark_operator.core.driver.text import decoded
+from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
+from airflow_provider_spark_operator.core.driver.properties import parse_properties
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.text import decode_text
 from airflow_provider_spark_operator.reconcile.files import read_file, read_templates
 
 SUBMIT_TIME = 1_577_836_800_000
@@ -50,10 +50,10 @@ def gather_submission(
         expand=expand_glob,
         main_class=read_main_class,
     )
-    inputs = submission_inputs(command, surroundings)
+    inputs = build_submission_inputs(command, surroundings)
     conf = Configuration(inputs.conf, environment)
     _check_client_files(conf, directory)
-    named = template_files(conf)
+    named = find_template_files(conf)
     executor = named.pop(EXECUTOR_TEMPLATE_KEY, None)
     templates = read_templates(named)
     hadoop = environment.get("HADOOP_CONF_DIR")
@@ -61,7 +61,7 @@ def gather_submission(
         inputs,
         conf_files=conf_files,
         hadoop_files=None if hadoop is None else _read_directory(hadoop),
-        files=_read_files(plain_files(conf), directory),
+        files=_read_files(find_plain_files(conf), directory),
         driver_template=templates.driver,
         # Passed on unread, so that its mistakes are the driver's to find.
         executor_template=None if executor is None else _read_text(EXECUTOR_TEMPLATE_KEY, executor),
@@ -103,8 +103,8 @@ def _read_bounded(file: Path) -> bytes:
 
 def _merge_properties(command: CommandLine, conf_files: Mapping[str, bytes], directory: Path) -> dict[str, str]:
     properties: dict[str, str] = {}
-    if command.loads_defaults and _DEFAULTS_FILE in conf_files:
-        properties |= _read_properties(_DEFAULTS_FILE, decoded(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
+    if command.should_load_defaults and _DEFAULTS_FILE in conf_files:
+        properties |= _read_properties(_DEFAULTS_FILE, decode_text(_DEFAULTS_FILE, conf_files[_DEFAULTS_FILE]))
     if command.properties_file is not None:
         path = str(directory.absolute() / command.properties_file)
         properties |= _read_properties("--properties-file", _read_text("--properties-file", path))
@@ -113,7 +113,7 @@ def _merge_properties(command: CommandLine, conf_files: Mapping[str, bytes], dir
 
 def _read_properties(field: str, text: str) -> dict[str, str]:
     try:
-        return read_properties(text)
+        return parse_properties(text)
     except ValueError as error:
         raise DriverBuildError(field, f"holds {error}") from None
 
@@ -130,21 +130,21 @@ def _read_files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:
 def _check_client_files(conf: Configuration, directory: Path) -> None:
     """Raise DriverBuildError where a file is missing that spark-submit's own client reads."""
     prefix = "spark.kubernetes.authenticate.submission."
-    named = {key: conf.text(key) for key in (f"{prefix}oauthTokenFile", f"{prefix}caCertFile")}
-    pair = {key: conf.text(key) for key in (f"{prefix}clientKeyFile", f"{prefix}clientCertFile")}
+    named = {key: conf.get_text(key) for key in (f"{prefix}oauthTokenFile", f"{prefix}caCertFile")}
+    pair = {key: conf.get_text(key) for key in (f"{prefix}clientKeyFile", f"{prefix}clientCertFile")}
     if all(pair.values()):  # one alone is not looked at
         named |= pair
     for key, path in named.items():
         empty = path == "" and not key.endswith("oauthTokenFile")
         if path is not None and not empty and not (directory / path).is_file():
             raise DriverBuildError(key, f"the file {path} does not exist")
-    settings = conf.text("spark.jars.ivySettings")
+    settings = conf.get_text("spark.jars.ivySettings")
     if settings is not None and not (directory / settings.removeprefix("file:")).is_file():
         raise DriverBuildError("spark.jars.ivySettings", f"the file {settings} does not exist")
 
 
 def _read_text(key: str, path: str) -> str:
-    return decoded(key, read_file(key, path))
+    return decode_text(key, read_file(key, path))
 
 
 def _find_user(environment: Mapping[str, str]) -> str:

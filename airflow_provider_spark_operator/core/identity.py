@@ -48,7 +48,7 @@ CLUSTER_IDENTITY: Final = Identity(
 )
 
 
-def find_name_problem(name: object, identity: Identity) -> Problem | None:
+def name_problem(name: object, identity: Identity) -> Problem | None:
     """Return what is wrong with the name of a resource; None if there is no name, or children can be named after it."""
     if name is None:
         return None
@@ -66,7 +66,7 @@ def find_name_problem(name: object, identity: Identity) -> Problem | None:
     return None
 
 
-def find_namespace_problem(namespace: object) -> Problem | None:
+def namespace_problem(namespace: object) -> Problem | None:
     """Return what is wrong with the namespace of a resource; None if it is valid, or there is none."""
     if namespace is None or (isinstance(namespace, str) and is_namespace(namespace)):
         return None

@@ -1,4 +1,4 @@
-"""Which texts Kubernetes accepts as names, label values and label selectors."""
+"""Checks of names, label values and label selectors by the rules of Kubernetes."""
 
 import re
 
@@ -16,20 +16,23 @@ _SELECTOR = re.compile(rf"{_REQUIREMENT}(,{_REQUIREMENT})*")
 
 
 def is_namespace(name: str) -> bool:
-    """Whether a namespace can have this name."""
+    """Return whether the text is a valid name of a namespace."""
     return _NAMESPACE.fullmatch(name) is not None
 
 
 def is_label_selector(text: str) -> bool:
-    """Whether a text is a label selector, as for `kubectl -l`, with a requirement: an empty one selects everything."""
+    """Return whether the text is a label selector, as for `kubectl -l`.
+
+    The result for an empty text, which would select everything, is False.
+    """
     return _SELECTOR.fullmatch(text) is not None
 
 
 def is_object_name(name: str) -> bool:
-    """Whether a Lease or a webhook configuration can have this name."""
+    """Return whether the text is a valid name of a Lease or a webhook configuration."""
     return _OBJECT.fullmatch(name) is not None
 
 
 def is_label_value(text: str) -> bool:
-    """Whether a label can have this value, and is not empty."""
+    """Return whether the text is a valid label value and is not empty."""
     return _LABEL.fullmatch(text) is not None

@@ -37,10 +37,10 @@ class LineLevels:
     def __init__(self) -> None:
         self._block = logging.INFO
 
-    def classify(self, line: str) -> int:
+    def level(self, line: str) -> int:
         """Return the level of the next line, a constant of `logging`: DEBUG, INFO, WARNING or ERROR."""
         line = line[:_LOOKED_AT]
-        word = _find_level_word(line)
+        word = _word(line)
         if word is not None:
             self._block = _LEVELS[word.upper()]
         elif _RAISED.match(line):
@@ -50,7 +50,7 @@ class LineLevels:
         return self._block
 
 
-def _find_level_word(line: str) -> str | None:
+def _word(line: str) -> str | None:
     if line.startswith("{"):
         found = _JSON_LEVEL.search(line)
         return found[1] if found else None

@@ -43,12 +43,12 @@ class Problem:
         return self.is_error and not self.admissible
 
 
-def filter_errors(problems: Iterable[Problem]) -> list[Problem]:
+def errors_of(problems: Iterable[Problem]) -> list[Problem]:
     """The errors among `problems`, in their order."""
     return [problem for problem in problems if problem.is_error]
 
 
-def filter_warnings(problems: Iterable[Problem]) -> list[Problem]:
+def warnings_of(problems: Iterable[Problem]) -> list[Problem]:
     """The warnings among `problems`, in their order."""
     return [problem for problem in problems if not problem.is_error]
 

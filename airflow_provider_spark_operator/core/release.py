@@ -33,7 +33,7 @@ def release(situation: Situation) -> Decision | None:
         return None
     config = situation.tolerations.application_timeout_config
     period = max(to_duration(config.termination_requeue_period_millis), _SHORTEST_PERIOD)
-    began = pods.find_deletion_start(driver.pod)
+    began = pods.deletion_began(driver.pod)
     if began is None:
         return situation.wait(reasons.RELEASING, "The driver is being deleted.", period, *_list_deletions(situation))
     grace = to_duration(config.force_termination_grace_period_millis)

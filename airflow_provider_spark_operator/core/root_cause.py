@@ -114,7 +114,7 @@ class RootCause:
         """Take the next line."""
         line = strip_controls(line[:_LOOKED_AT]).rstrip()
         if self._trace is not None:
-            self._read_traceback_line(line)
+            self._in_traceback(line)
             return
         if not line or line[0] in " \t":
             return
@@ -133,9 +133,9 @@ class RootCause:
             return
         self._announce(line)
         if _LOG_LINE.match(line):
-            self._read_log_line(line)
-        elif not self._read_java_line(line) and not self._read_statement(line):
-            self._read_output(line)
+            self._log_line(line)
+        elif not self._java(line) and not self._printed(line):
+            self._output(line)
         if _TRACEBACK in line:
             self._trace = True
 
@@ -152,7 +152,7 @@ class RootCause:
             cause += f"; the jar {self._jar} does not exist"
         return clean_line(cause.rstrip(". "), longest=_LONGEST)
 
-    def _record(self, text: str, weight: _Weight, *, of_python: bool = False) -> None:
+    def _note(self, text: str, weight: _Weight, *, of_python: bool = False) -> None:
         before, abort, reason = text.partition(_ABORT)
         self._latest = _Found(abort + reason if abort else before, weight, of_python=of_python)
         self._found[weight] = self._latest
@@ -167,24 +167,24 @@ class RootCause:
         elif found := _PYTHON_LOG.match(line):
             self._announced = _Weight.HANDLED if found[1] == "WARNING" else _Weight.LOGGED
 
-    def _read_log_line(self, line: str) -> None:
+    def _log_line(self, line: str) -> None:
         self._open = False
         self._logged = self._announced or (_Weight.HANDLED if _WARNING.match(line) else _Weight.LOGGED)
         if threw := _USER_CLASS.match(line):
             self._logged = _Weight.RAISED
             if threw[1]:
-                self._record(threw[1], _Weight.RAISED)
+                self._note(threw[1], _Weight.RAISED)
         elif jar := _MISSING_JAR.search(line):
             self._jar = jar[1]
         elif _ABORT in line:
-            self._record(line, _Weight.LOGGED if _ERROR.match(line) else _Weight.HANDLED)
+            self._note(line, _Weight.LOGGED if _ERROR.match(line) else _Weight.HANDLED)
 
     def _begin_traceback(self) -> None:
         of_worker = self._open and self._latest is not None and _WORKER in self._latest.text
         self._trace, self._first_frame = of_worker, True
         self._traced = _Weight.RAISED if self._announced is None else self._announced
 
-    def _read_traceback_line(self, line: str) -> None:
+    def _in_traceback(self, line: str) -> None:
         if self._first_frame and _HANDLED_FRAME.match(line):
             self._traced = min(self._traced, _Weight.HANDLED)
         if not line or line[0] in " \t":
@@ -207,7 +207,7 @@ class RootCause:
         text = line if self._chained in (None, line) else f"{line} (caused by {self._chained})"
         weight = min(self._traced, _Weight.ASIDE) if _DISCONNECTED.match(line) else self._traced
         self._traced = _Weight.RAISED
-        self._record(text, weight, of_python=True)
+        self._note(text, weight, of_python=True)
 
     def _end_nested(self, line: str) -> None:
         if self._latest is None or not self._open:
@@ -217,40 +217,40 @@ class RootCause:
         elif line not in self._latest.text:
             self._latest.cause = line
 
-    def _read_java_line(self, line: str) -> bool:
+    def _java(self, line: str) -> bool:
         """Take a line of a stack trace of the JVM; whether it is one."""
         if caused := _CAUSED.match(line):
             if self._latest is not None and self._open and _TRACEBACK not in line:
                 self._latest.cause = caused[1]
         elif thread := _IN_THREAD.match(line):
             if not thread[2].startswith(_EXIT_OF_PYTHON):
-                self._record(thread[2], _Weight.RAISED if thread[1] == "main" else _Weight.ASIDE)
+                self._note(thread[2], _Weight.RAISED if thread[1] == "main" else _Weight.ASIDE)
         elif bridged := _BRIDGED.match(line):
-            self._record(bridged[1], self._traced)
+            self._note(bridged[1], self._traced)
             self._traced = _Weight.RAISED
         elif logged := _LOGGED.match(line):
             # The message of what was raised may quote other exceptions.
             if not (self._open and self._latest is self._found.get(_Weight.RAISED)):
-                self._record(logged[1], self._logged)
+                self._note(logged[1], self._logged)
         else:
             return False
         return True
 
-    def _read_statement(self, line: str) -> bool:
+    def _printed(self, line: str) -> bool:
         """Take what was printed instead of an exception; whether it is the reason of an end."""
         if _ENDED.match(line):
-            self._record(line, _Weight.RAISED)
+            self._note(line, _Weight.RAISED)
         elif _REFUSED.match(line):
-            self._record(line.removeprefix("Error: "), _Weight.LOGGED)
+            self._note(line.removeprefix("Error: "), _Weight.LOGGED)
         elif _STATED.match(line):
-            self._record(line.removeprefix("Error: "), _Weight.STATED)
+            self._note(line.removeprefix("Error: "), _Weight.STATED)
         elif _ABORT in line:
-            self._record(line, _Weight.HANDLED)
+            self._note(line, _Weight.HANDLED)
         else:
             return False
         return True
 
-    def _read_output(self, line: str) -> None:
+    def _output(self, line: str) -> None:
         """The program goes on after what it has handled."""
         if self._announced is not None or _NO_OUTPUT.match(line):
             return

@@ -36,7 +36,7 @@ def time_out(situation: Situation) -> Decision | None:
     if to is _State.EXECUTORS_START_TIMED_OUT and (cause := describe_executor_obstacle(situation.observed.executors)):
         message = f"{message.removesuffix('.')}: {cause}."
     # The words of these states are also the reasons.
-    return situation.move(to, str(to), message, driver_status=pods.get_status(situation.driver_pod))
+    return situation.move(to, str(to), message, driver_status=pods.status_of(situation.driver_pod))
 
 
 def time_out_blocked_executors(situation: Situation) -> Decision | None:
@@ -57,7 +57,7 @@ def time_out_blocked_executors(situation: Situation) -> Decision | None:
         "(spec.applicationTolerations.applicationTimeoutConfig.executorStartTimeoutMillis): "
         f"{blocked[0].sentence}."
     )
-    status = pods.get_status(situation.driver_pod)
+    status = pods.status_of(situation.driver_pod)
     return situation.move(
         _State.EXECUTORS_START_TIMED_OUT, reasons.EXECUTORS_START_TIMED_OUT, message, driver_status=status
     )
@@ -76,14 +76,14 @@ def fail_lost_driver(situation: Situation) -> Decision | None:
     what = _describe_deletion(situation, driver, grace) or _describe_lost_node(situation, driver, grace)
     if what is None:
         return None
-    status = pods.get_status(driver)
-    said = pods.describe_disruption(status)
+    status = pods.status_of(driver)
+    said = pods.disruption(status)
     message = what + (f": {said.rstrip('.')}." if said else ".")
     return situation.move(_State.FAILED, reasons.DRIVER_INTERRUPTED, message, driver_status=status)
 
 
 def _describe_deletion(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
-    began, ends = pods.find_deletion_start(pod), pods.read_deletion_deadline(pod)
+    began, ends = pods.deletion_began(pod), pods.deletion_ends(pod)
     if began is None or ends is None:
         return None
     # The pod's specification, or the client that deletes it, may grant more time.
@@ -94,7 +94,7 @@ def _describe_deletion(situation: Situation, pod: Mapping[str, object], grace: t
 
 
 def _describe_lost_node(situation: Situation, pod: Mapping[str, object], grace: timedelta) -> str | None:
-    since = pods.find_node_loss(pods.get_status(pod))
+    since = pods.node_lost_since(pods.status_of(pod))
     if since is None or situation.remaining(grace, since) > AT_ONCE:
         return None
     return f"The node of the driver pod was lost, and had not come back {format_seconds(grace)} later"

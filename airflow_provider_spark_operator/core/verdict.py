@@ -7,13 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from airflow_provider_spark_operator.core import pods, reasons
-from airflow_provider_spark_operator.core.dialects.progress import (
-    Phase,
-    Progress,
-    SettingNames,
-    StateEntry,
-    find_last_stop,
-)
+from airflow_provider_spark_operator.core.dialects.progress import Phase, Progress, SettingNames, StateEntry, last_stop
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
 from airflow_provider_spark_operator.core.states import ApplicationState
 
@@ -50,7 +44,7 @@ class Verdict:
     sentence: str
 
 
-def judge_progress(progress: Progress) -> Verdict:
+def verdict(progress: Progress) -> Verdict:
     """Judge `progress`. Only an ended application has succeeded or failed: until then a restart may follow.
 
     Ended states do not say how it went; the last stopping state of the last attempt does, and where there
@@ -59,13 +53,13 @@ def judge_progress(progress: Progress) -> Verdict:
     if progress.phase is not Phase.ENDED:
         sentence = f"The application is in progress: {progress.state}."
         return Verdict(Outcome.WAITING, None, False, reasons.IN_PROGRESS, sentence)
-    stop = find_last_stop(progress.history)
+    stop = last_stop(progress.history)
     if stop is None:
         sentence = "The application was cancelled: its resources were released before it had ended."
         return Verdict(Outcome.FAILED, FailureKind.INFRASTRUCTURE, True, reasons.CANCELLED, sentence)
     if stop.meaning == _State.SUCCEEDED:
         return Verdict(Outcome.SUCCEEDED, None, False, reasons.SUCCEEDED, "The application succeeded.")
-    return _judge_failure(stop, progress)
+    return _failure(stop, progress)
 
 
 @dataclass(frozen=True)
@@ -117,49 +111,49 @@ _TIMEOUTS: Final[Mapping[str, tuple[FailureKind, str, str, str]]] = {
 }
 
 
-def _judge_failure(stop: StateEntry, progress: Progress) -> Verdict:
-    cause = _find_cause(stop, progress.settings)
+def _failure(stop: StateEntry, progress: Progress) -> Verdict:
+    cause = _cause(stop, progress.settings)
     attempts = f" in attempt {progress.attempt + 1}" if progress.attempt else ""
     advice = f"; {cause.advice}" if cause.advice else ""
     sentence = f"{stop.state}{attempts}: {cause.what.rstrip('.')}{advice}."
     return Verdict(Outcome.FAILED, cause.kind, cause.retry_worthy, cause.reason, sentence)
 
 
-def _find_cause(stop: StateEntry, settings: SettingNames) -> _Cause:
+def _cause(stop: StateEntry, settings: SettingNames) -> _Cause:
     status = stop.driver_status or {}
     if stop.meaning == _State.SCHEDULING_FAILURE:
-        return _explain_refusal(stop)
+        return _refusal(stop)
     if stop.meaning == _State.DRIVER_EVICTED:
-        said = pods.get_text(status.get("message"))
+        said = pods.text(status.get("message"))
         what = "the driver pod was evicted from its node" + (f": {said}" if said else "")
         advice = f"raise what the driver requests to what it uses, memory by {settings.overhead}"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_EVICTED, what, advice)
     if stop.meaning in _TIMEOUTS:
-        return _find_obstacle(status, settings) or _explain_timeout(stop)
+        return _obstacle(status, settings) or _timeout(stop)
     if stop.reason == reasons.DRIVER_INTERRUPTED:
-        return _explain_interruption(status, stop.message or "the driver pod was deleted while it ran", settings)
+        return _interrupted(status, stop.message or "the driver pod was deleted while it ran", settings)
     if not status:
-        return _explain_missing_status(stop)
+        return _unseen(stop)
     if pods.is_taken_away(status):
-        said = pods.describe_disruption(status) or _describe_pod(status)
-        return _explain_interruption(status, "the driver pod was taken away" + (f" ({said})" if said else ""), settings)
-    what = _lower_first_letter(stop.message or "the driver failed")
-    return _explain_rejection(status) or _explain_termination(status, settings) or _blame_application(what)
+        said = pods.disruption(status) or _said_of_pod(status)
+        return _interrupted(status, "the driver pod was taken away" + (f" ({said})" if said else ""), settings)
+    what = _lower_first(stop.message or "the driver failed")
+    return _rejected(status) or _terminated(status, settings) or _failed(what)
 
 
-def _blame_application(what: str) -> _Cause:
+def _failed(what: str) -> _Cause:
     return _Cause(FailureKind.APPLICATION, True, reasons.DRIVER_FAILED, what)
 
 
-def _explain_refusal(stop: StateEntry) -> _Cause:
+def _refusal(stop: StateEntry) -> _Cause:
     message = stop.message or "the driver's resources could not be created"
-    what = _summarize_spark_submit(message) or _strip_stack_trace(message)
+    what = _of_spark_submit(message) or _without_stack_trace(message)
     if stop.reason == reasons.SPEC_UNBUILDABLE:
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNBUILDABLE, what)
     return _Cause(FailureKind.SCHEDULING, True, reasons.SCHEDULING_FAILED, what)
 
 
-def _summarize_spark_submit(message: str) -> str | None:
+def _of_spark_submit(message: str) -> str | None:
     """What spark-submit failed for and its first cause, where `message` holds all that it wrote, as Kubeflow's do."""
     beginning = message.partition(": ")[0]
     error = _JAVA_ERROR.search(message)
@@ -170,7 +164,7 @@ def _summarize_spark_submit(message: str) -> str | None:
     return ": ".join([beginning, *(part.strip().rstrip(".") for part in said)])
 
 
-def _strip_stack_trace(message: str) -> str:
+def _without_stack_trace(message: str) -> str:
     """What happened and its first cause, of a message that ends with Java's trace, as the Apache operator's do."""
     said, *causes = message.split("\nCaused by: ")
     if not (causes or "\n\tat " in said):
@@ -179,29 +173,29 @@ def _strip_stack_trace(message: str) -> str:
     return what.replace(". StackTrace: ", ": ", 1)
 
 
-def describe_driver_obstacle(status: Mapping[str, object], settings: SettingNames) -> str | None:
+def driver_obstacle(status: Mapping[str, object], settings: SettingNames) -> str | None:
     """What keeps a driver pod with this status from running, and what to do; None if its status names nothing."""
-    cause = _find_obstacle(status, settings)
+    cause = _obstacle(status, settings)
     return f"{cause.what.rstrip('.')}; {cause.advice}" if cause else None
 
 
-def _explain_timeout(stop: StateEntry) -> _Cause:
+def _timeout(stop: StateEntry) -> _Cause:
     kind, reason, what, advice = _TIMEOUTS[stop.meaning]
     if stop.reason == reasons.EXECUTORS_START_TIMED_OUT and stop.message:
-        what = _lower_first_letter(stop.message)  # no status is recorded of executors: what they wait for is only there
+        what = _lower_first(stop.message)  # no status is recorded of executors: what they wait for is only there
     return _Cause(kind, True, reason, what, advice)
 
 
-def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
+def _obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
     """What kept a driver pod from running, as far as its status says so."""
-    scheduled = pods.find_condition(status, "PodScheduled")
-    if pods.get_text(scheduled.get("status")).lower() == "false":
-        what = f"no node could take the driver pod: {pods.get_text(scheduled.get('message')) or 'no reason given'}"
+    scheduled = pods.condition(status, "PodScheduled")
+    if pods.text(scheduled.get("status")).lower() == "false":
+        what = f"no node could take the driver pod: {pods.text(scheduled.get('message')) or 'no reason given'}"
         advice = f"ask for less ({settings.size}), or add nodes that fit"
-        if pods.get_text(scheduled.get("reason")) == "SchedulingGated":
+        if pods.text(scheduled.get("reason")) == "SchedulingGated":
             advice = "whatever has set its scheduling gates, as a queue does, has to lift them"
         return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, advice)
-    waiting = [container for container in pods.list_all_containers(status) if container.waiting]
+    waiting = [container for container in pods.all_containers(status) if container.waiting]
     for container in waiting:
         detail = ": ".join(part for part in (container.reason, container.message) if part)
         if container.reason in pods.PULL_FAILURES:
@@ -216,69 +210,69 @@ def _find_obstacle(status: Mapping[str, object], settings: SettingNames) -> _Cau
     return None
 
 
-def _explain_missing_status(stop: StateEntry) -> _Cause:
+def _unseen(stop: StateEntry) -> _Cause:
     """A failure without the pod's status: the spec was refused, or the driver had gone before it was seen to end."""
     message = stop.message or "the driver pod is gone, and nobody saw it end"
     # The Apache operator writes no reason; of what it refuses, the words are all there is.
     if stop.reason == reasons.SPEC_UNSUPPORTED or (not stop.reason and message.lower().startswith(_REFUSALS)):
         return _Cause(FailureKind.SCHEDULING, False, reasons.SPEC_UNSUPPORTED, message)
-    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first_letter(message))
+    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_LOST, _lower_first(message))
 
 
-def _explain_interruption(status: Mapping[str, object], what: str, settings: SettingNames) -> _Cause:
-    disruption = pods.get_text(pods.find_condition(status, "DisruptionTarget").get("reason"))
+def _interrupted(status: Mapping[str, object], what: str, settings: SettingNames) -> _Cause:
+    disruption = pods.text(pods.condition(status, "DisruptionTarget").get("reason"))
     advice = _AFTER_DISRUPTION.get(disruption, "try again").format(driver=settings.driver)
-    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, _lower_first_letter(what), advice)
+    return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.DRIVER_INTERRUPTED, _lower_first(what), advice)
 
 
-def _explain_rejection(status: Mapping[str, object]) -> _Cause | None:
-    if pods.get_text(status.get("reason")) not in _REJECTIONS:
+def _rejected(status: Mapping[str, object]) -> _Cause | None:
+    if pods.text(status.get("reason")) not in _REJECTIONS:
         return None
-    what = f"the node that was to take the driver pod had no room for it: {_describe_pod(status)}"
+    what = f"the node that was to take the driver pod had no room for it: {_said_of_pod(status)}"
     return _Cause(FailureKind.SCHEDULING, True, reasons.UNSCHEDULABLE, what, "try again, or ask for less")
 
 
-def _describe_pod(status: Mapping[str, object]) -> str:
-    words = (pods.get_text(status.get("reason")), pods.get_text(status.get("message")))
+def _said_of_pod(status: Mapping[str, object]) -> str:
+    words = (pods.text(status.get("reason")), pods.text(status.get("message")))
     return ": ".join(word for word in words if word)
 
 
-def _explain_termination(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
-    containers = pods.list_all_containers(status)
+def _terminated(status: Mapping[str, object], settings: SettingNames) -> _Cause | None:
+    containers = pods.all_containers(status)
     ended = [each for each in containers if each.exit_code]
     # A container that was restarted runs, or waits; how it ended before is why.
     ended = ended or [each.previous for each in containers if each.previous and each.previous.exit_code]
-    failed = min(ended, key=_rank_container, default=None)
+    failed = min(ended, key=_precedence, default=None)
     if failed is None:
-        said = _describe_pod(status)
-        return _blame_application(f"the driver pod failed ({said})") if said else None
-    return _explain_container(failed, status, settings)
+        said = _said_of_pod(status)
+        return _failed(f"the driver pod failed ({said})") if said else None
+    return _ended_container(failed, status, settings)
 
 
-def _rank_container(container: pods.Container) -> int:
+def _precedence(container: pods.Container) -> int:
     """Which of several containers that failed says why: the one out of memory, else the one that runs Spark."""
     if container.reason == reasons.OUT_OF_MEMORY:
         return 0
     return 1 if container.name == DRIVER_CONTAINER else 2
 
 
-def _explain_container(failed: pods.Container, status: Mapping[str, object], settings: SettingNames) -> _Cause:
+def _ended_container(failed: pods.Container, status: Mapping[str, object], settings: SettingNames) -> _Cause:
     if failed.reason in _START_FAILURES:
         what = f"the driver's container {failed.name} could not be started: {failed.message or failed.reason}"
         advice = f"check its command and image ({settings.command})"
         return _Cause(FailureKind.INFRASTRUCTURE, True, reasons.CONTAINER_REFUSED, what, advice)
-    what = f"container {failed.name} of the driver ended with {pods.describe_exit(failed)}"
+    what = f"container {failed.name} of the driver ended with {pods.exit_words(failed)}"
     if failed.reason == reasons.OUT_OF_MEMORY:
-        advice = _advise_on_memory(failed.name, status, settings)
+        advice = _memory_advice(failed.name, status, settings)
         return _Cause(FailureKind.APPLICATION, False, reasons.OUT_OF_MEMORY, what, advice)
-    init_names = {container.name for container in pods.list_containers(status, "initContainerStatuses")}
+    init_names = {container.name for container in pods.containers(status, "initContainerStatuses")}
     reason = reasons.INIT_CONTAINER_FAILED if failed.name in init_names else reasons.DRIVER_FAILED
     return _Cause(FailureKind.APPLICATION, True, reason, what)
 
 
-def _advise_on_memory(name: str, status: Mapping[str, object], settings: SettingNames) -> str:
+def _memory_advice(name: str, status: Mapping[str, object], settings: SettingNames) -> str:
     """Which setting to raise: Spark's are those of its own container, which has Spark's name or is the only one."""
-    names = [container.name for container in pods.list_containers(status)]
+    names = [container.name for container in pods.containers(status)]
     sparks = settings.memory
     if name == DRIVER_CONTAINER or names == [name]:
         return f"raise {sparks}"
@@ -288,5 +282,5 @@ def _advise_on_memory(name: str, status: Mapping[str, object], settings: Setting
     return f"raise {template}"
 
 
-def _lower_first_letter(sentence: str) -> str:
+def _lower_first(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from airflow_provider_spark_operator.core.dialects.dialect import read_progress
+from airflow_provider_spark_operator.core.dialects.dialect import progress
 from airflow_provider_spark_operator.core.dialects.progress import Phase
 from airflow_provider_spark_operator.core.names import ANNOTATION_RESULT_TAKEN_BY
 from airflow_provider_spark_operator.core.states import FAILURE
@@ -113,7 +113,7 @@ async def free_name(
         return
     reference = ApplicationReference.of(present, resource)
     same_task = stamp is not None and stamp.is_another_run_of(present)
-    leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, read_progress(present)
+    leaving, seen = read_adoption_state(present) is AdoptionState.TERMINATING, progress(present)
     is_cluster = resource.kind == SPARK_CLUSTERS.kind
     over = seen.phase is Phase.ENDED or read_adoption_state(present) is AdoptionState.ACKNOWLEDGED
     ended = leaving or over or (is_cluster and seen.state in FAILURE)
@@ -156,7 +156,7 @@ async def _await_acknowledgement(client: KubeClient, present: JsonObject, refere
     deadline, backoff = time.monotonic() + _ACKNOWLEDGEMENT_SECONDS, Backoff(first=0.2, longest=5.0)
     while (now := await read_present(client, reference)) is not None and not _is_acknowledged(now):
         if time.monotonic() >= deadline:
-            state = f"has ended in state {read_progress(now).state}, but that run has not recorded its end yet"
+            state = f"has ended in state {progress(now).state}, but that run has not recorded its end yet"
             advice = f"Try again later, as a retry does: the name is free once the end is recorded, or {limit} after it"
             raise NameTaken(reference, owner_of(now), state, advice)
         await asyncio.sleep(backoff.next())
@@ -167,7 +167,7 @@ def _is_acknowledged(document: JsonObject) -> bool:
 
 
 def _seconds_since_end(document: JsonObject) -> float:
-    end = read_progress(document).since or datetime.fromisoformat(document["metadata"]["creationTimestamp"])
+    end = progress(document).since or datetime.fromisoformat(document["metadata"]["creationTimestamp"])
     return (datetime.now(UTC) - end).total_seconds()
 
 

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.names import (
     ANNOTATION_TRACE_PARENT,
     ANNOTATION_TRY_NUMBER,
     LABEL_TASK,
-    task_identity,
+    compute_task_identity,
 )
 
 _MAX_NAME_LENGTH = 63
@@ -63,7 +63,7 @@ class TaskStamp:
     @property
     def identity(self) -> str:
         """The label value that all tries of this task share."""
-        return task_identity(self.dag_id, self.task_id, self.run_id, self.map_index)
+        return compute_task_identity(self.dag_id, self.task_id, self.run_id, self.map_index)
 
     @property
     def selector(self) -> str:

@@ -17,7 +17,7 @@ from airflow.triggers.base import BaseTrigger
 from airflow_provider_spark_operator.core.compose.document import override_metadata
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.json_object import JsonObject
-from airflow_provider_spark_operator.core.names import master_url
+from airflow_provider_spark_operator.core.names import build_master_url
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.exceptions import (
     SparkApplicationError,
@@ -238,7 +238,7 @@ class ClusterCreation:
 
     def _push(self, reference: ApplicationReference) -> None:
         if self._task.do_xcom_push:
-            url = master_url(f"{reference.namespace}/{reference.name}")
+            url = build_master_url(f"{reference.namespace}/{reference.name}")
             for key, value in {"namespace": reference.namespace, "uid": reference.uid, "master_url": url}.items():
                 self._context["ti"].xcom_push(key=key, value=value)
 

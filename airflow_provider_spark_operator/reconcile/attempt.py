@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Never
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
+from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.named_files import (
     NO_TEMPLATES,
-    application_template_files,
-    unread_templates,
+    build_stand_in_templates,
+    find_application_template_files,
 )
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.names import LABEL_APPLICATION_NAME, LABEL_OPERATOR_NAME
@@ -37,7 +37,7 @@ _MOUNTED = frozenset({CONFIG_MAPS.kind, SECRETS.kind})
 
 
 class NotYet(Exception):
-    """The reconcile must be repeated after something else has ended; str() is one sentence."""
+    """Something must end first, which only takes time; str() is one sentence."""
 
 
 class _NameTaken(Exception):
@@ -69,15 +69,15 @@ async def create_attempt(
         application: The current state of the application.
         attempt_id: The number of the attempt.
         operator_name: The value of the operator's label.
-        drivers: The driver pods of the application, by a live read. A pod is deleted first if the spec determines
-            another name, because the application was edited after an earlier reconcile. A pod with the label of an
-            earlier attempt is also deleted, because the end of that attempt was missed.
+        drivers: The driver pods of the application, by a live read. A pod of another name than the spec leads to, or
+            with the label of an earlier attempt, is deleted first: the end of that attempt was missed, or the
+            application was edited after an earlier reconcile.
 
     Raises:
         NotYet: An object of an earlier attempt or reconcile is still being deleted.
         KubeError: The API did not answer; which objects exist is unknown, and repeating is harmless.
     """
-    files = application_template_files(application)
+    files = find_application_template_files(application)
     try:
         # A thread takes as long as a request, and most applications name no file.
         templates = await asyncio.to_thread(read_templates, files) if files else NO_TEMPLATES
@@ -143,7 +143,7 @@ async def clear_mounts(client: KubeClient, application: SparkApplication, operat
             if not _is_being_deleted(existing):
                 await _delete(client, existing)
             if _is_being_deleted(existing) or existing["metadata"].get("finalizers"):
-                raise NotYet(f"{_describe(existing)} of the application is still being deleted")
+                raise NotYet(f"{_describe(existing)} of the application is not gone yet")
 
 
 def _build_present_objects(
@@ -151,7 +151,7 @@ def _build_present_objects(
 ) -> "_AttemptObjects | None":
     """Build the objects of the present spec without reading files; None if they cannot be built."""
     try:
-        templates = unread_templates(application_template_files(application))
+        templates = build_stand_in_templates(find_application_template_files(application))
         resources = build_attempt(application, attempt_id, operator_name, templates=templates)
     except DriverBuildError:
         return None
@@ -166,7 +166,7 @@ def _tolerate_refusals(application: SparkApplication, document: JsonObject) -> I
         if not is_refusal(error):
             raise
         logger.warning(
-            "could not check or delete %s: %s; it is left to garbage collection",
+            "whether %s is left over is not known: %s",
             _describe(document),
             error,
             extra={"application": f"{application.namespace}/{application.name}"},
@@ -194,7 +194,7 @@ async def _delete_outdated(client: KubeClient, outdated: JsonObject) -> Never:
     if not _is_being_deleted(outdated):
         # The next driver may mount objects of the same names.
         await _delete(client, outdated, propagation="Foreground")
-    raise NotYet(f"{_describe(outdated)} of an earlier attempt or version of the application is still being deleted")
+    raise NotYet(f"{_describe(outdated)} is of an earlier attempt or version of the application, and is not gone yet")
 
 
 async def _check_mounts(objects: "_AttemptObjects") -> None:
@@ -215,9 +215,9 @@ async def _create(client: KubeClient, objects: "_AttemptObjects", resources: Att
     driver = await objects.ensure(resources.pod)
     objects.driver = driver
     name, uid = driver["metadata"]["name"], driver["metadata"]["uid"]
-    for document in owned_by_driver(resources.pre_resources, name, uid):
+    for document in with_driver_owner(resources.pre_resources, name, uid):
         await _set_owners(client, document)
-    for document in owned_by_driver(resources.post_resources, name, uid):
+    for document in with_driver_owner(resources.post_resources, name, uid):
         await objects.ensure(document)
 
 
@@ -238,7 +238,7 @@ class _AttemptObjects:
         except AlreadyExists:
             existing = await self.find(document)
         if existing is None:
-            raise NotYet(f"{_describe(document)} was deleted during the reconcile")
+            raise NotYet(f"{_describe(document)} went away while it was looked at")
         await self.check(existing)
         return existing
 
@@ -275,7 +275,7 @@ class _AttemptObjects:
         if ours and not _is_being_deleted(existing):
             return
         if ours or self.is_labelled(existing):
-            raise NotYet(f"{_describe(existing)} of an earlier attempt is still being deleted")
+            raise NotYet(f"{_describe(existing)} of an earlier attempt is not gone yet")
         raise _NameTaken(
             f"{_describe(existing)} exists and does not belong to this application: delete or rename one of the two"
         )

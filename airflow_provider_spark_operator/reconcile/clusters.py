@@ -7,7 +7,7 @@ from typing import TypeAlias
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.cluster import ApplyCluster, ClusterDecision, decide
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
-from airflow_provider_spark_operator.core.cluster_resources.frame import object_name
+from airflow_provider_spark_operator.core.cluster_resources.frame import build_object_name
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import keep_fixed_fields
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterStatus
@@ -106,7 +106,7 @@ class ClusterAdapter:
         """Whether the cluster has a master, by a live read."""
         key = key_of(resource)
         try:
-            master = await self._client.get(STATEFUL_SETS, object_name(key.name, ROLE_MASTER), key.namespace)
+            master = await self._client.get(STATEFUL_SETS, build_object_name(key.name, ROLE_MASTER), key.namespace)
         except NotFound:
             return False
         return resource["metadata"]["uid"] in list_owner_uids(master)
@@ -172,5 +172,5 @@ def _check(existing: JsonObject, cluster: SparkCluster, operator_name: str) -> N
         return
     what = f"{existing['kind']} {cluster.namespace}/{existing['metadata']['name']}"
     if ours or labelled:
-        raise NotYet(f"{what} of an earlier cluster is still being deleted")
+        raise NotYet(f"{what} of an earlier cluster is not gone yet")
     raise _NameTaken(f"{what} exists and does not belong to this cluster: delete or rename one of the two")

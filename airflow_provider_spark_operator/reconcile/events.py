@@ -22,9 +22,8 @@ WARNING = "Warning"
 _LONGEST_MESSAGE = 1024
 _LONGEST_NAME = 253
 WRITERS = 4
-"""The number of Events that are written concurrently."""
+"""How many Events are written at the same time: a transition takes as long as its Event."""
 _MOST_WAITING = 1000
-_DRAIN_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -61,52 +60,39 @@ class EventRecorder:
     def __init__(self, client: KubeClient, component: str) -> None:
         self._client = client
         self._component = component
-        self._queues: tuple[asyncio.Queue[JsonObject], ...] = tuple(
+        self._waiting: tuple[asyncio.Queue[JsonObject], ...] = tuple(
             asyncio.Queue(_MOST_WAITING) for _ in range(WRITERS)
         )
 
     def record(self, event: ResourceEvent) -> None:
-        """Queue an Event to be written. The Event is dropped if too many are waiting."""
-        # The document is small. `event` would keep the whole resource in memory.
+        """Have an Event written soon. It is dropped if too many are waiting to be written."""
+        # The document is small; the event would keep the whole resource until it is written.
         document = build_event(event, self._component)
         try:
-            self._queues[hash(key_of(event.resource)) % WRITERS].put_nowait(document)
+            self._waiting[hash(key_of(event.resource)) % WRITERS].put_nowait(document)
         except asyncio.QueueFull:
-            fields = _build_log_fields(document)
-            logger.warning("dropped event %s: too many events are waiting to be written", event.reason, extra=fields)
+            logger.warning("event dropped, too many wait: %s", event.reason, extra=_key(document))
 
     async def run(self) -> None:
-        """Write recorded events until cancelled; then write the waiting events, for at most two seconds."""
+        """Write recorded events until cancelled."""
         async with asyncio.TaskGroup() as writers:
-            for queue in self._queues:
-                writers.create_task(self._write_all(queue))
-            try:
-                await asyncio.get_running_loop().create_future()
-            finally:
-                # The next process does not record a transition whose status this one has written.
-                await self._drain_with_timeout()
+            for waiting in self._waiting:
+                writers.create_task(self._write_all(waiting))
 
     async def drain(self) -> None:
         """Wait until all events recorded so far are written or dropped."""
-        for queue in self._queues:
-            await queue.join()
+        for waiting in self._waiting:
+            await waiting.join()
 
-    async def _drain_with_timeout(self) -> None:
-        try:
-            async with asyncio.timeout(_DRAIN_SECONDS):
-                await self.drain()
-        except TimeoutError:
-            logger.warning("could not write the last events: timed out after %g s of the shutdown", _DRAIN_SECONDS)
-
-    async def _write_all(self, queue: "asyncio.Queue[JsonObject]") -> None:
+    async def _write_all(self, waiting: "asyncio.Queue[JsonObject]") -> None:
         while True:
-            document = await queue.get()
+            document = await waiting.get()
             try:
                 await self._write(document)
             except Exception:
-                logger.exception("could not write event %s", document["reason"], extra=_build_log_fields(document))
+                logger.exception("event not written", extra=_key(document))
             finally:
-                queue.task_done()
+                waiting.task_done()
 
     async def _write(self, document: JsonObject) -> None:
         try:
@@ -114,8 +100,7 @@ class EventRecorder:
         except AlreadyExists:
             return  # written by an earlier reconcile that was interrupted
         except KubeError as error:
-            fields = _build_log_fields(document)
-            logger.warning("could not write event %s: %s", document["reason"], error, extra=fields)
+            logger.warning("event not written: %s", error, extra=_key(document))
 
 
 def build_invalid_event(resource: JsonObject, problems: InvalidResource, time: datetime) -> ResourceEvent:
@@ -137,7 +122,7 @@ def find_spec_warning(resource: JsonObject, time: datetime) -> ResourceEvent | N
 
 
 def build_event(event: ResourceEvent, component: str) -> JsonObject:
-    """Build the `core/v1` Event; its name is derived from the resource, the reason and the identity."""
+    """Build the `core/v1` Event; its name follows from the resource, the reason and the identity."""
     metadata = event.resource["metadata"]
     digest = hashlib.sha256("\0".join((metadata.get("uid", ""), event.reason, event.identity)).encode()).hexdigest()[
         :16
@@ -174,6 +159,6 @@ def _shorten(message: str) -> str:
     return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 1] + "…"
 
 
-def _build_log_fields(document: JsonObject) -> dict[str, str]:
+def _key(document: JsonObject) -> dict[str, str]:
     involved = document["involvedObject"]
     return {KINDS[involved["kind"]].noun: str(ObjectKey(involved["namespace"], involved["name"]))}

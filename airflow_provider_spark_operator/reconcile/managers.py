@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_provider_spark_operator.core.names import ANNOTATION_CLAIM
-from airflow_provider_spark_operator.core.pods import get_object, get_text
+from airflow_provider_spark_operator.core.pods import mapping, text
 from airflow_provider_spark_operator.core.states import ApplicationState
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 from airflow_provider_spark_operator.reconcile.lease import LeaseReference, Tenure, is_held
@@ -19,7 +19,7 @@ from airflow_provider_spark_operator.reconcile.patches import build_precondition
 
 _PREFIX = "spark-operator:"
 _LONGEST_MANAGER = 128
-# Field managers that change resources without managing them: users, and the other parts of this package.
+# Users change resources without managing them, and so do the other parts of this package, by their user agent.
 _NO_CONTROLLERS = ("kubectl", "airflow-provider-spark-operator")
 
 
@@ -58,9 +58,7 @@ def find_last_manager(resource: Mapping[str, Any], finalizer: str, own: str) -> 
     entries = resource["metadata"].get("managedFields") or ()
     writers = [entry for entry in entries if _is_controller(entry)]
     managers = [entry for entry in writers if entry.get("subresource") == "status" or _has_claimed(entry)]
-    return _find_latest(managers, own) or _find_latest(
-        (entry for entry in writers if _has_added(entry, finalizer)), own
-    )
+    return _latest(managers, own) or _latest((entry for entry in writers if _has_added(entry, finalizer)), own)
 
 
 def build_claim_patch(resource: JsonObject, own: str, now: datetime) -> JsonObject:
@@ -75,7 +73,7 @@ def build_claim_patch(resource: JsonObject, own: str, now: datetime) -> JsonObje
 
 def read_state(resource: Mapping[str, Any]) -> str | None:
     """Return the state in the status of a resource; None if there is none."""
-    state = get_text(get_object(get_object(resource.get("status")).get("currentState")).get("currentStateSummary"))
+    state = text(mapping(mapping(resource.get("status")).get("currentState")).get("currentStateSummary"))
     return state or None
 
 
@@ -83,7 +81,7 @@ def is_settled(resource: Mapping[str, Any]) -> bool:
     """Whether an application has released all its resources and no controller must delete it."""
     if read_state(resource) != ApplicationState.RESOURCE_RELEASED or resource["metadata"].get("deletionTimestamp"):
         return False
-    time_to_live = get_object(get_object(resource.get("spec")).get("applicationTolerations")).get("ttlAfterStopMillis")
+    time_to_live = mapping(mapping(resource.get("spec")).get("applicationTolerations")).get("ttlAfterStopMillis")
     return not isinstance(time_to_live, int) or time_to_live < 0
 
 
@@ -142,7 +140,7 @@ def _has_added(entry: Mapping[str, Any], finalizer: str) -> bool:
     return f'v:"{finalizer}"' in (metadata.get("f:finalizers") or {})
 
 
-def _find_latest(entries: Iterable[Mapping[str, Any]], own: str) -> str | None:
+def _latest(entries: Iterable[Mapping[str, Any]], own: str) -> str | None:
     # The API writes all times in UTC, in whole seconds and in the same format.
     ranked = [(str(entry.get("time", "")), entry["manager"] == own, str(entry["manager"])) for entry in entries]
     return max(ranked)[2] if ranked else None

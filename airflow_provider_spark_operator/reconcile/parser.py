@@ -1,14 +1,14 @@
-"""The parser of resources, which checks their nesting and keeps the specs of recent applications."""
+"""Parsing resources as the API shows them."""
 
 from airflow_provider_spark_operator.core.models import parse
 from airflow_provider_spark_operator.core.models.application import SparkApplication, SparkApplicationSpec
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
+from airflow_provider_spark_operator.core.validation.json_values import json_problems
 from airflow_provider_spark_operator.reconcile.cache import JsonObject
 
-# Enough for the applications that change at the same time.
+# Enough for the applications that are reconciled in turns. Those that have ended, or run for hours, are not kept.
 _MAX_SPECS = 500
 
 
@@ -55,6 +55,6 @@ def _parse_application(resource: JsonObject) -> SparkApplication:
 
 
 def _check_nesting(resource: JsonObject) -> None:
-    # The API server stores thousands of levels, and the code that builds documents is recursive.
-    if problems := find_json_problems({"spec": resource.get("spec")}):
+    # The API server stores thousands of levels, and code that builds documents is recursive.
+    if problems := json_problems({"spec": resource.get("spec")}):
         raise InvalidResource(problems)

@@ -1,4 +1,4 @@
-"""The parser of Java properties files, the format of the Apache operator's configuration."""
+"""Reading Java properties files, the form in which the Apache operator is configured."""
 
 import re
 
@@ -8,15 +8,16 @@ _BLANK = " \t\f"
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Parse the entries of a properties file. The last entry of a repeated key counts.
+    """Read the entries of a properties file; of a repeated key the last one counts.
 
-    The rules are those of `java.util.Properties.load`: `#` and `!` begin a comment line. A key ends at the first
-    unescaped `=`, `:` or blank. A backslash at the end of a line joins the next line, without its leading blanks.
+    The rules are those of `java.util.Properties.load`: `#` and `!` begin a comment line, a key ends at the
+    first unescaped `=`, `:` or blank, a backslash at a line's end joins the next line, less its leading
+    blanks.
     """
-    return dict(_parse_entry(line) for line in _join_lines(text))
+    return dict(_entry(line) for line in _logical_lines(text))
 
 
-def _join_lines(text: str) -> list[str]:
+def _logical_lines(text: str) -> list[str]:
     lines: list[str] = []
     pending: str | None = None
     for natural in re.split(r"\r\n|\n|\r", text):
@@ -35,7 +36,7 @@ def _join_lines(text: str) -> list[str]:
     return lines
 
 
-def _parse_entry(line: str) -> tuple[str, str]:
+def _entry(line: str) -> tuple[str, str]:
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANK:
         end += 2 if line[end] == "\\" else 1

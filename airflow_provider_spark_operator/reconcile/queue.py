@@ -53,7 +53,7 @@ class WorkQueue(Generic[Key]):
         return self._clock() - self._ready[0][1] if self._ready else 0.0
 
     def add(self, key: Key) -> None:
-        """Queue `key` for the next free worker."""
+        """Have `key` processed as soon as a worker is free."""
         if key in self._queued:
             return
         self._queued.add(key)
@@ -61,15 +61,18 @@ class WorkQueue(Generic[Key]):
             self._offer(key)
 
     def add_after(self, key: Key, delay: float) -> None:
-        """Queue `key` in `delay` seconds. The delay replaces an earlier one: the latest reconcile determines it."""
+        """Have `key` processed in `delay` seconds; this replaces an earlier delay.
+
+        The latest reconcile of a key knows the most, so its delay counts.
+        """
         self._cancel_timer(key)
         if delay <= 0:
             self.add(key)
         else:
-            self._timers[key] = asyncio.get_running_loop().call_later(delay, self._handle_timer, key)
+            self._timers[key] = asyncio.get_running_loop().call_later(delay, self._on_time, key)
 
     def retry(self, key: Key, *, at_least: float = 0.0) -> float:
-        """Queue a failed `key` again. The delay grows with every failure in a row.
+        """Have a failed `key` processed again; the delay grows with every failure in a row.
 
         Args:
             key: The key that failed.
@@ -137,11 +140,11 @@ class WorkQueue(Generic[Key]):
                 return
 
     def _pass_on(self, waker: asyncio.Future[None]) -> None:
-        # If a worker is cancelled just after it was woken, another worker must be woken instead.
+        # A worker cancelled just after it was woken must not take the wake-up with it.
         if waker.done() and not waker.cancelled() and self._ready:
             self._wake_one()
 
-    def _handle_timer(self, key: Key) -> None:
+    def _on_time(self, key: Key) -> None:
         self._timers.pop(key, None)
         self.add(key)
 

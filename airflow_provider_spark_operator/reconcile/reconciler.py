@@ -32,11 +32,11 @@ from airflow_provider_spark_operator.reconcile.resources import Outdated, Resour
 
 logger = logging.getLogger(__name__)
 
-# Each modification of the resource restarts the reconcile. This is the maximum number of restarts.
+# A resource that is modified all the time starts the reconcile again; not indefinitely.
 _MAX_READS = 5
-# A reconcile needs one decision each before and after a live read and a creation; more would be a loop.
+# A decision asks at most for a live read and for a creation; more would be a loop.
 _MAX_DECISIONS = 6
-# A reconcile that changed nothing and requests an immediate requeue would keep a worker busy.
+# A reconcile that changed nothing and asks for an immediate requeue would keep a worker busy.
 _MIN_PAUSE = timedelta(seconds=1)
 
 AnyAction: TypeAlias = Action | ClusterAction
@@ -48,7 +48,7 @@ AnyDecision = TypeVar("AnyDecision", bound=Decision | ClusterDecision)
 
 @dataclass(frozen=True)
 class Revision(Generic[Model]):
-    """The state of a resource at the start of a reconcile.
+    """One state of a resource, which a reconcile starts from.
 
     Attributes:
         document: The resource as the API shows it.
@@ -76,7 +76,7 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
         """
 
     def observe(self, model: Model) -> Observation:
-        """Return the known objects of the resource, without a request to the API."""
+        """Return what is known of the objects of the resource, without a request."""
 
     def decide(self, model: Model, observed: Observation, now: datetime) -> AnyDecision:
         """Return what to do next."""
@@ -85,19 +85,19 @@ class Adapter(Protocol[Model, Observation, AnyDecision]):
         """Carry out one action; the reconciler adds and removes finalizers itself.
 
         Returns:
-            The observation after the action. It is `observed` itself unless another decision is needed.
+            What is known afterwards: `observed` itself unless it must be decided again.
 
         Raises:
             Outdated: The resource has changed since it was read.
-            NotYet: The action must be repeated later.
+            NotYet: Something must end first.
             KubeError: The API failed.
         """
 
     async def clean_up(self, model: Model) -> None:
-        """Delete the objects that must not outlive the resource, before its finalizer is removed; errors as `apply`."""
+        """Delete what must not outlive the resource, before its finalizer is removed; errors as `apply`."""
 
     async def complete(self, revision: Revision[Model], observed: Observation, decision: AnyDecision) -> AnyDecision:
-        """Add data from the API to the decision before its status is written."""
+        """Add to the decision what only the API knows, before its status is written."""
 
     def count_transition(self, model: Model, status: AnyStatus) -> None:
         """Count the transition from the status of `model` to the written `status` in the metrics."""
@@ -148,9 +148,9 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             The time after which to reconcile it again; None to wait for a change.
 
         Raises:
-            NotYet: The reconcile must be repeated later.
+            NotYet: Something must end first.
             ManagedElsewhere: Another controller manages the resource.
-            KubeError: The API failed; the reconcile must be repeated.
+            KubeError: The API failed; nothing is lost, the reconcile must be repeated.
         """
         is_current = False
         for _ in range(_MAX_READS):
@@ -199,11 +199,9 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             if observed is known:
                 completed = await self._adapter.complete(revision, observed, decision)
                 has_changed = await self._write_status(revision, completed)
-                return _limit_requeue(decision.requeue_after, has_changed or bool(decision.actions))
+                return _delay(decision.requeue_after, has_changed or bool(decision.actions))
             decision = self._adapter.decide(revision.model, observed, self._now())
-        raise NotYet(
-            f"could not reconcile {key_of(revision.document)}: still {decision.reason} after {_MAX_DECISIONS} decisions"
-        )
+        raise NotYet(f"{key_of(revision.document)}: undecided after {_MAX_DECISIONS} observations ({decision.reason})")
 
     async def _apply(self, action: AnyAction, revision: Revision[Model], observed: Observation) -> Observation:
         match action:
@@ -217,7 +215,7 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         return await self._adapter.apply(action, revision, observed)
 
     async def _write_status(self, revision: Revision[Model], decision: AnyDecision) -> bool:
-        """Write the changes of the status; return whether there were any."""
+        """Write what has changed in the status; return whether anything has."""
         status, document = decision.status, revision.document
         if status is None:
             if decision.reason in self._adapter.notices:
@@ -246,10 +244,9 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         self._recorder.record(ResourceEvent(resource, event_type, reason, message, identity, self._now()))
 
     async def _handle_invalid(self, resource: JsonObject, problems: InvalidResource) -> None:
-        """Report the problems of a resource that cannot be parsed, and write its final status.
+        """Report the problems of a resource that cannot be parsed, and end it; release it if it is being deleted.
 
-        A resource that is being deleted loses its finalizer instead. Only a change of the resource leads to another
-        reconcile.
+        Only a change of the resource leads to another reconcile.
 
         Raises:
             KubeError: The API failed; the reconcile must be repeated.
@@ -265,11 +262,11 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
         try:
             await self._refuse(resource, event.message)
         except (BadRequest, Invalid) as error:
-            # The present CRD rejects the stored resource, or its name is not valid.
+            # The CRD rejects the resource as it is now, or its name was never valid for a pod.
             logger.warning("failed to write the status of the invalid %s: %s", kind.noun, error, extra=context)
 
     async def _refuse(self, resource: JsonObject, message: str) -> None:
-        """Write the final status of a resource without a workload, so that no client waits for it indefinitely."""
+        """End a resource that cannot be parsed and has no workload, so that nobody waits for it indefinitely."""
         status = self._adapter.refuse(resource, message, self._now())
         patch = None if status is None else build_status_patch(resource, status.to_document())
         # A creation that was interrupted before the status was written may have left a running workload.
@@ -277,5 +274,5 @@ class Reconciler(Generic[Model, Observation, AnyDecision]):
             await self._resources.patch(resource, patch, subresource="status")
 
 
-def _limit_requeue(requeue_after: timedelta | None, has_changed: bool) -> timedelta | None:
+def _delay(requeue_after: timedelta | None, has_changed: bool) -> timedelta | None:
     return requeue_after if has_changed or requeue_after is None else max(requeue_after, _MIN_PAUSE)

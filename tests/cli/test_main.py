@@ -221,7 +221,7 @@ def test_wrong_settings_name_file_and_key(tmp_path: Path, capsys: pytest.Capture
     config = tmp_path / "settings.yaml"
     config.write_text("workers: many")
     assert main(["reconcile", "--config", str(config)]) == ExitCode.INVALID
-    expected = f"spark-operator: error: {config}: workers: must be a number, not 'many'\n"
+    expected = f"spark-operator: error: {config}: workers: a number is wanted, not 'many'\n"
     assert capsys.readouterr().err == expected
 
 

@@ -11,7 +11,7 @@ import yaml
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
-from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.models.parse import parse_application
 
 APPLICATION: dict[str, Any] = {
@@ -239,7 +239,7 @@ def test_a_submission_reads_the_files_around_it(
     assert {"core-site.xml": "<core/>"} in maps
     assert {"podspec-configmap-key": "[not read"} in maps
     assert maps[-1]["log4j2.xml"] == "<log/>"
-    properties = read_properties(maps[-1]["spark.properties"])
+    properties = parse_properties(maps[-1]["spark.properties"])
     assert properties["spark.from.defaults"] == "1"
     assert properties["spark.both"] == "file"
 
@@ -288,11 +288,11 @@ def test_what_would_be_uploaded_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     ("arguments", "beginning"),
     [
         ([], "main resource: is required"),
-        (["--no-such-flag", "x"], "--no-such-flag: is no option"),
+        (["--no-such-flag", "x"], "--no-such-flag: is not an option"),
         ([*SUBMISSION, "local:///a.jar"], "spark.kubernetes.container.image: is required"),
         ([*SUBMISSION, "--properties-file", "none", "local:///a.jar"], "--properties-file: the file "),
         ([*SUBMISSION[:4], "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"],
-         "--deploy-mode: a Spark Connect server is not submitted in cluster mode"),
+         "--deploy-mode: a Spark Connect server cannot be submitted in cluster mode"),
         (["--master", "local", *SUBMISSION[2:], "local:///a.jar"], "spark.master: must be k8s://"),
     ],
 )  # fmt: skip

@@ -8,8 +8,8 @@ import yaml
 
 from airflow_provider_spark_operator.cli import main
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
-from airflow_provider_spark_operator.core.driver.properties import read_properties
-from tests.core.driver.golden import CASES, FOLDER, LOADER, REFUSED_BY_THE_API, Case, in_comparable_form
+from airflow_provider_spark_operator.core.driver.properties import parse_properties
+from tests.core.driver.golden import CASES, FOLDER, LOADER, REFUSED_BY_THE_API, Case, normalize_documents
 
 RECORDED_FOLDER, HERE = "/golden/", f"{FOLDER}/"
 BUILT = [name for name in CASES if not Case(name).is_refused]
@@ -48,13 +48,13 @@ def test_a_recorded_submission_is_rendered_as_it_was_sent(name: str, render: Any
     for document in documents:
         text = document.get("data", {}).get("spark.properties")
         if text is not None:
-            document["data"]["spark.properties"] = read_properties(text) | {"spark.app.submitTime": "@MS@"}
+            document["data"]["spark.properties"] = parse_properties(text) | {"spark.app.submitTime": "@MS@"}
     expected = list(yaml.load_all((FOLDER / name / "normal.yaml").read_text(), Loader=LOADER))
-    conf = read_properties((FOLDER / name / "conf.properties").read_text())
+    conf = parse_properties((FOLDER / name / "conf.properties").read_text())
     for document in (*documents, *expected):
         for owner in document["metadata"].get("ownerReferences", ()):
             owner["uid"] = "@UID@"
-    assert in_comparable_form(documents, conf) == in_comparable_form(expected, conf)
+    assert normalize_documents(documents, conf) == normalize_documents(expected, conf)
 
 
 @pytest.mark.parametrize("name", REFUSED)

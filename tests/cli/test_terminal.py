@@ -2,13 +2,13 @@ import pytest
 
 from airflow_provider_spark_operator.cli.terminal import Terminal
 from airflow_provider_spark_operator.core.names import ROLE_DRIVER, ROLE_EXECUTOR
-from airflow_provider_spark_operator.core.pods import Container, list_containers
+from airflow_provider_spark_operator.core.pods import Container, containers
 
 
 def waiting(reason: str) -> Container:
     """A container that waits for a reason."""
     state = {"waiting": {"reason": reason, "message": "refused"}}
-    (container,) = list_containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})
+    (container,) = containers({"containerStatuses": [{"name": "c", "image": "registry/job:7", "state": state}]})
     return container
 
 

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, owned_by_driver
+from airflow_provider_spark_operator.core.driver.attempt import AttemptResources, build_attempt, with_driver_owner
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
@@ -84,9 +84,9 @@ class StageController:
         except (DriverBuildError, RefusedByApi) as refusal:
             return Refused(str(refusal))
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-        for document, owned in zip(before, owned_by_driver(before, name, uid), strict=True):
+        for document, owned in zip(before, with_driver_owner(before, name, uid), strict=True):
             document["metadata"]["ownerReferences"] = owned["metadata"]["ownerReferences"]
-        for document in owned_by_driver(resources.post_resources, name, uid):
+        for document in with_driver_owner(resources.post_resources, name, uid):
             self._stage.create(document)
         return Created()
 

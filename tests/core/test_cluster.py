@@ -24,7 +24,7 @@ from airflow_provider_spark_operator.core.models.cluster_status import (
 from airflow_provider_spark_operator.core.models.parse import parse_cluster
 from airflow_provider_spark_operator.core.names import CLUSTER_FINALIZER
 from airflow_provider_spark_operator.core.observation import Created, CreateOutcome, Refused
-from tests.core.cluster_resources.clusters import cluster_document
+from tests.core.cluster_resources.clusters import build_cluster_document
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 State = ClusterState
@@ -55,7 +55,7 @@ def cluster(
     created: str | None = NOW.isoformat(),
     status: ClusterStatus | None = None,
 ) -> SparkCluster:
-    document = cluster_document()
+    document = build_cluster_document()
     metadata: dict[str, Any] = {"generation": generation, "finalizers": [CLUSTER_FINALIZER] if finalizer else []}
     if deleted:
         metadata["deletionTimestamp"] = NOW.isoformat()

@@ -1,4 +1,4 @@
-"""What no driver can be built from is refused with the field that is at fault; what is rarely written is built."""
+"""Invalid inputs of the driver build are refused, and the error names the field. Rare valid inputs are built."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,11 +11,11 @@ from airflow_provider_spark_operator.core.driver.command_line import parse_comma
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import R_RUNNER, ApplicationKind, SubmissionInputs
-from airflow_provider_spark_operator.core.driver.named_files import plain_files, template_files
-from airflow_provider_spark_operator.core.driver.naming import submit_naming
-from airflow_provider_spark_operator.core.driver.numbers import java_double, parse_double
-from airflow_provider_spark_operator.core.driver.properties import read_properties
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
+from airflow_provider_spark_operator.core.driver.numbers import format_double, parse_double
+from airflow_provider_spark_operator.core.driver.properties import parse_properties
+from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
 from tests.builders import application
 
 K = "spark.kubernetes."
@@ -27,7 +27,7 @@ VOLCANO = {f"{K}driver.pod.featureSteps": f"{STEPS}.VolcanoFeatureStep"}
 GROUP_JSON = f"{K}scheduler.volcano.podGroupTemplateJson"
 
 
-def built(conf: dict[str, str], **spec: Any) -> Any:
+def build_from_resource(conf: dict[str, str], **spec: Any) -> Any:
     return build_attempt(application(conf={f"{K}container.image": "spark", **conf}, **spec), 0, "operator")
 
 
@@ -52,55 +52,55 @@ def built(conf: dict[str, str], **spec: Any) -> Any:
         ({**VOLCANO, GROUP_JSON: '{"spec": {"minMember": "many"}}'}, GROUP_JSON),
     ],
     ids=[
-        "no basic step",
-        "cores over 32 bits",
+        "excluded basic step",
+        "cores that exceed 32 bits",
         "negative memory",
-        "memory over 64 bits with its overhead",
+        "memory that exceeds 64 bits with its overhead",
         "empty quantity",
         "empty image",
         "neither true nor false",
         "empty size",
-        "size over 64 bits",
+        "size that exceeds 64 bits",
         "size in bytes",
         "executor volume without its path",
-        "pod group that is a list",
-        "pod group of many",
+        "pod group template that is a list",
+        "minMember that is not a number",
     ],
 )
-def test_a_value_that_makes_no_driver_is_refused_by_its_key(conf: dict[str, str], field: str) -> None:
+def test_invalid_value_is_refused_with_its_key(conf: dict[str, str], field: str) -> None:
     with pytest.raises(DriverBuildError) as refusal:
-        built(conf)
+        build_from_resource(conf)
     assert refusal.value.field == field
 
 
-def test_a_template_of_another_kind_is_refused() -> None:
-    with pytest.raises(DriverBuildError, match=r"is no pod template, but of the kind Deployment$"):
-        built({}, driverSpec={"podTemplateSpec": {"kind": "Deployment", "spec": {}}})
+def test_template_of_another_kind_is_refused() -> None:
+    with pytest.raises(DriverBuildError, match=r"must be a pod template, but its kind is Deployment$"):
+        build_from_resource({}, driverSpec={"podTemplateSpec": {"kind": "Deployment", "spec": {}}})
 
 
-def test_volumes_of_executors_are_none_of_the_drivers() -> None:
-    resources = built({f"{K}executor.volumes.emptyDir.data.mount.path": "/d"})
+def test_executor_volumes_are_not_mounted_in_the_driver() -> None:
+    resources = build_from_resource({f"{K}executor.volumes.emptyDir.data.mount.path": "/d"})
     mounts = resources.pod["spec"]["containers"][-1]["volumeMounts"]
     assert "/d" not in [mount["mountPath"] for mount in mounts]
 
 
-def test_the_runner_of_r_needs_a_script() -> None:
+def test_r_runner_requires_a_script() -> None:
     with pytest.raises(DriverBuildError, match=r"^spec\.sparkRFiles: is required"):
-        built({}, mainClass=R_RUNNER, jars=None)
+        build_from_resource({}, mainClass=R_RUNNER, jars=None)
 
 
-def test_a_name_of_the_users_becomes_the_resources() -> None:
-    labels = built({"spark.app.name": "mine"}).pod["metadata"]["labels"]
+def test_resource_name_replaces_configured_application_name() -> None:
+    labels = build_from_resource({"spark.app.name": "mine"}).pod["metadata"]["labels"]
     assert labels["spark-app-name"] == "pi"
 
 
 def test_annotations_of_config_maps_are_kept() -> None:
-    resources = built({}, configMapSpecs=[{"name": "extra", "annotations": {"a": "b"}}])
+    resources = build_from_resource({}, configMapSpecs=[{"name": "extra", "annotations": {"a": "b"}}])
     (extra,) = [each for each in resources.pre_resources if each["metadata"]["name"] == "extra"]
     assert extra["metadata"]["annotations"] == {"a": "b"}
 
 
-def test_a_claim_that_is_made_on_demand_carries_its_labels_and_annotations() -> None:
+def test_claim_on_demand_has_its_labels_and_annotations() -> None:
     conf = {
         f"{CLAIM}.mount.path": "/d",
         f"{CLAIM}.options.claimName": "OnDemand",
@@ -109,7 +109,7 @@ def test_a_claim_that_is_made_on_demand_carries_its_labels_and_annotations() -> 
         f"{CLAIM}.label.team": "data",
         f"{CLAIM}.annotation.why": "scratch",
     }
-    resources = built(conf)
+    resources = build_from_resource(conf)
     (claim,) = [
         each
         for each in (*resources.pre_resources, *resources.post_resources)
@@ -119,36 +119,36 @@ def test_a_claim_that_is_made_on_demand_carries_its_labels_and_annotations() -> 
     assert claim["metadata"]["annotations"] == {"why": "scratch"}
 
 
-# --- what spark-submit reads ---
+# --- inputs of spark-submit ---
 
 INPUTS = SubmissionInputs(
     kind=ApplicationKind.JAVA, namespace="ns", conf={}, main_class="Main", main_resource="local:///app.jar"
 )
 
 
-def driver(conf: dict[str, str], **changes: Any) -> Any:
+def build_from_inputs(conf: dict[str, str], **changes: Any) -> Any:
     conf = {"spark.app.name": "app", f"{K}container.image": "spark", **conf}
-    return build_driver(replace(INPUTS, conf=conf, **changes), submit_naming("app", conf, "seed", {}))
+    return build_driver(replace(INPUTS, conf=conf, **changes), build_submit_naming("app", conf, "seed", {}))
 
 
 @pytest.mark.parametrize("template", [{}, {"metadata": {}}, {"spec": []}], ids=["empty", "without spec", "a list"])
-def test_a_template_without_a_spec_is_refused(template: dict[str, Any]) -> None:
-    with pytest.raises(DriverBuildError, match=r"is no pod template: it has no spec$"):
-        driver({}, driver_template=template)
+def test_template_without_spec_is_refused(template: dict[str, Any]) -> None:
+    with pytest.raises(DriverBuildError, match=r"is not a pod template: it has no spec$"):
+        build_from_inputs({}, driver_template=template)
 
 
-def test_a_keytab_travels_in_a_secret() -> None:
+def test_keytab_is_mounted_from_a_secret() -> None:
     conf = {"spark.kerberos.principal": "me", "spark.kerberos.keytab": "/home/me.keytab"}
-    resources = driver(conf, files={"/home/me.keytab": b"\x05\x02"})
+    resources = build_from_inputs(conf, files={"/home/me.keytab": b"\x05\x02"})
     (secret,) = [each for each in resources.resources if each["kind"] == "Secret"]
     assert secret["data"] == {"me.keytab": "BQI="}
     mounts = resources.pod["spec"]["containers"][-1]["volumeMounts"]
     assert {"name": "kerberos-keytab", "mountPath": "/mnt/secrets/kerberos-keytab"} in mounts
 
 
-def test_files_that_are_no_text_are_refused() -> None:
+def test_binary_hadoop_files_are_refused() -> None:
     with pytest.raises(DriverBuildError, match=r"^HADOOP_CONF_DIR/core-site\.xml: must be a text file in UTF-8"):
-        driver({}, hadoop_files={"core-site.xml": b"\xff\xfe"})
+        build_from_inputs({}, hadoop_files={"core-site.xml": b"\xff\xfe"})
 
 
 @pytest.mark.parametrize(
@@ -163,26 +163,26 @@ def test_files_that_are_no_text_are_refused() -> None:
             {},
         ),
     ],
-    ids=["read", "by a step that is left out"],
+    ids=["included step", "excluded step"],
 )
-def test_the_executors_template_is_read_where_its_step_is_taken(conf: dict[str, str], named: dict[str, Any]) -> None:
-    assert template_files(Configuration(conf, {})) == named
+def test_executor_template_is_read_unless_its_step_is_excluded(conf: dict[str, str], named: dict[str, Any]) -> None:
+    assert find_template_files(Configuration(conf, {})) == named
 
 
-def test_a_keytab_in_the_image_is_not_read() -> None:
-    assert plain_files(Configuration({"spark.kerberos.keytab": "local:///k"}, {})) == {}
-    assert plain_files(Configuration({"spark.kerberos.keytab": "/k"}, {})) == {"spark.kerberos.keytab": "/k"}
+def test_keytab_in_the_image_is_not_read() -> None:
+    assert find_plain_files(Configuration({"spark.kerberos.keytab": "local:///k"}, {})) == {}
+    assert find_plain_files(Configuration({"spark.kerberos.keytab": "/k"}, {})) == {"spark.kerberos.keytab": "/k"}
 
 
-def test_names_drawn_from_a_seed_are_stable_and_in_the_apis_form() -> None:
-    naming = submit_naming("app", {}, "seed", {})
+def test_pod_uid_is_stable_and_in_the_format_of_the_api() -> None:
+    naming = build_submit_naming("app", {}, "seed", {})
     assert [len(part) for part in naming.pod_uid.split("-")] == [8, 4, 4, 4, 12]
-    assert naming.pod_uid == submit_naming("app", {}, "seed", {}).pod_uid
+    assert naming.pod_uid == build_submit_naming("app", {}, "seed", {}).pod_uid
 
 
-def test_a_broken_unicode_escape_in_a_properties_file_is_told() -> None:
+def test_invalid_unicode_escape_in_properties_is_refused() -> None:
     with pytest.raises(ValueError, match="four hexadecimal digits"):
-        read_properties("spark.x=\\u12")
+        parse_properties("spark.x=\\u12")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_broken_unicode_escape_in_a_properties_file_is_told() -> None:
         ("ten", None),
     ],
 )
-def test_numbers_are_read_as_java_reads_them(text: str, value: float | None) -> None:
+def test_numbers_are_parsed_as_java_does(text: str, value: float | None) -> None:
     assert parse_double(text) == value
 
 
@@ -215,14 +215,14 @@ def test_numbers_are_read_as_java_reads_them(text: str, value: float | None) -> 
         (float("-inf"), "-Infinity"),
     ],
 )
-def test_numbers_are_written_as_java_writes_them(value: float, text: str) -> None:
-    assert java_double(value) == text
+def test_numbers_are_formatted_as_java_does(value: float, text: str) -> None:
+    assert format_double(value) == text
 
 
-def submitted(*arguments: str, main: str = "local:///a.jar", **surroundings: Any) -> SubmissionInputs:
+def build_inputs(*arguments: str, main: str = "local:///a.jar", **surroundings: Any) -> SubmissionInputs:
     target = ["--master", "k8s://https://host", "--deploy-mode", "cluster"]
     words = [*target, *arguments, main]
-    return submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=7, **surroundings))
+    return build_submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=7, **surroundings))
 
 
 CLASS = ("--class", "Main")
@@ -249,45 +249,45 @@ PACKAGES = ("--packages", "org.example:lib:1.0")
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value).replace("\x01", "^A"),
 )
-def test_what_spark_submit_refuses_is_refused_by_its_name(arguments: tuple[str, ...], field: str) -> None:
+def test_submission_that_spark_submit_refuses_is_refused_with_its_field(arguments: tuple[str, ...], field: str) -> None:
     expand = {"/f/*": ("/f/1", "/f/2")}
     with pytest.raises(DriverBuildError) as refusal:
-        submitted(*arguments, expand=lambda path: expand.get(path, (path,)))
+        build_inputs(*arguments, expand=lambda path: expand.get(path, (path,)))
     assert refusal.value.field == field
 
 
-def test_packages_and_exclusions_in_their_form_are_taken() -> None:
-    inputs = submitted(*CLASS, *PACKAGES, "--exclude-packages", "org.example/other")
+def test_valid_packages_and_exclusions_are_accepted() -> None:
+    inputs = build_inputs(*CLASS, *PACKAGES, "--exclude-packages", "org.example/other")
     assert inputs.conf["spark.jars.excludes"] == "org.example/other"
 
 
-def test_a_session_is_not_submitted() -> None:
-    with pytest.raises(DriverBuildError, match="is not submitted in cluster mode"):
-        submitted(*CLASS, main="spark-shell")
+def test_interactive_session_is_refused() -> None:
+    with pytest.raises(DriverBuildError, match="cannot be submitted in cluster mode"):
+        build_inputs(*CLASS, main="spark-shell")
 
 
-def test_an_r_application_takes_only_jars_that_are_files() -> None:
+def test_r_application_with_jars_that_are_not_local_is_refused() -> None:
     with pytest.raises(DriverBuildError, match=r"^spark\.jars: local:///x\.jar"):
-        submitted("--jars", "local:///x.jar", main="job.R")
+        build_inputs("--jars", "local:///x.jar", main="job.R")
 
 
-def test_an_r_application_may_have_jars_of_the_local_disk() -> None:
-    assert submitted("--jars", "/x.jar", main="job.R").conf["spark.jars"] == "file:/x.jar"
+def test_r_application_can_have_local_jars() -> None:
+    assert build_inputs("--jars", "/x.jar", main="job.R").conf["spark.jars"] == "file:/x.jar"
 
 
-def test_a_key_of_kerberos_may_have_its_former_name() -> None:
-    inputs = submitted(*CLASS, "--conf", "spark.yarn.principal=me")
+def test_former_name_of_kerberos_key_is_supported() -> None:
+    inputs = build_inputs(*CLASS, "--conf", "spark.yarn.principal=me")
     assert inputs.conf["spark.kerberos.principal"] == "me"
 
 
-def test_the_class_of_a_local_jar_is_that_of_its_manifest() -> None:
-    inputs = submitted(main="/a.jar", main_class={"/a.jar": "org.example.Main"}.get)
+def test_class_of_a_local_jar_is_read_from_its_manifest() -> None:
+    inputs = build_inputs(main="/a.jar", main_class={"/a.jar": "org.example.Main"}.get)
     assert inputs.main_class == "org.example.Main"
 
 
-def test_an_address_of_no_http_is_refused() -> None:
+def test_master_address_without_http_is_refused() -> None:
     with pytest.raises(DriverBuildError, match=r"^spark\.master: must have an http or https address"):
-        submitted(*CLASS, "--master", "k8s://ftp://host")
+        build_inputs(*CLASS, "--master", "k8s://ftp://host")
 
 
 @pytest.mark.parametrize(
@@ -297,5 +297,5 @@ def test_an_address_of_no_http_is_refused() -> None:
         ("/a.zip#x", "file:/a.zip#x"),
     ],
 )
-def test_an_alias_stays_with_its_file(source: str, target: str) -> None:
-    assert submitted(*CLASS, "--archives", source).conf["spark.archives"] == target
+def test_alias_of_a_file_is_kept(source: str, target: str) -> None:
+    assert build_inputs(*CLASS, "--archives", source).conf["spark.archives"] == target

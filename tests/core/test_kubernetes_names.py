@@ -20,7 +20,7 @@ from airflow_provider_spark_operator.core.kubernetes_names import (
         ("a" * 64, False),
     ],
 )
-def test_a_namespace_is_a_dns_label(name: str, valid: bool) -> None:
+def test_namespace_must_be_a_dns_label(name: str, valid: bool) -> None:
     assert is_namespace(name) is valid
 
 
@@ -28,7 +28,7 @@ def test_a_namespace_is_a_dns_label(name: str, valid: bool) -> None:
     ("name", "valid"),
     [("lease", True), ("a.b-c", True), ("", False), ("a..b", False), ("A", False), ("a" * 254, False)],
 )
-def test_an_object_name_is_a_dns_subdomain(name: str, valid: bool) -> None:
+def test_object_name_must_be_a_dns_subdomain(name: str, valid: bool) -> None:
     assert is_object_name(name) is valid
 
 
@@ -36,7 +36,7 @@ def test_an_object_name_is_a_dns_subdomain(name: str, valid: bool) -> None:
     ("text", "valid"),
     [("spark", True), ("A_b.c", True), ("", False), ("-a", False), ("a b", False), ("a" * 64, False)],
 )
-def test_a_label_value_has_at_most_63_characters(text: str, valid: bool) -> None:
+def test_label_value_has_at_most_63_characters(text: str, valid: bool) -> None:
     assert is_label_value(text) is valid
 
 
@@ -53,5 +53,5 @@ def test_a_label_value_has_at_most_63_characters(text: str, valid: bool) -> None
         ("=x", False),
     ],
 )
-def test_a_label_selector_has_a_requirement(text: str, valid: bool) -> None:
+def test_label_selector_must_have_a_requirement(text: str, valid: bool) -> None:
     assert is_label_selector(text) is valid

@@ -4,10 +4,10 @@ import pytest
 
 from airflow_provider_spark_operator.core import pods, reasons
 from airflow_provider_spark_operator.core.decision import DeleteDriver
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.observation import Present
 from airflow_provider_spark_operator.core.states import RUNNING, STARTING, ApplicationState
-from airflow_provider_spark_operator.core.verdict import FailureKind, judge_progress
+from airflow_provider_spark_operator.core.verdict import FailureKind, verdict
 from tests.builders import NOW, application_document, container, driver_pod, pod, seconds
 from tests.core.harness import application_at, decide_once, get_entered_state
 from tests.core.scene import Scene
@@ -122,7 +122,7 @@ def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() ->
     scene.request_driver_deletion()
     scene.run().advance(440)
     assert scene.document is not None
-    judged = judge_progress(read_progress(scene.document))
+    judged = verdict(progress(scene.document))
     assert (judged.failure_kind, judged.reason, judged.retry_worthy) == (
         FailureKind.INFRASTRUCTURE,
         reasons.DRIVER_INTERRUPTED,
@@ -142,4 +142,4 @@ def test_who_waits_learns_that_a_lost_driver_is_the_infrastructures_failure() ->
     ids=["no condition", "not true", "mute", "reason only", "reason and message"],
 )
 def test_a_disruption_is_told_in_the_control_planes_words(conditions: list[dict[str, str]], words: str | None) -> None:
-    assert pods.describe_disruption(driver_pod(conditions=conditions)["status"]) == words
+    assert pods.disruption(driver_pod(conditions=conditions)["status"]) == words

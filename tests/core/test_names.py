@@ -2,7 +2,7 @@ import string
 
 import pytest
 
-from airflow_provider_spark_operator.core.names import application_id, can_label, task_identity
+from airflow_provider_spark_operator.core.names import build_application_id, can_label, compute_task_identity
 
 
 @pytest.mark.parametrize(
@@ -18,17 +18,17 @@ from airflow_provider_spark_operator.core.names import application_id, can_label
         ),
     ],
 )
-def test_an_application_id_is_the_apache_operators(name: str, attempt: int, expected: str) -> None:
-    assert application_id("ns1", name, attempt) == expected
+def test_application_id_equals_that_of_the_apache_operator(name: str, attempt: int, expected: str) -> None:
+    assert build_application_id("ns1", name, attempt) == expected
 
 
-def test_a_task_identity_is_a_label_value_of_all_its_parts() -> None:
+def test_task_identity_is_a_label_value_that_depends_on_all_parts() -> None:
     parts = ("dag", "task", "scheduled__2026-01-01T00:00:00+00:00", -1)
-    identity = task_identity(*parts)
+    identity = compute_task_identity(*parts)
     assert len(identity) == 40
     assert set(identity) <= set(string.hexdigits)
     others = [("dag2", *parts[1:]), ("dag", "task2", *parts[2:]), (*parts[:3], 0)]
-    assert identity not in [task_identity(*other) for other in others]
+    assert identity not in [compute_task_identity(*other) for other in others]
 
 
 @pytest.mark.parametrize(("length", "expected"), [(63, True), (64, False)])

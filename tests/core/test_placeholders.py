@@ -1,7 +1,7 @@
 from airflow_provider_spark_operator.core.placeholders import with_placeholders
 
 
-def test_placeholders_stand_for_themselves() -> None:
+def test_placeholders_render_as_themselves() -> None:
     context = {"ds": "2026-01-02"}
     rendered = with_placeholders(context)
     assert rendered["APP_ID"] == "{{APP_ID}}"
@@ -13,6 +13,6 @@ def test_macro_of_the_dag_takes_precedence() -> None:
     assert "EXECUTOR_ID" not in with_placeholders({}, {"EXECUTOR_ID"})
 
 
-def test_context_with_placeholders_is_returned_as_it_is() -> None:
+def test_context_with_placeholders_is_returned_unchanged() -> None:
     context = with_placeholders({"ds": "2026-01-02"})
     assert with_placeholders(context) is context

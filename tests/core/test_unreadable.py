@@ -3,15 +3,15 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.cluster_status import ClusterState, ClusterStateRecord
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus
 from airflow_provider_spark_operator.core.states import INITIALIZING, ApplicationState
 from airflow_provider_spark_operator.core.transitions import sort_records
 from airflow_provider_spark_operator.core.unreadable import refuse_application, refuse_cluster
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, judge_progress
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, verdict
 from tests.builders import NOW, application_document, seconds, status_at
-from tests.core.cluster_resources.clusters import cluster_document
+from tests.core.cluster_resources.clusters import build_cluster_document
 
 S = ApplicationState
 SENTENCE = "spec.jars: must be a string, not a number: put it in quotes"
@@ -39,7 +39,7 @@ def test_an_unreadable_application_ends_at_once_and_says_why() -> None:
 
 def test_who_waits_learns_the_field_and_that_another_try_is_in_vain() -> None:
     document = unreadable()
-    judged = judge_progress(read_progress({**document, "status": refused(document).to_document()}))
+    judged = verdict(progress({**document, "status": refused(document).to_document()}))
     assert (judged.outcome, judged.failure_kind) == (Outcome.FAILED, FailureKind.SCHEDULING)
     assert (judged.reason, judged.retry_worthy) == (reasons.SPEC_UNBUILDABLE, False)
     assert SENTENCE in judged.sentence
@@ -78,7 +78,7 @@ WANTED = "spec.runtimeVersions: is required"
 
 
 def unreadable_cluster(**metadata: Any) -> dict[str, Any]:
-    document = cluster_document()
+    document = build_cluster_document()
     del document["spec"]["runtimeVersions"]
     document["metadata"] |= {"creationTimestamp": NOW.isoformat(), **metadata}
     return document

@@ -5,12 +5,12 @@ import pytest
 from airflow_provider_spark_operator.core import reasons
 from airflow_provider_spark_operator.core.application import decide
 from airflow_provider_spark_operator.core.decision import Settings
-from airflow_provider_spark_operator.core.dialects.apache import read_progress
+from airflow_provider_spark_operator.core.dialects.apache import progress
 from airflow_provider_spark_operator.core.models.status import ApplicationStatus, AttemptInfo
 from airflow_provider_spark_operator.core.observation import Observed, Refused
 from airflow_provider_spark_operator.core.states import TERMINATED, ApplicationState
 from airflow_provider_spark_operator.core.transitions import move, move_to_next_attempt
-from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, judge_progress
+from airflow_provider_spark_operator.core.verdict import FailureKind, Outcome, Verdict, verdict
 from tests.builders import (
     NOW,
     application,
@@ -28,7 +28,7 @@ APPLICATION, INFRASTRUCTURE, SCHEDULING = FailureKind.APPLICATION, FailureKind.I
 
 
 def judged(status: ApplicationStatus) -> Verdict:
-    return judge_progress(read_progress(application_document(status=status.to_document())))
+    return verdict(progress(application_document(status=status.to_document())))
 
 
 def judged_end(stop: ApplicationState, message: str = "", driver: dict[str, Any] | None = None) -> Verdict:
@@ -333,7 +333,7 @@ def test_more_memory_has_to_be_asked_for_before_a_retry() -> None:
 def test_a_spec_that_cannot_be_run_is_not_worth_a_retry() -> None:
     scene = Scene(application_document(deploymentMode="ClientMode")).run()
     assert scene.document is not None
-    refused = judge_progress(read_progress(scene.document))
+    refused = verdict(progress(scene.document))
     assert (refused.reason, refused.failure_kind, refused.retry_worthy) == (
         reasons.SPEC_UNSUPPORTED,
         SCHEDULING,
@@ -400,4 +400,4 @@ def test_a_later_attempt_is_named_in_the_sentence() -> None:
         scene.set_driver("failed")
         scene.run().advance(31)
     assert scene.document is not None
-    assert judge_progress(read_progress(scene.document)).sentence.startswith("Failed in attempt 2: ")
+    assert verdict(progress(scene.document)).sentence.startswith("Failed in attempt 2: ")

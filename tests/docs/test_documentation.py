@@ -12,7 +12,7 @@ from airflow.sdk import DAG, BaseOperator
 from airflow_provider_spark_operator.cli.arguments import EXIT_CODES, build_parser
 from airflow_provider_spark_operator.cli.exit_codes import ExitCode
 from airflow_provider_spark_operator.core import reasons
-from airflow_provider_spark_operator.core.problems import filter_errors
+from airflow_provider_spark_operator.core.problems import errors_of
 from airflow_provider_spark_operator.core.validation.validate import validate
 from airflow_provider_spark_operator.provider import get_provider_info
 from local_kubernetes.cli import parser as local_kubernetes_parser
@@ -128,7 +128,7 @@ APPLICATIONS = [(name, text) for name, text in _blocks("yaml") if "kind: SparkAp
 def test_an_application_on_a_page_is_valid(text: str) -> None:
     document = yaml.safe_load(text)
     document.setdefault("metadata", {}).setdefault("name", "documentation")
-    assert filter_errors(validate(document)) == []
+    assert errors_of(validate(document)) == []
 
 
 def test_the_pages_have_applications_to_try() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.naming import attempt_naming
+from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.exceptions import SparkApplicationTimedOut, SparkSchedulingFailed
 from airflow_provider_spark_operator.links.spark_application import (
@@ -109,7 +109,7 @@ def test_the_link_to_the_log_has_the_name_that_the_controller_gives_the_driver_p
     task_instance, task = TaskInstance(), operator(deferrable, conf=conf)
     run(task, task_instance)
     application = SparkApplication.model_validate(cluster.application())
-    naming = attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
+    naming = build_attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
     assert naming.pod_name == pod
     assert links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
 

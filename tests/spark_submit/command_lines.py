@@ -1,10 +1,10 @@
-"""Command lines, variables and files at the edge of what spark-submit takes."""
+"""Edge cases of command lines, environment variables and files of spark-submit."""
 
 import io
 import zipfile
 from collections.abc import Iterator, Mapping
 
-from tests.spark_submit.configurations import IMAGE, Drawn
+from tests.spark_submit.configurations import IMAGE, DrawnSubmission
 from tests.spark_submit.files import CONFIGURATION_FILES
 from tests.spark_submit.values import K
 
@@ -13,14 +13,14 @@ IN_IMAGE = "local:///app.jar"
 UPLOADS = {f"{K}file.upload.path": "file://@FILES@/uploads"}
 
 
-def line(
+def build_submission(
     *flags: str,
     resource: str = IN_IMAGE,
     arguments: tuple[str, ...] = (),
     environment: Mapping[str, str] | None = None,
     files: Mapping[str, str | bytes] | None = None,
-) -> Drawn:
-    return Drawn(
+) -> DrawnSubmission:
+    return DrawnSubmission(
         conf={**IMAGE, **UPLOADS},
         flags=flags,
         resource=resource,
@@ -30,7 +30,7 @@ def line(
     )
 
 
-def jar(manifest: str) -> bytes:
+def build_jar(manifest: str) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("META-INF/MANIFEST.MF", manifest)
@@ -186,22 +186,28 @@ INTERPRETERS = (
 )
 
 
-def command_lines() -> Iterator[tuple[str, Drawn]]:
-    """Each with a name."""
+def list_command_lines() -> Iterator[tuple[str, DrawnSubmission]]:
+    """Yield each submission with its name."""
     for flags in FLAGS:
-        yield f"flags {flags}", line(*flags, *CLASS)
+        yield f"flags {flags}", build_submission(*flags, *CLASS)
     for flag, values in (("--jars", JARS), ("--files", FILES), ("--archives", ARCHIVES)):
         for value in values:
-            yield f"{flag} {value}", line(flag, value, *CLASS)
+            yield f"{flag} {value}", build_submission(flag, value, *CLASS)
     for resource in MAIN:
-        yield f"main {resource}", line(*CLASS, resource=resource, arguments=("", " ", "--conf", "-v", "ü", "$(X)"))
+        yield (
+            f"main {resource}",
+            build_submission(*CLASS, resource=resource, arguments=("", " ", "--conf", "-v", "ü", "$(X)")),
+        )
     for text in PROPERTIES:
-        yield f"properties {text}", line("--properties-file", "@FILES@/p", *CLASS, files={"p": text})
+        yield f"properties {text}", build_submission("--properties-file", "@FILES@/p", *CLASS, files={"p": text})
     for manifest in MANIFESTS:
-        yield f"manifest {manifest}", line(resource="@FILES@/main.jar", files={"main.jar": jar(manifest)})
+        yield (
+            f"manifest {manifest}",
+            build_submission(resource="@FILES@/main.jar", files={"main.jar": build_jar(manifest)}),
+        )
     for environment in VARIABLES:
-        yield f"variables {environment}", line(*CLASS, environment=environment)
+        yield f"variables {environment}", build_submission(*CLASS, environment=environment)
     for environment in INTERPRETERS:
-        yield f"interpreters {environment}", line(environment=environment, resource="local:///job.py")
-    yield "no class in a remote jar", line(resource="https://host/app.jar")
-    yield "no class at all", line(resource="spark-internal")
+        yield f"interpreters {environment}", build_submission(environment=environment, resource="local:///job.py")
+    yield "no class in a remote jar", build_submission(resource="https://host/app.jar")
+    yield "no class at all", build_submission(resource="spark-internal")

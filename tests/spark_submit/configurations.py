@@ -1,4 +1,4 @@
-"""Submissions of every kind that spark-submit takes, drawn by Hypothesis."""
+"""Hypothesis strategies for submissions with all features that spark-submit supports."""
 
 import json
 from collections.abc import Callable
@@ -24,17 +24,17 @@ from tests.spark_submit.values import (
     WORDS,
     K,
     Settings,
-    one,
+    mostly,
     optional,
-    seldom,
+    setting,
 )
 
 IMAGE = {f"{K}container.image": "registry.example/spark:{{SPARK_VERSION}}"}
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One submission: `files` are written to a folder whose path replaces `@FILES@` everywhere."""
+class DrawnSubmission:
+    """One submission. `files` are written to a directory whose path replaces `@FILES@` everywhere."""
 
     conf: Settings
     flags: tuple[str, ...]
@@ -45,7 +45,7 @@ class Drawn:
 
 
 def family(prefix: str, names: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
-    """A few settings of one prefix."""
+    """Draw a few settings with one prefix."""
     return st.dictionaries(names.map(lambda name: f"{prefix}{name}"), values, min_size=1, max_size=4)
 
 
@@ -56,13 +56,13 @@ def devices() -> st.SearchStrategy[Settings]:
             **({f"spark.driver.resource.{name}.vendor": vendor} if vendor else {}),
         },
         st.sampled_from(["gpu", "fpga"]),
-        seldom(st.sampled_from(["0", "1", "2"]), "x"),
-        seldom(st.sampled_from(["nvidia.com", "amd.com"]), ""),
+        mostly(st.sampled_from(["0", "1", "2"]), "x"),
+        mostly(st.sampled_from(["nvidia.com", "amd.com"]), ""),
     )
 
 
 def volume(role: str) -> st.SearchStrategy[Settings]:
-    """One volume of any kind, now and then with something missing or wrong."""
+    """Draw one volume of any type. Sometimes a setting is missing or invalid."""
     required: dict[str, dict[str, st.SearchStrategy[str]]] = {
         "hostPath": {"options.path": PATHS},
         "emptyDir": {},
@@ -73,18 +73,18 @@ def volume(role: str) -> st.SearchStrategy[Settings]:
         "hostPath": {"options.type": st.sampled_from(["", "Directory", "DirectoryOrCreate"])},
         "emptyDir": {
             "options.medium": st.sampled_from(["", "Memory"]),
-            "options.sizeLimit": seldom(st.sampled_from(["1Gi", "500Mi", "2048", "1G"]), "5"),
+            "options.sizeLimit": mostly(st.sampled_from(["1Gi", "500Mi", "2048", "1G"]), "5"),
         },
         "nfs": {},
         "persistentVolumeClaim": {
             "options.storageClass": WORDS,
-            "options.sizeLimit": seldom(st.sampled_from(["1Gi", "10G"]), "7"),
+            "options.sizeLimit": mostly(st.sampled_from(["1Gi", "10G"]), "7"),
             "label.team": WORDS,
             "annotation.a/b": WORDS,
         },
     }
     mount = {"mount.readOnly": BOOLEANS}
-    within = seldom(st.sampled_from(["", "mount.subPath", "mount.subPathExpr"]), "mount.subPath mount.subPathExpr")
+    within = mostly(st.sampled_from(["", "mount.subPath", "mount.subPathExpr"]), "mount.subPath mount.subPathExpr")
 
     def of_type(kind: str) -> st.SearchStrategy[Settings]:
         settings = st.fixed_dictionaries({"mount.path": PATHS, **required[kind]}, optional={**further[kind], **mount})
@@ -104,7 +104,7 @@ def volume(role: str) -> st.SearchStrategy[Settings]:
     return st.sampled_from([*required]).flatmap(of_type)
 
 
-def several(values: st.SearchStrategy[Settings], most: int = 3) -> st.SearchStrategy[Settings]:
+def merge_several(values: st.SearchStrategy[Settings], most: int = 3) -> st.SearchStrategy[Settings]:
     return st.lists(values, min_size=1, max_size=most).map(lambda each: {k: v for one in each for k, v in one.items()})
 
 
@@ -118,8 +118,8 @@ def service() -> st.SearchStrategy[Settings]:
     prefix = f"{K}driver.service."
     return optional(
         {
-            f"{prefix}ipFamilyPolicy": seldom(st.sampled_from(["SingleStack", "PreferDualStack"]), "Other"),
-            f"{prefix}ipFamilies": seldom(st.sampled_from(["IPv4", "IPv6", "IPv4,IPv6", "IPv6,IPv4"]), "IPv4, IPv6"),
+            f"{prefix}ipFamilyPolicy": mostly(st.sampled_from(["SingleStack", "PreferDualStack"]), "Other"),
+            f"{prefix}ipFamilies": mostly(st.sampled_from(["IPv4", "IPv6", "IPv4,IPv6", "IPv6,IPv4"]), "IPv4, IPv6"),
             f"{prefix}publishNotReadyAddresses": BOOLEANS,
             f"{prefix}label.a": WORDS,
             f"{prefix}label.spark-app-selector": WORDS,
@@ -129,15 +129,15 @@ def service() -> st.SearchStrategy[Settings]:
 
 
 def memory() -> st.SearchStrategy[Settings]:
-    often_good = seldom(SIZES, *BAD_SIZES)
+    often_good = mostly(SIZES, *BAD_SIZES)
     return optional(
         {
             "spark.driver.memory": often_good,
             "spark.executor.memory": often_good,
             "spark.driver.memoryOverhead": st.sampled_from(["0", "100", "1g", "500m"]),
             "spark.driver.minMemoryOverhead": st.sampled_from(["100", "1g", "10m"]),
-            "spark.driver.memoryOverheadFactor": seldom(FACTORS, "0", "-1", "x"),
-            f"{K}memoryOverheadFactor": seldom(FACTORS, "0", "-0.1"),
+            "spark.driver.memoryOverheadFactor": mostly(FACTORS, "0", "-1", "x"),
+            f"{K}memoryOverheadFactor": mostly(FACTORS, "0", "-0.1"),
         }
     )
 
@@ -145,11 +145,11 @@ def memory() -> st.SearchStrategy[Settings]:
 def cores() -> st.SearchStrategy[Settings]:
     return optional(
         {
-            "spark.driver.cores": seldom(st.sampled_from(["1", "2", "4"]), "0", "x", "1.5", " 2 "),
+            "spark.driver.cores": mostly(st.sampled_from(["1", "2", "4"]), "0", "x", "1.5", " 2 "),
             f"{K}driver.request.cores": QUANTITIES,
             f"{K}driver.limit.cores": QUANTITIES,
-            "spark.executor.cores": seldom(st.just("3"), "0"),
-            "spark.executor.instances": seldom(st.just("3"), "0"),
+            "spark.executor.cores": mostly(st.just("3"), "0"),
+            "spark.executor.instances": mostly(st.just("3"), "0"),
             "spark.dynamicAllocation.enabled": BOOLEANS,
         }
     )
@@ -159,7 +159,7 @@ def images() -> st.SearchStrategy[Settings]:
     return optional(
         {
             f"{K}driver.container.image": st.sampled_from(["a/b:{{SPARK_VERSION}}", "other:1"]),
-            f"{K}container.image.pullPolicy": seldom(st.sampled_from(["Always", "Never", "IfNotPresent"]), "Sometimes"),
+            f"{K}container.image.pullPolicy": mostly(st.sampled_from(["Always", "Never", "IfNotPresent"]), "Sometimes"),
             f"{K}container.image.pullSecrets": st.sampled_from(["a", "a,b", " a , b ,", ""]),
         }
     )
@@ -193,16 +193,16 @@ def placement() -> st.SearchStrategy[Settings]:
 
 
 def local_directories() -> st.SearchStrategy[Settings]:
-    return one("spark.local.dir", st.sampled_from(["/a", " /a ", "/a/../b", "${env:PICKED}"]))
+    return setting("spark.local.dir", st.sampled_from(["/a", " /a ", "/a/../b", "${env:PICKED}"]))
 
 
 def references() -> st.SearchStrategy[Settings]:
-    """Values that refer to other settings, to the environment, or to nothing."""
+    """Draw values that refer to other settings, to the environment, or to an undefined name."""
     return optional(
         {
             f"{K}driver.scheduler.name": st.sampled_from(["${spark.app.name}", "${env:PICKED}", "${spark.nothing}"]),
             "spark.driver.memoryOverhead": st.just("${spark.picked.size}"),
-            "spark.driver.minMemoryOverhead": seldom(st.just("${spark.picked.size}"), "${env:PICKED_SIZE}"),
+            "spark.driver.minMemoryOverhead": mostly(st.just("${spark.picked.size}"), "${env:PICKED_SIZE}"),
             "spark.picked.size": SIZES,
             f"{K}driver.label.picked": st.just("${spark.app.name}"),
             "spark.app.name": WORDS,
@@ -210,7 +210,7 @@ def references() -> st.SearchStrategy[Settings]:
     )
 
 
-def anything() -> st.SearchStrategy[Settings]:
+def unknown_settings() -> st.SearchStrategy[Settings]:
     names = PRINTABLE.map(lambda text: text.replace("=", "").strip())
     return family("spark.x", names, ODD)
 
@@ -226,43 +226,43 @@ FEATURES: tuple[Callable[[], st.SearchStrategy[Settings]], ...] = (
     security,
     hadoop,
     references,
-    anything,
-    lambda: several(volume("driver")),
-    lambda: several(volume("executor"), 1),
+    unknown_settings,
+    lambda: merge_several(volume("driver")),
+    lambda: merge_several(volume("executor"), 1),
     lambda: family(
         f"{K}driver.label.",
-        seldom(WORDS, "spark-role", "spark-app-selector"),
+        mostly(WORDS, "spark-role", "spark-app-selector"),
         st.one_of(WORDS, st.just("x{{APP_ID}}y{{EXECUTOR_ID}}")),
     ),
     lambda: family(f"{K}driver.annotation.", WORDS, st.one_of(ODD, st.just("{{APP_ID}}/{{EXECUTOR_ID}}"))),
     lambda: family(f"{K}driverEnv.", VARIABLES, st.one_of(ODD, st.just("{{APP_ID}}"))),
     lambda: family(f"{K}driver.secrets.", WORDS, PATHS),
     lambda: family(
-        f"{K}driver.secretKeyRef.", VARIABLES, seldom(st.sampled_from(["a:b", "s:k.x"]), "nokey", "a:b:c", "a:")
+        f"{K}driver.secretKeyRef.", VARIABLES, mostly(st.sampled_from(["a:b", "s:k.x"]), "nokey", "a:b:c", "a:")
     ),
-    lambda: one(
+    lambda: setting(
         "spark.jars",
         st.sampled_from(["local:///a.jar", "https://h/a.jar, local:///b.jar", "@FILES@/*.jar", "file:@FILES@/app.jar"]),
     ),
-    lambda: one(
+    lambda: setting(
         "spark.files",
         st.sampled_from(["local:///f", "https://h/a,ftp://h/b", "@FILES@/*.conf,@FILES@/a b.txt"]),
     ),
-    lambda: one(
+    lambda: setting(
         "spark.archives",
         st.sampled_from(["local:///f.zip#x", "https://h/a.tgz#env", "@FILES@/some.zip#here,local:///x.zip"]),
     ),
-    lambda: one(
+    lambda: setting(
         "spark.submit.pyFiles", st.sampled_from(["local:///f.py", "https://h/a.zip,local:///b.egg", "@FILES@/job.py"])
     ),
-    lambda: one("spark.driver.host", WORDS),
-    lambda: one("spark.app.submitTime", st.just("1234567890123")),
+    lambda: setting("spark.driver.host", WORDS),
+    lambda: setting("spark.app.submitTime", st.just("1234567890123")),
     volcano,
     kerberos,
     local_directories,
-    lambda: one(f"{K}namespace", WORDS),
+    lambda: setting(f"{K}namespace", WORDS),
     lambda: optional({"spark.pyspark.python": PATHS, "spark.pyspark.driver.python": PATHS}),
-    lambda: one(f"{K}configMap.maxSize", seldom(st.sampled_from(["10", "100", "1048576"]), "1048577", "x")),
+    lambda: setting(f"{K}configMap.maxSize", mostly(st.sampled_from(["10", "100", "1048576"]), "1048577", "x")),
 )
 
 ENVIRONMENT = optional(
@@ -316,8 +316,8 @@ RESOURCES = st.sampled_from(
 
 
 @st.composite
-def submissions(draw: st.DrawFn) -> Drawn:
-    """A submission to the address `@API@`."""
+def submissions(draw: st.DrawFn) -> DrawnSubmission:
+    """Draw a submission to the address `@API@`."""
     chosen = draw(st.lists(st.sampled_from(range(len(FEATURES))), min_size=1, max_size=6, unique=True))
     conf = dict(IMAGE)
     for index in chosen:
@@ -333,7 +333,7 @@ def submissions(draw: st.DrawFn) -> Drawn:
     if draw(st.integers(0, 5)):
         conf[f"{K}file.upload.path"] = "file://@FILES@/uploads"
     flags = [word for flag in draw(FLAGS) for word in flag]
-    return Drawn(
+    return DrawnSubmission(
         conf=conf,
         flags=(*flags, *(("--class", main_class) if main_class else ())),
         resource=resource,

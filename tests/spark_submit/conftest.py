@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark_submit.jvm import SparkSubmit, spark_submit
+from tests.spark_submit.jvm import SparkSubmit, start_spark_submit
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSubmit]:
-    with tempfile.TemporaryDirectory() as folder, spark_submit(Path(folder)) as running:
+    with tempfile.TemporaryDirectory() as folder, start_spark_submit(Path(folder)) as running:
         yield running

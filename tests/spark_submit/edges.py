@@ -1,4 +1,4 @@
-"""Settings that look like others, and values at the edges of what is allowed."""
+"""Configurations with similar keys, and with values at the limits of what is allowed."""
 
 from tests.spark_submit.values import K
 

@@ -1,4 +1,4 @@
-"""The files that a submission may refer to, by name."""
+"""The files that a submission can refer to, by name."""
 
 CONFIGURATION_FILES = {
     "conf/spark-defaults.conf": "spark.executor.memory 3g\nspark.from.defaults: yes \nother.key 1\n",

@@ -1,4 +1,4 @@
-"""The real spark-submit: one JVM for many submissions."""
+"""Runs the real spark-submit, with one JVM for many submissions."""
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,20 +12,20 @@ import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from tests.spark_submit.recorder import Recorder, recording
+from tests.spark_submit.recorder import Recorder, record_requests
 
-# Opened for the exchange of the environment below, and as Spark's own launcher opens them.
+# `_set_environment` needs these packages opened; Spark's own launcher opens them as well.
 OPENED = ("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util")
 LOGGING = "rootLogger.level = off\n"
 
 
 class Refused(Exception):
-    """spark-submit ended with an error; str() is its sentence."""
+    """spark-submit ended with an error; str() is its message."""
 
 
 @dataclass
 class SparkSubmit:
-    """Submits as the command `spark-submit` does, in one JVM, to an endpoint that accepts everything."""
+    """Submits as the command `spark-submit` does, in one JVM, to an endpoint that accepts all requests."""
 
     gateway: JavaGateway
     recorder: Recorder
@@ -35,10 +35,10 @@ class SparkSubmit:
         return self.recorder.url
 
     def submit(self, arguments: Sequence[str], environment: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Every body that was sent, in order.
+        """Submit, and return all request bodies in order.
 
         Raises:
-            Refused: spark-submit did not accept it.
+            Refused: spark-submit refused the submission.
         """
         java = self.gateway.jvm.java
         words = self.gateway.new_array(java.lang.String, len(arguments))
@@ -53,7 +53,9 @@ class SparkSubmit:
         return self.recorder.take()
 
     def _set_environment(self, environment: Mapping[str, str]) -> None:
-        """Replace the variables that Java sees: a process cannot change them, but its copy of them can be."""
+        """Replace the variables that Java sees. A process cannot change its variables, but it can change Java's copy of
+        them.
+        """
         loader = self.gateway.jvm.java.lang.Class
         view = loader.forName("java.lang.ProcessEnvironment").getDeclaredField("theUnmodifiableEnvironment")
         view.setAccessible(True)
@@ -66,7 +68,7 @@ class SparkSubmit:
 
 
 @contextmanager
-def spark_submit(folder: Path) -> Iterator[SparkSubmit]:
+def start_spark_submit(folder: Path) -> Iterator[SparkSubmit]:
     """Start the JVM, with its logging configuration in `folder`."""
     (folder / "log4j2.properties").write_text(LOGGING)
     jars = Path(pyspark.__file__).parent / "jars" / "*"
@@ -80,7 +82,7 @@ def spark_submit(folder: Path) -> Iterator[SparkSubmit]:
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
     try:
-        with recording() as recorder:
+        with record_requests() as recorder:
             yield SparkSubmit(gateway, recorder)
     finally:
         gateway.shutdown()

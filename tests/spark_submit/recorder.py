@@ -1,4 +1,4 @@
-"""An API endpoint that accepts whatever is sent and keeps it."""
+"""An API endpoint that accepts and records all requests."""
 
 import json
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ UID = "00000000-0000-4000-8000-000000000000"
 
 @dataclass
 class Recorder:
-    """What was sent, in order; `url` is where it listens."""
+    """The recorded request bodies in order, and the URL of the endpoint."""
 
     url: str = ""
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     def take(self) -> list[dict[str, Any]]:
-        """The bodies that came since the last call."""
+        """Return and remove the recorded bodies."""
         taken, self.sent = self.sent, []
         return taken
 
 
 @contextmanager
-def recording() -> Iterator[Recorder]:
+def record_requests() -> Iterator[Recorder]:
     recorder = Recorder()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,8 +1,8 @@
-"""What a driver finds around it: credentials, Hadoop's configuration, Kerberos, Volcano."""
+"""Hypothesis strategies for the settings of credentials, Hadoop, Kerberos and Volcano."""
 
 from hypothesis import strategies as st
 
-from tests.spark_submit.values import PATHS, STEPS, WORDS, K, Settings, one, optional, seldom
+from tests.spark_submit.values import PATHS, STEPS, WORDS, K, Settings, mostly, optional, setting
 
 GROUPS = (
     '{"metadata": {"labels": {"a": "b"}}, "spec": {"queue": "json"}}',
@@ -15,7 +15,7 @@ def security() -> st.SearchStrategy[Settings]:
     return optional(
         {
             f"{prefix}oauthToken": WORDS,
-            f"{prefix}caCertFile": seldom(st.just("@FILES@/cert.pem"), "/no/such/file"),
+            f"{prefix}caCertFile": mostly(st.just("@FILES@/cert.pem"), "/no/such/file"),
             f"{prefix}clientKeyFile": st.just("@FILES@/cert.pem"),
             f"{prefix}mounted.oauthTokenFile": PATHS,
             f"{prefix}mounted.caCertFile": PATHS,
@@ -29,11 +29,11 @@ def security() -> st.SearchStrategy[Settings]:
 def hadoop() -> st.SearchStrategy[Settings]:
     token = f"{K}kerberos.tokenSecret."
     return st.one_of(
-        one(f"{K}hadoop.configMapName", WORDS),
-        one(f"{K}kerberos.krb5.configMapName", WORDS),
-        one(
+        setting(f"{K}hadoop.configMapName", WORDS),
+        setting(f"{K}kerberos.krb5.configMapName", WORDS),
+        setting(
             f"{K}kerberos.krb5.path",
-            seldom(st.sampled_from(["@FILES@/krb5.conf", "@FILES@/other.conf"]), "/no/such/file"),
+            mostly(st.sampled_from(["@FILES@/krb5.conf", "@FILES@/other.conf"]), "/no/such/file"),
         ),
         st.just({f"{token}name": "a", f"{token}itemKey": "b"}),
         st.just({f"{token}name": "a", f"{token}itemKey": "b"}),
@@ -46,8 +46,8 @@ def volcano() -> st.SearchStrategy[Settings]:
     template = f"{K}scheduler.volcano.podGroupTemplate"
     choices = optional(
         {
-            f"{template}File": seldom(st.just("@FILES@/group.yaml"), "/no/such/file"),
-            f"{template}Json": seldom(st.sampled_from(GROUPS), "{"),
+            f"{template}File": mostly(st.just("@FILES@/group.yaml"), "/no/such/file"),
+            f"{template}Json": mostly(st.sampled_from(GROUPS), "{"),
         }
     )
     return choices.map(lambda chosen: step | chosen)

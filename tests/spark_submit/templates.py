@@ -1,4 +1,4 @@
-"""Pod templates."""
+"""Hypothesis strategies for pod templates."""
 
 from typing import Any
 

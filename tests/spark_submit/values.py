@@ -1,4 +1,4 @@
-"""Keys and values, good and bad, from which submissions are drawn."""
+"""Valid and invalid keys and values for the Hypothesis strategies."""
 
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ ODD = st.one_of(
         ]
     ),
 )
-# A name of nothing but dashes leaves an id without a name, which looks like none.
+# A name that consists of dashes only would produce an ID without a name, which `normalize_documents` cannot recognize.
 NAMES = st.one_of(WORDS, st.tuples(ODD, WORDS, ODD).map("".join))
 PATHS = WORDS.map(lambda word: f"/mnt/{word}")
 SIZES = st.sampled_from(
@@ -41,15 +41,15 @@ BOOLEANS = st.sampled_from(["true", "false"])
 VARIABLES = st.text("ABCXYZ_09", min_size=1, max_size=8).map(lambda name: f"V{name}")
 
 
-def seldom(good: st.SearchStrategy[str], *bad: str) -> st.SearchStrategy[str]:
-    """Mostly a good value."""
+def mostly(good: st.SearchStrategy[str], *bad: str) -> st.SearchStrategy[str]:
+    """Draw a valid value, or rarely an invalid one."""
     return st.integers(0, 11).flatmap(lambda number: good if number else st.sampled_from(bad))
 
 
-def one(key: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
+def setting(key: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
     return values.map(lambda value: {key: value})
 
 
 def optional(keys: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[Settings]:
-    """Any of the settings."""
+    """Draw any of the settings."""
     return st.fixed_dictionaries({}, optional=keys)

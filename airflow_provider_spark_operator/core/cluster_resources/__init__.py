@@ -1,1 +1,1 @@
-"""What a SparkCluster consists of: pure functions from the resource to the documents to apply."""
+"""The resources of a SparkCluster: pure functions from the resource to the documents to apply."""

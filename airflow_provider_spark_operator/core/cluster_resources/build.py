@@ -1,42 +1,45 @@
-"""All objects of a SparkCluster, in the order in which they are applied."""
+"""Builds all objects of a SparkCluster, in the order in which they are applied."""
 
+from airflow_provider_spark_operator.core.cluster_resources.autoscaler import build_autoscaler
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
-from airflow_provider_spark_operator.core.cluster_resources.protection import disruption_budget, network_policy
-from airflow_provider_spark_operator.core.cluster_resources.scaling import autoscaler
-from airflow_provider_spark_operator.core.cluster_resources.services import master_service, worker_service
-from airflow_provider_spark_operator.core.cluster_resources.shape import building_problems
+from airflow_provider_spark_operator.core.cluster_resources.protection import (
+    build_disruption_budget,
+    build_network_policy,
+)
+from airflow_provider_spark_operator.core.cluster_resources.services import build_master_service, build_worker_service
+from airflow_provider_spark_operator.core.cluster_resources.shape import find_building_problems
 from airflow_provider_spark_operator.core.cluster_resources.stateful_sets import (
-    master_stateful_set,
-    worker_stateful_set,
+    build_master_stateful_set,
+    build_worker_stateful_set,
 )
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
-from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, find_name_problem
+from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY, name_problem
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
 from airflow_provider_spark_operator.core.problems import InvalidResource
 
 
 def build_cluster(cluster: SparkCluster, operator_name: str) -> tuple[JsonObject, ...]:
-    """The documents that `cluster` consists of, owned by it; the same arguments give the same documents.
+    """Build the documents of `cluster`, which owns them. The same arguments produce the same documents.
 
     Args:
-        cluster: as read from the API, with namespace, name and uid.
-        operator_name: value of the label `spark.operator/name`.
+        cluster: The cluster as read from the API, with namespace, name and UID.
+        operator_name: The value of the label `spark.operator/name`.
 
     Raises:
-        InvalidResource: the specification cannot be built, in a way that only its edit mends.
+        InvalidResource: The cluster cannot be built from the specification. Only an edit of the cluster helps.
     """
-    named_wrongly = find_name_problem(cluster.name, CLUSTER_IDENTITY)
-    problems = [*([named_wrongly] if named_wrongly else []), *building_problems(cluster.spec)]
+    named_wrongly = name_problem(cluster.name, CLUSTER_IDENTITY)
+    problems = [*([named_wrongly] if named_wrongly else []), *find_building_problems(cluster.spec)]
     if problems:
         raise InvalidResource(problems)
     frame = Frame(cluster, operator_name)
     documents = (
-        master_service(frame),
-        worker_service(frame),
-        master_stateful_set(frame),
-        worker_stateful_set(frame),
-        network_policy(frame),
-        autoscaler(frame),
-        disruption_budget(frame),
+        build_master_service(frame),
+        build_worker_service(frame),
+        build_master_stateful_set(frame),
+        build_worker_stateful_set(frame),
+        build_network_policy(frame),
+        build_autoscaler(frame),
+        build_disruption_budget(frame),
     )
     return tuple(document for document in documents if document is not None)

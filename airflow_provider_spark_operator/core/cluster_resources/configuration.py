@@ -1,4 +1,4 @@
-"""A cluster's Spark configuration: what holds for master and workers, and how they are told."""
+"""The Spark configuration of the master and the workers of a cluster."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ SCHEDULER_KEY = "spark.kubernetes.scheduler.name"
 _VERSION_PLACEHOLDER = "{{SPARK_VERSION}}"
 
 
-def cluster_configuration(cluster: SparkCluster) -> dict[str, str]:
-    """The configuration of `cluster`: the shuffle service is on unless said otherwise, the namespace is its own.
+def build_cluster_configuration(cluster: SparkCluster) -> dict[str, str]:
+    """Build the configuration of `cluster`, with its own namespace and with the shuffle service enabled by default.
 
-    `{{SPARK_VERSION}}` stands for the Spark version in the names of images.
+    `{{SPARK_VERSION}}` in the names of images is replaced by the Spark version.
     """
     version = cluster.spec.runtime_versions.spark_version
     given = {
-        key: value.replace(_VERSION_PLACEHOLDER, version) if _names_image(key) else value
+        key: value.replace(_VERSION_PLACEHOLDER, version) if _is_image_key(key) else value
         for key, value in cluster.spec.spark_conf.items()
     }
     return {
@@ -26,22 +26,22 @@ def cluster_configuration(cluster: SparkCluster) -> dict[str, str]:
     }
 
 
-def java_options(conf: Mapping[str, str]) -> str:
-    """`conf` as system properties for Spark's launch scripts, in the order of the keys.
+def format_java_options(conf: Mapping[str, str]) -> str:
+    """Format `conf` as Java system properties for Spark's launch scripts, sorted by key.
 
-    Spark splits such a line as a shell would: in double quotes, a backslash takes the next character as it is.
+    Spark splits the line as a shell does: in double quotes, a backslash escapes the next character.
     """
-    return " ".join(f'-D{key}="{_escaped(conf[key])}"' for key in sorted(conf))
+    return " ".join(f'-D{key}="{_escape(conf[key])}"' for key in sorted(conf))
 
 
-def default_image(cluster: SparkCluster) -> str:
-    """The image of a cluster that names none: Spark's own, of the cluster's version."""
+def get_default_image(cluster: SparkCluster) -> str:
+    """Return the image of a cluster that names none: Spark's own image of the cluster's version."""
     return f"apache/spark:{cluster.spec.runtime_versions.spark_version}"
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _names_image(key: str) -> bool:
+def _is_image_key(key: str) -> bool:
     return key.startswith("spark.kubernetes.") and key.endswith("container.image")

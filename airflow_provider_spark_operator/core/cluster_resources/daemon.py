@@ -1,10 +1,10 @@
-"""The container of a master or a worker, built upon the one that the user's template has for it."""
+"""The container of a master or a worker, based on the container in the user's template."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge, variable
+from airflow_provider_spark_operator.core.driver.pod import JsonObject, build_variable, merge
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
 _SCRIPTS: Final = "/opt/spark/sbin"
@@ -12,15 +12,15 @@ _SCRIPTS: Final = "/opt/spark/sbin"
 
 @dataclass(frozen=True)
 class Daemon:
-    """What Spark runs in a container.
+    """The Spark process in a container.
 
     Attributes:
-        role: master or worker; also the container's name.
-        start: the script that starts it, with its arguments.
-        main_class: by which the script finds it again.
-        options_variable: through which it gets its configuration, as Java options.
-        ports: what it listens on, by the names that the services refer to.
-        environment: what it needs besides.
+        role: The role, master or worker. It is also the name of the container.
+        start: The script that starts the daemon, with its arguments.
+        main_class: The main class, by which the script finds the running daemon.
+        options_variable: The environment variable with the configuration, as Java options.
+        ports: The ports by the names that the services use.
+        environment: Other environment variables.
     """
 
     role: str
@@ -32,7 +32,7 @@ class Daemon:
 
     @property
     def script(self) -> str:
-        """Start the daemon, and live as long as it does: the scripts put it into the background."""
+        """The shell script that starts the daemon, which runs in the background, and ends when the daemon ends."""
         status = f"{_SCRIPTS}/spark-daemon.sh status {self.main_class} 1"
         return f"{_SCRIPTS}/{self.start} && while {status}; do sleep 1; done"
 
@@ -40,18 +40,20 @@ class Daemon:
 def with_daemon(
     containers: list[JsonObject], daemon: Daemon, options: str, image: str | None, default_image: str, path: str
 ) -> list[JsonObject]:
-    """The template's containers with the daemon's among them: completed where it has that name, else appended.
+    """Return the containers of the template with the container of the daemon.
+
+    A container with the daemon's name is completed. If there is none, the container is appended.
 
     Args:
-        containers: of the user's template.
-        daemon: what to run.
-        options: its Java options.
-        image: of the configuration, which wins over the template's.
-        default_image: where neither names one.
-        path: where the containers stand in the resource, for messages.
+        containers: The containers of the user's template.
+        daemon: The daemon to run.
+        options: The Java options of the daemon.
+        image: The image of the configuration. It takes precedence over the image of the template.
+        default_image: The image if neither the configuration nor the template names one.
+        path: The path of the containers in the resource, for messages.
 
     Raises:
-        InvalidResource: the template sets the variable of the options in a way that nothing can be added to.
+        InvalidResource: The template takes the value of the options variable from another object.
     """
     index = next((i for i, each in enumerate(containers) if each.get("name") == daemon.role), len(containers))
     base = containers[index] if index < len(containers) else {}
@@ -64,7 +66,7 @@ def with_daemon(
             "args": ["-c", daemon.script],
         },
     )
-    container["env"] = _environment(base.get("env") or [], daemon, options, f"{path}[{index}].env")
+    container["env"] = _build_environment(base.get("env") or [], daemon, options, f"{path}[{index}].env")
     container["ports"] = with_ports(
         base.get("ports") or [],
         [{"name": name, "containerPort": port} for name, port in daemon.ports.items()],
@@ -74,9 +76,10 @@ def with_daemon(
 
 
 def with_ports(given: list[JsonObject], needed: list[JsonObject], *, number: str) -> list[JsonObject]:
-    """The `given` ports and those `needed` that are not among them, by name or by TCP number (field `number`).
+    """Return the `given` ports and those `needed` ports that they do not contain, by name or by TCP number.
 
-    One that is there by number gets the name that others refer to: the API has every port but once.
+    `number` is the field with the port number. If a given port has the number of a needed port, it gets the name of the
+    needed port: the API allows each number only once.
     """
     names = {port.get("name") for port in given}
     missing = {port[number]: port for port in needed if port["name"] not in names}
@@ -88,22 +91,24 @@ def with_ports(given: list[JsonObject], needed: list[JsonObject], *, number: str
     return ports + list(missing.values())
 
 
-def _environment(given: list[JsonObject], daemon: Daemon, options: str, path: str) -> list[JsonObject]:
+def _build_environment(given: list[JsonObject], daemon: Daemon, options: str, path: str) -> list[JsonObject]:
     ours = {**daemon.environment, daemon.options_variable: options}
     result = []
     for index, entry in enumerate(given):
         name = entry.get("name")
         if name == daemon.options_variable:
-            # What the template adds comes last, where Java lets it win.
-            entry = variable(name, " ".join(filter(None, (options, _value(entry, f"{path}[{index}]")))))
+            # Java uses the last value of an option, so that options of the template take precedence.
+            entry = build_variable(name, " ".join(filter(None, (options, _get_value(entry, f"{path}[{index}]")))))
         if isinstance(name, str):
             ours.pop(name, None)
         result.append(entry)
-    return result + [variable(name, value) for name, value in ours.items()]
+    return result + [build_variable(name, value) for name, value in ours.items()]
 
 
-def _value(entry: Mapping[str, Any], path: str) -> str:
+def _get_value(entry: Mapping[str, Any], path: str) -> str:
     if entry.get("valueFrom"):
-        message = "cannot be taken from elsewhere, since the cluster's configuration is added to it: give a value"
+        message = (
+            "is not supported for this variable: the operator adds the cluster's configuration to its value. Use value"
+        )
         raise InvalidResource([Problem(f"{path}.valueFrom", message)])
     return entry.get("value") or ""

@@ -1,4 +1,4 @@
-"""What all objects of one cluster have in common: names, labels, owner."""
+"""The names, labels and owner of all objects of one cluster."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.names import (
     LABEL_SPARK_VERSION,
 )
 
-# What only the API server sets; a template copied out of a cluster has them, and apply refuses some.
+# Only the API server sets these fields. A template that is copied from a cluster contains them, and apply rejects some.
 _SERVER_FIELDS: Final = frozenset(
     {
         "creationTimestamp",
@@ -30,16 +30,16 @@ _SERVER_FIELDS: Final = frozenset(
 
 @dataclass(frozen=True)
 class Frame:
-    """One cluster and the operator that drives it."""
+    """One cluster and the operator that manages it."""
 
     cluster: SparkCluster
     operator_name: str
 
-    def name(self, suffix: str) -> str:
-        """The name of one of the cluster's objects: `<cluster>-<suffix>`."""
-        return object_name(self.cluster.name, suffix)
+    def build_name(self, suffix: str) -> str:
+        """Build the name of an object of the cluster: `<cluster>-<suffix>`."""
+        return build_object_name(self.cluster.name, suffix)
 
-    def document(
+    def build_document(
         self,
         api_version: str,
         kind: str,
@@ -49,41 +49,45 @@ class Frame:
         role: str | None = None,
         metadata: JsonObject | None = None,
     ) -> JsonObject:
-        """A complete document to apply.
+        """Build a complete document to apply.
 
         Args:
-            api_version: its `apiVersion`.
-            kind: its `kind`.
-            suffix: what its name ends with.
-            spec: its `spec`.
-            role: master or worker, for the label; None for an object that is of neither.
-            metadata: what the user wants in its metadata beside ours.
+            api_version: The `apiVersion` of the object.
+            kind: The `kind` of the object.
+            suffix: The last part of its name.
+            spec: The `spec` of the object.
+            role: The role in its label, master or worker, or None for an object without a role.
+            metadata: The metadata of the user. Our metadata takes precedence.
         """
         return {
             "apiVersion": api_version,
             "kind": kind,
-            "metadata": self._metadata(self.name(suffix), role, metadata or {}),
+            "metadata": self._build_metadata(self.build_name(suffix), role, metadata or {}),
             "spec": spec,
         }
 
-    def pod_labels(self, role: str) -> dict[str, str]:
-        """The labels of the pods of `role`."""
-        return {**self.selector(role), LABEL_SPARK_VERSION: self._version}
+    def build_pod_labels(self, role: str) -> dict[str, str]:
+        """Build the labels of the pods of `role`."""
+        return {**self.build_selector(role), LABEL_SPARK_VERSION: self._version}
 
-    def selector(self, role: str) -> dict[str, str]:
-        """The labels that tell the pods of `role` of this cluster from all others in the namespace."""
-        return {LABEL_ROLE: role, **self.members()}
+    def build_selector(self, role: str) -> dict[str, str]:
+        """Build the labels that only the pods of `role` of this cluster have in the namespace."""
+        return {LABEL_ROLE: role, **self.build_member_labels()}
 
-    def members(self) -> dict[str, str]:
-        """The label that all pods of this cluster carry."""
+    def build_member_labels(self) -> dict[str, str]:
+        """Build the label of all pods of this cluster."""
         return {LABEL_CLUSTER_NAME: self.cluster.name}
 
     @property
     def _version(self) -> str:
         return self.cluster.spec.runtime_versions.spark_version
 
-    def _metadata(self, name: str, role: str | None, given: JsonObject) -> JsonObject:
-        labels = {LABEL_OPERATOR_NAME: self.operator_name, LABEL_SPARK_VERSION: self._version, **self.members()}
+    def _build_metadata(self, name: str, role: str | None, given: JsonObject) -> JsonObject:
+        labels = {
+            LABEL_OPERATOR_NAME: self.operator_name,
+            LABEL_SPARK_VERSION: self._version,
+            **self.build_member_labels(),
+        }
         if role is not None:
             labels[LABEL_ROLE] = role
         reference = {
@@ -102,6 +106,6 @@ class Frame:
         return merge({key: value for key, value in given.items() if key not in _SERVER_FIELDS}, ours)
 
 
-def object_name(cluster: str, suffix: str) -> str:
-    """The name of the object of `cluster` that ends with `suffix`, as a role."""
+def build_object_name(cluster: str, suffix: str) -> str:
+    """Build the name of an object of `cluster`. The suffix is a role, for example."""
     return f"{cluster}-{suffix}"

@@ -1,4 +1,4 @@
-"""The headless services of a cluster, by which its pods and its users find master and workers."""
+"""The headless services through which pods and users reach the master and the workers."""
 
 from collections.abc import Mapping
 
@@ -13,22 +13,22 @@ from airflow_provider_spark_operator.core.driver.pod import JsonObject, merge
 from airflow_provider_spark_operator.core.names import MASTER_SERVICE, ROLE_MASTER, ROLE_WORKER
 
 
-def master_service(frame: Frame) -> JsonObject:
-    """The service of the master: its web page, its address for applications, its REST interface."""
+def build_master_service(frame: Frame) -> JsonObject:
+    """Build the service of the master, for its web interface, applications and the REST interface."""
     part = frame.cluster.spec.master_spec
-    spec = _spec(frame, ROLE_MASTER, MASTER_PORTS, part.service_spec or {})
-    return frame.document("v1", "Service", MASTER_SERVICE, spec, role=ROLE_MASTER, metadata=part.service_metadata)
+    spec = _build_spec(frame, ROLE_MASTER, MASTER_PORTS, part.service_spec or {})
+    return frame.build_document("v1", "Service", MASTER_SERVICE, spec, role=ROLE_MASTER, metadata=part.service_metadata)
 
 
-def worker_service(frame: Frame) -> JsonObject:
-    """The service of the workers: their web pages, and their names."""
+def build_worker_service(frame: Frame) -> JsonObject:
+    """Build the service of the workers, for their web interfaces and DNS names."""
     part = frame.cluster.spec.worker_spec
-    spec = _spec(frame, ROLE_WORKER, WORKER_PORTS, part.service_spec or {})
-    return frame.document("v1", "Service", WORKER_SERVICE, spec, role=ROLE_WORKER, metadata=part.service_metadata)
+    spec = _build_spec(frame, ROLE_WORKER, WORKER_PORTS, part.service_spec or {})
+    return frame.build_document("v1", "Service", WORKER_SERVICE, spec, role=ROLE_WORKER, metadata=part.service_metadata)
 
 
-def _spec(frame: Frame, role: str, ports: Mapping[str, int], given: JsonObject) -> JsonObject:
+def _build_spec(frame: Frame, role: str, ports: Mapping[str, int], given: JsonObject) -> JsonObject:
     needed = [{"name": name, "port": port, "targetPort": name} for name, port in ports.items()]
-    spec = merge(given, {"clusterIP": "None", "selector": frame.selector(role)})
+    spec = merge(given, {"clusterIP": "None", "selector": frame.build_selector(role)})
     spec["ports"] = with_ports(given.get("ports") or [], needed, number="port")
     return spec

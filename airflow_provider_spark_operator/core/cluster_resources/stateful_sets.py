@@ -1,4 +1,4 @@
-"""The StatefulSets of a cluster: one master, and the workers."""
+"""The StatefulSets of a cluster: one for the master, and one for the workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Final
 from airflow_provider_spark_operator.core.cluster_resources.configuration import (
     IMAGE_KEY,
     SCHEDULER_KEY,
-    cluster_configuration,
-    default_image,
-    java_options,
+    build_cluster_configuration,
+    format_java_options,
+    get_default_image,
 )
 from airflow_provider_spark_operator.core.cluster_resources.daemon import Daemon, with_daemon
 from airflow_provider_spark_operator.core.cluster_resources.frame import Frame
@@ -18,7 +18,7 @@ from airflow_provider_spark_operator.core.names import (
     MASTER_PORT,
     ROLE_MASTER,
     ROLE_WORKER,
-    master_url,
+    build_master_url,
 )
 
 MASTER_PORTS: Final[Mapping[str, int]] = {"web": 8080, "spark": MASTER_PORT, "rest": 6066}
@@ -31,7 +31,17 @@ _FIXED = ("selector", "serviceName", "podManagementPolicy", "volumeClaimTemplate
 
 @dataclass(frozen=True)
 class _Plan:
-    """What differs between the two: the daemon, how often it runs, what the user gave, further fields."""
+    """The differences between the two StatefulSets.
+
+    Attributes:
+        daemon: The daemon in the pods.
+        replicas: The number of pods.
+        metadata: The metadata of the user.
+        spec: The specification of the user.
+        path: The path of that specification in the resource, for messages.
+        set_fields: Additional fields of the specification.
+        pod_fields: Additional fields of the pod specification.
+    """
 
     daemon: Daemon
     replicas: int
@@ -42,11 +52,11 @@ class _Plan:
     pod_fields: JsonObject
 
 
-def master_stateful_set(frame: Frame) -> JsonObject:
-    """The StatefulSet of the master.
+def build_master_stateful_set(frame: Frame) -> JsonObject:
+    """Build the StatefulSet of the master.
 
     Raises:
-        InvalidResource: the template cannot be completed.
+        InvalidResource: The template cannot be completed.
     """
     part = frame.cluster.spec.master_spec
     daemon = Daemon(
@@ -59,26 +69,26 @@ def master_stateful_set(frame: Frame) -> JsonObject:
     )
     spec = part.stateful_set_spec or {}
     plan = _Plan(daemon, 1, part.stateful_set_metadata, spec, "spec.masterSpec.statefulSetSpec", {}, {})
-    return _stateful_set(frame, plan)
+    return _build_stateful_set(frame, plan)
 
 
-def worker_stateful_set(frame: Frame) -> JsonObject:
-    """The StatefulSet of the workers; they resolve each other's names through their service.
+def build_worker_stateful_set(frame: Frame) -> JsonObject:
+    """Build the StatefulSet of the workers. The workers resolve each other's names through their service.
 
     Raises:
-        InvalidResource: the template cannot be completed.
+        InvalidResource: The template cannot be completed.
     """
     cluster = frame.cluster
     part = cluster.spec.worker_spec
     daemon = Daemon(
         role=ROLE_WORKER,
-        start=f"start-worker.sh {master_url(frame.cluster.name)}",
+        start=f"start-worker.sh {build_master_url(frame.cluster.name)}",
         main_class="org.apache.spark.deploy.worker.Worker",
         options_variable="SPARK_WORKER_OPTS",
         ports=WORKER_PORTS,
         environment={"SPARK_LOG_DIR": "/opt/spark/work/logs"},
     )
-    service = frame.name(WORKER_SERVICE)
+    service = frame.build_name(WORKER_SERVICE)
     plan = _Plan(
         daemon,
         cluster.spec.cluster_tolerations.instance_config.init_workers,
@@ -88,13 +98,13 @@ def worker_stateful_set(frame: Frame) -> JsonObject:
         {"serviceName": service},
         {"dnsConfig": {"searches": [f"{service}.{cluster.namespace}.svc.cluster.local"]}},
     )
-    return _stateful_set(frame, plan)
+    return _build_stateful_set(frame, plan)
 
 
 def keep_fixed_fields(document: JsonObject, existing: Mapping[str, JsonObject]) -> JsonObject:
-    """`document` with those fields of the StatefulSet that it is applied to which Kubernetes lets nobody change.
+    """Return `document` with the immutable fields of the existing StatefulSet.
 
-    The Apache operator selects pods by their role alone, and starts them one by one, as far as its StatefulSets exist.
+    StatefulSets that the Apache operator created select pods only by their role, and start them one by one.
     """
     present = existing.get("spec")
     if document["kind"] != "StatefulSet" or not present:
@@ -103,32 +113,32 @@ def keep_fixed_fields(document: JsonObject, existing: Mapping[str, JsonObject]) 
     return {**document, "spec": {**spec, **{key: present[key] for key in _FIXED if key in present}}}
 
 
-def _stateful_set(frame: Frame, plan: _Plan) -> JsonObject:
+def _build_stateful_set(frame: Frame, plan: _Plan) -> JsonObject:
     role = plan.daemon.role
     template = plan.spec.get("template") or {}
     ours = {
         **plan.set_fields,
         "podManagementPolicy": "Parallel",
         "replicas": plan.replicas,
-        "selector": {"matchLabels": frame.selector(role)},
+        "selector": {"matchLabels": frame.build_selector(role)},
     }
     spec = merge({key: value for key, value in plan.spec.items() if key != "template"}, ours)
     spec["template"] = {
         **template,
-        "metadata": merge(template.get("metadata") or {}, {"labels": frame.pod_labels(role)}),
-        "spec": _pod_spec(frame, plan, template.get("spec") or {}),
+        "metadata": merge(template.get("metadata") or {}, {"labels": frame.build_pod_labels(role)}),
+        "spec": _build_pod_spec(frame, plan, template.get("spec") or {}),
     }
-    return frame.document("apps/v1", "StatefulSet", role, spec, role=role, metadata=plan.metadata)
+    return frame.build_document("apps/v1", "StatefulSet", role, spec, role=role, metadata=plan.metadata)
 
 
-def _pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
-    conf = cluster_configuration(frame.cluster)
+def _build_pod_spec(frame: Frame, plan: _Plan, given: JsonObject) -> JsonObject:
+    conf = build_cluster_configuration(frame.cluster)
     containers = with_daemon(
         given.get("containers") or [],
         plan.daemon,
-        java_options(conf),
+        format_java_options(conf),
         conf.get(IMAGE_KEY),
-        default_image(frame.cluster),
+        get_default_image(frame.cluster),
         f"{plan.path}.template.spec.containers",
     )
     scheduler = conf.get(SCHEDULER_KEY) or given.get("schedulerName") or _DEFAULT_SCHEDULER

@@ -96,7 +96,7 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
         InvalidResource: A file must be uploaded, but there is no folder for it.
     """
     texts = [file for file in files if file.text is not None]
-    size, stored = sum(len(file.content) for file in texts), sum(_count_stored_bytes(file.text or "") for file in texts)
+    size, stored = sum(len(file.content) for file in texts), sum(_stored_bytes(file.text or "") for file in texts)
     fit = can_mount and size <= CONFIG_MAP_BYTES and stored <= STORED_BYTES
     mounted = tuple(texts) if fit else ()
     uploaded = tuple(file for file in files if file not in mounted)
@@ -118,7 +118,7 @@ def pack_files(files: Sequence[LocalFile], *, can_mount: bool, can_upload: bool)
     return Packing(mounted, uploaded)
 
 
-def build_mounted_uri(file: LocalFile) -> str:
+def mounted_uri(file: LocalFile) -> str:
     """Return the URI of a file in the config map."""
     return f"local://{FILES_DIRECTORY}/{file.name}"
 
@@ -143,9 +143,7 @@ def locate_files(parameters: Parameters, uris: Mapping[str, str]) -> Parameters:
     )
 
 
-def build_mounted_files(
-    files: Sequence[LocalFile], parameters: Parameters, application: str, try_id: str
-) -> MountedFiles | None:
+def mount(files: Sequence[LocalFile], parameters: Parameters, application: str, try_id: str) -> MountedFiles | None:
     """Return the config map of files; None if there are no files.
 
     Args:
@@ -159,13 +157,13 @@ def build_mounted_files(
     # Spark gives a script to the driver alone; executors read the other files, at the same place.
     others = list_paths(replace(parameters, py_file=None))
     return MountedFiles(
-        name=build_config_map_name(application, files, try_id),
+        name=config_map_name(application, files, try_id),
         contents={file.name: file.text or "" for file in files},
         executors=any(file.needed_by_executors or file.given in others for file in files),
     )
 
 
-def build_config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
+def config_map_name(application: str, files: Iterable[LocalFile], try_id: str) -> str:
     """Return a name that is different for each try and content: a config map may still be being deleted."""
     digest = hashlib.sha256(try_id.encode())
     for file in files:
@@ -173,6 +171,6 @@ def build_config_map_name(application: str, files: Iterable[LocalFile], try_id: 
     return f"{application[:46].rstrip('-')}-files-{digest.hexdigest()[:10]}"
 
 
-def _count_stored_bytes(text: str) -> int:
+def _stored_bytes(text: str) -> int:
     """Return the length of the text as JSON. Kubernetes writes `<`, `>` and `&` in six characters."""
     return len(json.dumps(text, ensure_ascii=False).encode()) + 5 * sum(text.count(sign) for sign in "<>&")

@@ -34,14 +34,14 @@ class Retries:
     application_failures: bool
 
 
-def find_restarts_problem(restarts: object) -> Problem | None:
+def restart_problem(restarts: object) -> Problem | None:
     """Return what is wrong with the parameter `restarts`; None if it is valid."""
     if restarts in (RESTARTS_BY_CLUSTER, RESTARTS_BY_AIRFLOW):
         return None
     return Problem("restarts", f"must be {RESTARTS_BY_CLUSTER!r} or {RESTARTS_BY_AIRFLOW!r}, not {restarts!r}")
 
 
-def build_retries(document: object) -> Retries | None:
+def retries_of(document: object) -> Retries | None:
     """Return the retries that replace the restarts of an application; None if it never restarts, or is not known yet.
 
     Args:
@@ -60,21 +60,21 @@ def build_retries(document: object) -> Retries | None:
     if policy == "Always":
         message = 'restartPolicy Always is not supported by restarts="airflow": Airflow does not retry a success'
         raise InvalidResource([Problem("", message)])
-    millis = _get_integer(config.get("restartBackoffMillis"), dialect.default_restart_backoff_millis)
+    millis = _integer(config.get("restartBackoffMillis"), dialect.default_restart_backoff_millis)
     return Retries(
-        number=max(0, _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)),
+        number=max(0, _integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts)),
         delay=to_duration(millis),
         application_failures=policy == "OnFailure",
     )
 
 
-def describe_double_restarts(document: JsonObject, retries: int) -> str | None:
+def product_warning(document: JsonObject, retries: int) -> str | None:
     """Return the warning that both the cluster and Airflow start the application again; None if only one does."""
     dialect = dialect_of(document.get("apiVersion"))
     config = dialect.read_restart_config(document)
     if retries < 1 or config.get("restartPolicy", _NEVER) == _NEVER:
         return None
-    attempts = _get_integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts) + 1
+    attempts = _integer(config.get("maxRestartAttempts"), dialect.default_restart_attempts) + 1
     return (
         f"the application restarts itself (up to {attempts} attempts), and the task is retried (up to {retries + 1} "
         f"tries): together up to {attempts * (retries + 1)} attempts. Leave one of them out, or set "
@@ -107,5 +107,5 @@ def _read_integer(config: Mapping[str, object], field: str) -> int | None:
     return value if is_integer(value) else None
 
 
-def _get_integer(value: object, default: int) -> int:
+def _integer(value: object, default: int) -> int:
     return value if is_integer(value) else default

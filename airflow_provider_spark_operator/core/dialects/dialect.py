@@ -25,9 +25,9 @@ APACHE: Final = Dialect(
     owned_driver=True,
     default_restart_attempts=RESTART_ATTEMPTS,
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
-    read_progress=apache.read_progress,
-    count_wanted_executors=apache.count_wanted_executors,
-    find_problems=None,
+    progress=apache.progress,
+    wanted_executors=apache.wanted_executors,
+    problems=None,
     is_suspended=apache_spec.is_suspended,
     read_application_id=apache.read_application_id,
     read_driver_pod_name=apache.read_driver_pod_name,
@@ -60,9 +60,9 @@ KUBEFLOW: Final = Dialect(
     owned_driver=False,  # its webhook adds the owner, where it is installed with one
     default_restart_attempts=RESTART_ATTEMPTS,
     default_restart_backoff_millis=RESTART_BACKOFF_MILLIS,
-    read_progress=kubeflow.read_progress,
-    count_wanted_executors=kubeflow.count_wanted_executors,
-    find_problems=kubeflow.find_problems,
+    progress=kubeflow.progress,
+    wanted_executors=kubeflow.wanted_executors,
+    problems=kubeflow.problems,
     is_suspended=kubeflow_spec.is_suspended,
     read_application_id=kubeflow.read_application_id,
     read_driver_pod_name=kubeflow.read_driver_pod_name,
@@ -94,7 +94,7 @@ def find_alternatives(group: str) -> list[Dialect]:
     return [dialect for dialect in DIALECTS if dialect is not APACHE] if group == APACHE.group else []
 
 
-def list_known_states() -> frozenset[str]:
+def known_states() -> frozenset[str]:
     """Return the state words of all dialects."""
     return frozenset(state for dialect in DIALECTS for state in dialect.states)
 
@@ -104,7 +104,7 @@ def dialect_of(api_version: object) -> Dialect:
     return find_dialect(str(api_version).partition("/")[0]) or APACHE
 
 
-def find_api_version_problem(api_version: object) -> Problem | None:
+def api_version_problem(api_version: object) -> Problem | None:
     """Return what is wrong with the parameter `api_version` of a SparkApplication; None if it is valid."""
     known = [f"{dialect.group}/{version}" for dialect in DIALECTS for version in dialect.versions]
     if api_version in known:
@@ -112,6 +112,6 @@ def find_api_version_problem(api_version: object) -> Problem | None:
     return Problem("api_version", f"must be one of {', '.join(known)}, not {api_version!r}")
 
 
-def read_progress(resource: Mapping[str, object]) -> Progress:
+def progress(resource: Mapping[str, object]) -> Progress:
     """How far `resource`, a whole SparkApplication of any dialect as the API returns it, is."""
-    return dialect_of(resource.get("apiVersion")).read_progress(resource)
+    return dialect_of(resource.get("apiVersion")).progress(resource)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from airflow_provider_spark_operator.core.json_object import JsonObject, copy_object, is_integer
-from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, find_version_in_tag, split_list
-from airflow_provider_spark_operator.core.pods import get_object
+from airflow_provider_spark_operator.core.parameters import MEMORY_KEYS, Parameters, split_list, version_in_tag
+from airflow_provider_spark_operator.core.pods import mapping
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.ttl import DEFAULT_SECONDS, KEEP
 
@@ -49,7 +49,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
         if value is not None:
             holder = spec if len(path) == 1 else spec[path[0]]
             holder[path[-1]] = _read_number(value) if name in _NUMBERS else str(value).strip()
-    version = find_version_in_tag(parameters.image)
+    version = version_in_tag(parameters.image)
     if version:
         spec.setdefault("sparkVersion", version)
     _write_program(spec, parameters)
@@ -62,7 +62,7 @@ def write_parameters(document: JsonObject, parameters: Parameters) -> JsonObject
 
 def read_restart_config(document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the restartPolicy of an application in the fields of a restartConfig; empty if it has none."""
-    policy = get_object(get_object(document.get("spec")).get("restartPolicy"))
+    policy = mapping(mapping(document.get("spec")).get("restartPolicy"))
     if not isinstance(policy.get("type"), str):
         return {}
     retries = [policy.get(key) for key in ("onFailureRetries", "onSubmissionFailureRetries")]
@@ -87,7 +87,7 @@ def disable_restarts(document: JsonObject) -> JsonObject:
 
 def read_ttl(document: Mapping[str, object]) -> float | None:
     """Return the seconds after which the operator deletes a terminated application; None if it keeps it."""
-    seconds = get_object(document.get("spec")).get("timeToLiveSeconds")
+    seconds = mapping(document.get("spec")).get("timeToLiveSeconds")
     return max(0.0, float(seconds)) if is_integer(seconds) else None
 
 
@@ -116,7 +116,7 @@ def keep_driver(document: JsonObject, seconds: float) -> JsonObject:  # noqa: AR
 
 def read_properties(document: Mapping[str, object]) -> Mapping[str, object]:
     """Return the Spark properties of an application."""
-    return get_object(get_object(document.get("spec")).get("sparkConf"))
+    return mapping(mapping(document.get("spec")).get("sparkConf"))
 
 
 def write_properties(document: JsonObject, properties: Mapping[str, str]) -> JsonObject:
@@ -128,11 +128,11 @@ def write_properties(document: JsonObject, properties: Mapping[str, str]) -> Jso
 
 def read_memory(document: Mapping[str, object]) -> dict[str, str]:
     """Return the memory that an application requests, by Spark property."""
-    spec = get_object(document.get("spec"))
+    spec = mapping(document.get("spec"))
     conf, found = read_properties(document), {}
     for key in MEMORY_KEYS:
         _, role, field = key.split(".")
-        value = get_object(spec.get(role)).get(field) or conf.get(key)
+        value = mapping(spec.get(role)).get(field) or conf.get(key)
         if isinstance(value, str):
             found[key] = value
     return found
@@ -149,7 +149,7 @@ def write_memory(document: JsonObject, memory: Mapping[str, str]) -> JsonObject:
 
 def is_suspended(document: Mapping[str, object]) -> bool:
     """Return whether an application requests to be suspended."""
-    return get_object(document.get("spec")).get("suspend") is True
+    return mapping(document.get("spec")).get("suspend") is True
 
 
 def read_ui_url(document: Mapping[str, object]) -> str:  # noqa: ARG001 - the signature of every dialect

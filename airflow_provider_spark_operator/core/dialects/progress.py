@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_spark_operator.core.pods import get_text
+from airflow_provider_spark_operator.core.pods import text
 from airflow_provider_spark_operator.core.reasons import DRIVER_INTERRUPTED
 from airflow_provider_spark_operator.core.states import (
     INITIALIZING,
@@ -106,7 +106,7 @@ class Progress:
     settings: SettingNames = SettingNames()
 
 
-def find_last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
+def last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
     """The entry with which the latest attempt in `history` stopped; None if it never did."""
     for entry in reversed(history):
         if entry.meaning in STOPPING:
@@ -116,9 +116,9 @@ def find_last_stop(history: tuple[StateEntry, ...]) -> StateEntry | None:
     return None
 
 
-def get_log_lines(seen: Progress) -> tuple[str, ...]:
+def kept_lines(seen: Progress) -> tuple[str, ...]:
     """The last lines of the driver's log that the status of the latest attempt quotes."""
-    stop = find_last_stop(seen.history)
+    stop = last_stop(seen.history)
     return stop.log_lines if stop else ()
 
 
@@ -126,14 +126,14 @@ def had_driver(seen: Progress) -> bool:
     """Whether a driver pod existed in the latest attempt, as far as the status says."""
     if seen.driver_status or any(entry.meaning in STARTING | RUNNING for entry in seen.history):
         return True
-    stop = find_last_stop(seen.history)
+    stop = last_stop(seen.history)
     # A status without a history has no entry of the driver's start.
     return seen.driver_kept and stop is not None and stop.meaning != ApplicationState.SCHEDULING_FAILURE
 
 
-def find_driver_period(seen: Progress) -> tuple[datetime | None, datetime | None]:
+def driver_period(seen: Progress) -> tuple[datetime | None, datetime | None]:
     """When the driver of the latest attempt was requested, and when it ended, where the status says so."""
-    stop = find_last_stop(seen.history)
+    stop = last_stop(seen.history)
     begin: datetime | None = None
     for entry in reversed(seen.history):
         if entry.meaning in STARTING | RUNNING:
@@ -145,7 +145,7 @@ def find_driver_period(seen: Progress) -> tuple[datetime | None, datetime | None
 
 def with_driver_deleted(seen: Progress) -> Progress:
     """`seen`, whose driver ended because its pod was deleted."""
-    stop = find_last_stop(seen.history)
+    stop = last_stop(seen.history)
     if stop is None or stop.meaning != ApplicationState.FAILED:
         return seen
     interrupted = replace(stop, reason=DRIVER_INTERRUPTED, message="The driver pod was deleted while it ran")
@@ -160,7 +160,7 @@ def with_driver_end(seen: Progress, status: Mapping[str, object]) -> Progress:
         seen: The progress of the application.
         status: The status of the driver pod.
     """
-    failed = get_text(status.get("phase")) != "Succeeded"
+    failed = text(status.get("phase")) != "Succeeded"
     means = ApplicationState.FAILED if failed else ApplicationState.SUCCEEDED
     end = StateEntry(seen.state, seen.since, None, driver_status=status, means=means)
     ended = replace(seen, phase=Phase.ENDED, history=(end,), driver_status=status, driver_abandoned=False)
@@ -175,7 +175,7 @@ def with_driver_lost(seen: Progress) -> Progress:
 
 def with_driver_status(seen: Progress, status: Mapping[str, object]) -> Progress:
     """`seen`, whose driver failed, with what the driver pod's own status says about that."""
-    stop = find_last_stop(seen.history)
+    stop = last_stop(seen.history)
     if stop is None or stop.meaning != ApplicationState.FAILED:
         return seen
     evicted = str(status.get("reason", "")).lower() == "evicted"

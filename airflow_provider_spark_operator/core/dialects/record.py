@@ -36,9 +36,9 @@ class Dialect:
         owned_driver: Whether the driver pod always names the application as its owner.
         default_restart_attempts: Number of restarts if the document has a policy but no number.
         default_restart_backoff_millis: Delay before a restart in milliseconds, if the document has none.
-        read_progress: Reads the status.
-        count_wanted_executors: Counts how many executors an application begins with.
-        find_problems: Checks a document of which there is no model; None if there is a model.
+        progress: Reads the status.
+        wanted_executors: Reads how many executors an application begins with.
+        problems: Checks a document of which there is no model; None if there is a model.
         is_suspended: Reads whether an application requests to be suspended.
         read_application_id: Reads Spark's id of an attempt (from 0); None if only the status has it.
         read_driver_pod_name: Reads the name of the driver pod of the attempt with an application id; None if unknown.
@@ -70,9 +70,9 @@ class Dialect:
     owned_driver: bool
     default_restart_attempts: int
     default_restart_backoff_millis: int
-    read_progress: Callable[[Mapping[str, object]], Progress]
-    count_wanted_executors: Callable[[Mapping[str, object]], int]
-    find_problems: Callable[[Mapping[str, object]], list[Problem]] | None
+    progress: Callable[[Mapping[str, object]], Progress]
+    wanted_executors: Callable[[Mapping[str, object]], int]
+    problems: Callable[[Mapping[str, object]], list[Problem]] | None
     is_suspended: Callable[[Mapping[str, object]], bool]
     read_application_id: Callable[[Mapping[str, object], int], str | None]
     read_driver_pod_name: Callable[[Mapping[str, object], str | None], str | None]

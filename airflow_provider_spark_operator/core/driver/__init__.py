@@ -1,1 +1,1 @@
-"""A driver's resources, built as spark-submit 4.3 builds them, without a JVM: one module per concern."""
+"""The resources of a driver, as spark-submit 4.3 builds them, but without a JVM. Each concern has its own module."""

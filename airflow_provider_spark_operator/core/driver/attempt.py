@@ -3,25 +3,25 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.assembly import attempt_inputs
+from airflow_provider_spark_operator.core.driver.attempt_inputs import build_attempt_inputs
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.named_files import NO_TEMPLATES, NamedTemplates
-from airflow_provider_spark_operator.core.driver.naming import attempt_naming
 from airflow_provider_spark_operator.core.driver.pod import JsonObject, forbid_privilege_escalation, merge
-from airflow_provider_spark_operator.core.driver.routes import route_documents
+from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
+from airflow_provider_spark_operator.core.driver.routes import build_route_documents
 from airflow_provider_spark_operator.core.models.application import ConfigMapSpec, SparkApplication
 
 
 @dataclass(frozen=True)
 class AttemptResources:
-    """What to create for an attempt, each document complete but for the references to its owner pod.
+    """The documents to create for an attempt, complete except for the references to the driver pod as their owner.
 
     Attributes:
-        application_id: Spark's id of the attempt.
-        pre_resources: to be created before the pod, and owned by it once it exists.
-        pod: the driver pod, owned by the application.
-        post_resources: to be created after the pod, owned by it.
-        warnings: sentences for the user.
+        application_id: Spark's ID of the attempt.
+        pre_resources: Documents to create before the pod. The pod owns them as soon as it exists.
+        pod: The driver pod. The application owns it.
+        post_resources: Documents to create after the pod. The pod owns them.
+        warnings: Sentences for the user.
     """
 
     application_id: str
@@ -39,34 +39,38 @@ def build_attempt(
     api_address: str | None = None,
     templates: NamedTemplates = NO_TEMPLATES,
 ) -> AttemptResources:
-    """Build what attempt `attempt_id` (from 0) needs; the same arguments give the same documents.
+    """Build the documents of attempt `attempt_id`. The same arguments produce the same documents.
 
     Args:
-        application: as read from the API, with namespace, name and uid.
-        attempt_id: part of the names, so that a repeated creation meets its own resources.
-        operator_name: value of the label `spark.operator/name`.
-        api_address: URL of the API for `spark.master`, where drivers run outside of pods' networks.
-        templates: what the files hold that `named_files.application_template_files` names.
+        application: The application as read from the API, with namespace, name and UID.
+        attempt_id: The number of the attempt, from 0. It is part of the names: if a creation is repeated, the API
+            reports that the resources exist.
+        operator_name: The value of the label `spark.operator/name`.
+        api_address: The URL of the API for `spark.master`. Default: the address inside the cluster. Set it for drivers
+            that run outside of the pod network.
+        templates: The contents of the files that `named_files.find_application_template_files` returns.
 
     Raises:
-        DriverBuildError: the specification cannot be built, in a way that only its edit mends.
+        DriverBuildError: The driver cannot be built from the specification. Only an edit of the application helps.
     """
-    naming = attempt_naming(application.namespace, application.name, attempt_id, application.spec.spark_conf)
-    driver = build_driver(attempt_inputs(application, naming, operator_name, api_address, templates), naming)
+    naming = build_attempt_naming(application.namespace, application.name, attempt_id, application.spec.spark_conf)
+    driver = build_driver(build_attempt_inputs(application, naming, operator_name, api_address, templates), naming)
     labels = driver.pod["metadata"]["labels"]
-    maps = [_config_map(spec) for spec in application.spec.config_map_specs]
-    routes = route_documents(application.spec, application.namespace, labels)
+    maps = [_build_config_map(spec) for spec in application.spec.config_map_specs]
+    routes = build_route_documents(application.spec, application.namespace, labels)
     return AttemptResources(
         application_id=naming.application_id,
-        pre_resources=_placed([*driver.pre_resources, *maps], application.namespace, labels),
-        pod=_owned_pod({**driver.pod, "spec": forbid_privilege_escalation(driver.pod["spec"])}, application),
-        post_resources=_placed([*driver.resources, *routes], application.namespace, labels),
+        pre_resources=_with_namespace_and_labels([*driver.pre_resources, *maps], application.namespace, labels),
+        pod=_with_application_owner(
+            {**driver.pod, "spec": forbid_privilege_escalation(driver.pod["spec"])}, application
+        ),
+        post_resources=_with_namespace_and_labels([*driver.resources, *routes], application.namespace, labels),
         warnings=driver.warnings,
     )
 
 
-def owned_by_driver(documents: Iterable[Mapping[str, object]], pod_name: str, pod_uid: str) -> tuple[JsonObject, ...]:
-    """The documents with the driver pod as their owner: they go when it goes."""
+def with_driver_owner(documents: Iterable[Mapping[str, object]], pod_name: str, pod_uid: str) -> tuple[JsonObject, ...]:
+    """Return the documents with the driver pod as their owner. Kubernetes deletes them after the pod is deleted."""
     reference = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -77,8 +81,10 @@ def owned_by_driver(documents: Iterable[Mapping[str, object]], pod_name: str, po
     return tuple(merge(document, {"metadata": {"ownerReferences": [dict(reference)]}}) for document in documents)
 
 
-def _placed(documents: Iterable[JsonObject], namespace: str, labels: Mapping[str, str]) -> tuple[JsonObject, ...]:
-    """The documents in the application's namespace, if they name no other, with the driver's labels."""
+def _with_namespace_and_labels(
+    documents: Iterable[JsonObject], namespace: str, labels: Mapping[str, str]
+) -> tuple[JsonObject, ...]:
+    """Return the documents with the labels of the driver, and in `namespace` unless they name another one."""
     return tuple(
         merge(
             {**document, "metadata": {"namespace": namespace, **document["metadata"]}},
@@ -88,14 +94,14 @@ def _placed(documents: Iterable[JsonObject], namespace: str, labels: Mapping[str
     )
 
 
-def _config_map(spec: ConfigMapSpec) -> JsonObject:
+def _build_config_map(spec: ConfigMapSpec) -> JsonObject:
     metadata: JsonObject = {"name": spec.name, "labels": dict(spec.labels)}
     if spec.annotations:
         metadata["annotations"] = dict(spec.annotations)
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(spec.data)}
 
 
-def _owned_pod(pod: JsonObject, application: SparkApplication) -> JsonObject:
+def _with_application_owner(pod: JsonObject, application: SparkApplication) -> JsonObject:
     reference = {
         "apiVersion": application.api_version,
         "kind": application.kind,

@@ -1,20 +1,19 @@
-"""A driver's resources from its inputs: the steps in Spark's order."""
+"""Builds the resources of a driver from its inputs: runs the feature steps in Spark's order."""
 
 from dataclasses import dataclass
 
-from airflow_provider_spark_operator.core.driver.basic import basic
-from airflow_provider_spark_operator.core.driver.command import command
-from airflow_provider_spark_operator.core.driver.config_map import configuration
+from airflow_provider_spark_operator.core.driver.basics import fill_pod
+from airflow_provider_spark_operator.core.driver.command import add_command
+from airflow_provider_spark_operator.core.driver.config_map import mount_configuration
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.credentials import credentials
+from airflow_provider_spark_operator.core.driver.credentials import add_credentials
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.executor_template import executor_template
-from airflow_provider_spark_operator.core.driver.hadoop import hadoop
+from airflow_provider_spark_operator.core.driver.executor_template import mount_executor_template
+from airflow_provider_spark_operator.core.driver.hadoop import mount_hadoop_configuration
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.kerberos import kerberos_configuration, kerberos_tokens
-from airflow_provider_spark_operator.core.driver.local_dirs import local_directories
-from airflow_provider_spark_operator.core.driver.naming import Naming
-from airflow_provider_spark_operator.core.driver.network_policy import network_policy
+from airflow_provider_spark_operator.core.driver.kerberos import mount_kerberos_configuration, mount_kerberos_tokens
+from airflow_provider_spark_operator.core.driver.local_dirs import add_local_directories
+from airflow_provider_spark_operator.core.driver.network_policy import add_network_policy
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     JsonObject,
@@ -25,45 +24,46 @@ from airflow_provider_spark_operator.core.driver.pod import (
     apply_changes,
     merge,
 )
-from airflow_provider_spark_operator.core.driver.secrets import secret_environment, secret_mounts
-from airflow_provider_spark_operator.core.driver.service import service
-from airflow_provider_spark_operator.core.driver.template import initial_pod
-from airflow_provider_spark_operator.core.driver.volcano import user_steps
-from airflow_provider_spark_operator.core.driver.volumes import check_executor_volumes, volumes
+from airflow_provider_spark_operator.core.driver.resource_names import Naming
+from airflow_provider_spark_operator.core.driver.secrets import mount_secrets, set_secret_variables
+from airflow_provider_spark_operator.core.driver.service import add_service
+from airflow_provider_spark_operator.core.driver.template import build_initial_pod
+from airflow_provider_spark_operator.core.driver.volcano import add_pod_group
+from airflow_provider_spark_operator.core.driver.volumes import check_executor_volumes, mount_volumes
 
 _EXCLUDED_STEPS_KEY = "spark.kubernetes.driver.pod.excludedFeatureSteps"
 _PACKAGE = "org.apache.spark.deploy.k8s.features."
 
 STEPS: tuple[tuple[str, Step], ...] = (
-    ("BasicDriverFeatureStep", basic),
-    ("DriverKubernetesCredentialsFeatureStep", credentials),
-    ("DriverServiceFeatureStep", service),
-    ("NetworkPolicyFeatureStep", network_policy),
-    ("MountSecretsFeatureStep", secret_mounts),
-    ("EnvSecretsFeatureStep", secret_environment),
-    ("MountVolumesFeatureStep", volumes),
-    ("DriverCommandFeatureStep", command),
-    ("HadoopConfDriverFeatureStep", hadoop),
-    ("KerberosConfDriverFeatureStep", kerberos_configuration),
-    ("KerberosConfDriverFeatureStep", kerberos_tokens),
-    ("PodTemplateConfigMapStep", executor_template),
-    ("LocalDirsFeatureStep", local_directories),
-    ("VolcanoFeatureStep", user_steps),
+    ("BasicDriverFeatureStep", fill_pod),
+    ("DriverKubernetesCredentialsFeatureStep", add_credentials),
+    ("DriverServiceFeatureStep", add_service),
+    ("NetworkPolicyFeatureStep", add_network_policy),
+    ("MountSecretsFeatureStep", mount_secrets),
+    ("EnvSecretsFeatureStep", set_secret_variables),
+    ("MountVolumesFeatureStep", mount_volumes),
+    ("DriverCommandFeatureStep", add_command),
+    ("HadoopConfDriverFeatureStep", mount_hadoop_configuration),
+    ("KerberosConfDriverFeatureStep", mount_kerberos_configuration),
+    ("KerberosConfDriverFeatureStep", mount_kerberos_tokens),
+    ("PodTemplateConfigMapStep", mount_executor_template),
+    ("LocalDirsFeatureStep", add_local_directories),
+    ("VolcanoFeatureStep", add_pod_group),
 )
-"""The steps in order, each with the class of Spark's by which the configuration can exclude it."""
+"""The steps in order. The configuration excludes a step by the name of its Spark class."""
 
 
 @dataclass(frozen=True)
 class DriverResources:
-    """All that is sent to the API for one driver, without owner references.
+    """The documents to create for one driver, without owner references.
 
     Attributes:
-        pre_resources: needed before the pod.
-        pod: the driver pod.
-        resources: to be created after the pod, in this order.
-        properties: the driver's configuration, as written into its config map.
-        uploads: files of the submitter's disk that must be copied before the driver starts.
-        warnings: sentences for the submitter.
+        pre_resources: Documents to create before the pod.
+        pod: The driver pod.
+        resources: Documents to create after the pod, in this order.
+        properties: The configuration of the driver, as written to its config map.
+        uploads: Local files that must be uploaded before the driver starts.
+        warnings: Sentences for the user who submits.
     """
 
     pre_resources: tuple[JsonObject, ...]
@@ -75,17 +75,17 @@ class DriverResources:
 
 
 def build_driver(inputs: SubmissionInputs, naming: Naming) -> DriverResources:
-    """What Spark 4.3's spark-submit would create for these inputs, with these names.
+    """Build the resources that spark-submit of Spark 4.3 would create for these inputs and names.
 
     Raises:
-        DriverBuildError: where spark-submit would refuse, or only a JVM could go on.
+        DriverBuildError: spark-submit would refuse the inputs, or the build would need a JVM.
     """
     submission = Submission(inputs, naming, Configuration(inputs.conf, inputs.environment))
     check_executor_volumes(submission)
-    spark_pod, warnings = initial_pod(submission)
-    excluded = excluded_steps(submission.conf)
-    if basic in excluded:
-        raise DriverBuildError(_EXCLUDED_STEPS_KEY, f"{STEPS[0][0]} cannot be left out: it names the pod")
+    spark_pod, warnings = build_initial_pod(submission)
+    excluded = find_excluded_steps(submission.conf)
+    if fill_pod in excluded:
+        raise DriverBuildError(_EXCLUDED_STEPS_KEY, f"{STEPS[0][0]} cannot be excluded: it sets the name of the pod")
     applied: list[Changes] = []
     for _, step in STEPS:
         if step not in excluded:
@@ -95,12 +95,12 @@ def build_driver(inputs: SubmissionInputs, naming: Naming) -> DriverResources:
     properties = dict(inputs.conf)
     for changes in applied:
         properties |= changes.properties
-    final = configuration(submission, properties)
+    final = mount_configuration(submission, properties)
     spark_pod = apply_changes(spark_pod, final)
     applied.append(final)
     return DriverResources(
         pre_resources=tuple(document for changes in applied for document in changes.pre_resources),
-        pod=_whole(spark_pod),
+        pod=_join_container(spark_pod),
         resources=tuple(document for changes in applied for document in changes.resources),
         properties=properties,
         uploads=tuple(upload for changes in applied for upload in changes.uploads),
@@ -108,12 +108,12 @@ def build_driver(inputs: SubmissionInputs, naming: Naming) -> DriverResources:
     )
 
 
-def excluded_steps(conf: Configuration) -> frozenset[Step]:
-    """The steps that the configuration leaves out."""
-    classes = conf.listed(_EXCLUDED_STEPS_KEY)
+def find_excluded_steps(conf: Configuration) -> frozenset[Step]:
+    """Return the steps that the configuration excludes."""
+    classes = conf.get_list(_EXCLUDED_STEPS_KEY)
     return frozenset(step for class_name, step in STEPS if f"{_PACKAGE}{class_name}" in classes)
 
 
-def _whole(spark_pod: SparkPod) -> JsonObject:
-    """The pod with the Spark container put back, last."""
+def _join_container(spark_pod: SparkPod) -> JsonObject:
+    """Return the pod with the Spark container as its last container."""
     return merge({"spec": {"containers": []}, **spark_pod.pod}, {"spec": {"containers": [spark_pod.container]}})

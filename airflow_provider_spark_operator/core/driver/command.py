@@ -1,4 +1,4 @@
-"""What the driver's container is told to run."""
+"""The command of the Spark container of a driver."""
 
 from airflow_provider_spark_operator.core.driver.inputs import NO_RESOURCE, ApplicationKind
 from airflow_provider_spark_operator.core.driver.pod import (
@@ -7,23 +7,23 @@ from airflow_provider_spark_operator.core.driver.pod import (
     SparkPod,
     Submission,
     Upload,
-    variable,
+    build_variable,
 )
-from airflow_provider_spark_operator.core.driver.uploads import upload
+from airflow_provider_spark_operator.core.driver.uploads import plan_upload
 from airflow_provider_spark_operator.core.driver.uris import is_local
 
 CONFIGURATION_DIRECTORY = "/opt/spark/conf"
 _MAIN_RESOURCE_FIELD = "main resource"
 
 
-def command(submission: Submission, _: SparkPod) -> Changes:
-    """Append the arguments of the image's entry point; for Python also choose the interpreters.
+def add_command(submission: Submission, _: SparkPod) -> Changes:
+    """Append the arguments for the entry point of the image. For Python, also set the interpreters.
 
     Raises:
-        DriverBuildError: a Python script on the submitter's disk, and no path to upload it to.
+        DriverBuildError: The Python script is a local file, and no upload path is configured.
     """
     inputs = submission.inputs
-    resource, uploads = _resource(submission)
+    resource, uploads = _resolve_resource(submission)
     proxy_user = ["--proxy-user", inputs.proxy_user] if inputs.proxy_user else []
     container: JsonObject = {
         "args": [
@@ -37,7 +37,7 @@ def command(submission: Submission, _: SparkPod) -> Changes:
             *inputs.arguments,
         ]
     }
-    variables = _python_variables(submission) if inputs.kind is ApplicationKind.PYTHON else []
+    variables = _build_python_variables(submission) if inputs.kind is ApplicationKind.PYTHON else []
     if variables:
         container["env"] = variables
     return Changes(
@@ -47,32 +47,32 @@ def command(submission: Submission, _: SparkPod) -> Changes:
     )
 
 
-def _resource(submission: Submission) -> tuple[str, tuple[Upload, ...]]:
-    """The resource as the driver finds it: a local jar comes by `spark.jars`, an R script stays as it is."""
+def _resolve_resource(submission: Submission) -> tuple[str, tuple[Upload, ...]]:
+    """Return the main resource for the command line: `spark.jars` contains a local jar; an R script is not changed."""
     inputs = submission.inputs
     resource = inputs.main_resource or NO_RESOURCE
     if inputs.kind is ApplicationKind.R or not is_local(resource):
         return resource, ()
     if inputs.kind is ApplicationKind.JAVA:
         return NO_RESOURCE, ()
-    moved = upload(submission, _MAIN_RESOURCE_FIELD, resource)
+    moved = plan_upload(submission, _MAIN_RESOURCE_FIELD, resource)
     return moved.target, (moved,)
 
 
-def _python_variables(submission: Submission) -> list[JsonObject]:
+def _build_python_variables(submission: Submission) -> list[JsonObject]:
     conf, environment = submission.conf, submission.inputs.environment
     common = environment.get("PYSPARK_PYTHON")
     interpreters = {
-        "PYSPARK_PYTHON": _first(conf.text("spark.pyspark.python"), common),
-        "PYSPARK_DRIVER_PYTHON": _first(
-            conf.text("spark.pyspark.driver.python", "spark.pyspark.python"),
+        "PYSPARK_PYTHON": _find_first(conf.get_text("spark.pyspark.python"), common),
+        "PYSPARK_DRIVER_PYTHON": _find_first(
+            conf.get_text("spark.pyspark.driver.python", "spark.pyspark.python"),
             environment.get("PYSPARK_DRIVER_PYTHON"),
             common,
         ),
     }
-    return [variable(name, value) for name, value in interpreters.items() if value is not None]
+    return [build_variable(name, value) for name, value in interpreters.items() if value is not None]
 
 
-def _first(*values: str | None) -> str | None:
-    """The first that is given: to Spark an empty one is, too."""
+def _find_first(*values: str | None) -> str | None:
+    """Return the first value that is set. For Spark, an empty value is set."""
     return next((value for value in values if value is not None), None)

@@ -1,4 +1,4 @@
-"""spark-submit's command line."""
+"""The command line of spark-submit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ FLAG_KEYS = {
     "--py-files": "spark.submit.pyFiles",
     "--repositories": "spark.jars.repositories",
 }
-"""Flags that are another way to write a configuration key."""
+"""Flags that set a configuration key."""
 
 _CONF_FLAGS = ("--conf", "-c")
 _OTHER_FLAGS = ("--class", "--deploy-mode", "--master", "--properties-file", "--proxy-user")
@@ -36,7 +36,15 @@ _FLAGS = frozenset((*FLAG_KEYS, *_CONF_FLAGS, *_OTHER_FLAGS, *_ELSEWHERE_FLAGS))
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A parsed command line: `options` by flag, `conf` of all `--conf`, then what runs and its arguments."""
+    """A parsed command line.
+
+    Attributes:
+        options: The values of the flags other than `--conf`.
+        conf: The settings of all `--conf` flags.
+        switches: The flags without a value.
+        main_resource: The jar or script to run.
+        arguments: The arguments of the application.
+    """
 
     options: Mapping[str, str]
     conf: Mapping[str, str]
@@ -46,53 +54,53 @@ class CommandLine:
 
     @property
     def properties_file(self) -> str | None:
-        """Where the configuration's weakest part lies, None for the default file."""
+        """The path of `--properties-file`, or None if only the default file is read."""
         return self.options.get("--properties-file")
 
     @property
-    def loads_defaults(self) -> bool:
-        """Whether the default file is read: alone, or beside the named one if that is asked for."""
+    def should_load_defaults(self) -> bool:
+        """Whether the default file is read: if no other file is named, or if `--load-spark-defaults` is set."""
         return self.properties_file is None or "--load-spark-defaults" in self.switches
 
 
 def parse_command_line(arguments: Sequence[str]) -> CommandLine:
-    """Take spark-submit's arguments apart; the first that is no option is the main resource.
+    """Parse the arguments of spark-submit. The first one that is not an option is the main resource.
 
     Raises:
-        DriverBuildError: an unknown option, one without its value, or no main resource.
+        DriverBuildError: An option is unknown, a value is missing, or the main resource is missing.
     """
     options: dict[str, str] = {}
     conf: dict[str, str] = {}
     switches: set[str] = set()
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
-        flag, value = _flag(rest.pop(0))
+        flag, value = _split_flag(rest.pop(0))
         if flag in _SWITCHES:
             switches.add(flag)
             continue
         if flag not in _FLAGS:
-            raise DriverBuildError(flag, "is no option of spark-submit that submits an application")
+            raise DriverBuildError(flag, "is not an option with which spark-submit submits an application")
         if value is None:
             if not rest:
-                raise DriverBuildError(flag, "needs a value")
+                raise DriverBuildError(flag, "requires a value")
             value = rest.pop(0)
         if flag in _CONF_FLAGS:
-            key, value = _setting(value)
+            key, value = _split_setting(value)
             conf[key] = value
         else:
             options[flag] = value
     if not rest:
-        raise DriverBuildError("main resource", "is required: name a jar, a Python file or an R file")
+        raise DriverBuildError("main resource", "is required: specify a jar, a Python file or an R file")
     return CommandLine(options, conf, frozenset(switches), rest[0], tuple(rest[1:]))
 
 
-def _flag(word: str) -> tuple[str, str | None]:
-    """A flag and the value that is joined to it; only long flags take one so, and no empty one."""
+def _split_flag(word: str) -> tuple[str, str | None]:
+    """Return a flag and its value after `=`. Short flags and empty values are not split, as in spark-submit."""
     flag, _, value = word.partition("=")
     return (flag, value) if value and flag.startswith("--") else (word, None)
 
 
-def _setting(text: str) -> tuple[str, str]:
+def _split_setting(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
         raise DriverBuildError("--conf", f"must be key=value, but is {text!r}")

@@ -9,10 +9,10 @@ from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     JsonObject,
     Submission,
-    config_map,
-    variable,
+    build_config_map,
+    build_variable,
 )
-from airflow_provider_spark_operator.core.driver.properties import write_properties
+from airflow_provider_spark_operator.core.driver.properties import format_properties
 
 _NAMESPACE_ENTRY = "spark.kubernetes.namespace"
 _PROPERTIES_ENTRY = "spark.properties"
@@ -23,24 +23,24 @@ _READ_BY_OWNER_WRITABLE = 0o644
 _EXCLUDED = re.compile(r".*\.(gz|zip|jar|tar|template)|spark.*(conf|properties)", re.DOTALL)
 
 
-def configuration(submission: Submission, properties: Mapping[str, str]) -> Changes:
-    """Create the config map from the final properties and the accepted configuration files; mount it.
+def mount_configuration(submission: Submission, properties: Mapping[str, str]) -> Changes:
+    """Create the config map from the final properties and the accepted configuration files, and mount it.
 
     Raises:
-        DriverBuildError: a size limit over what a config map may hold.
+        DriverBuildError: The configured size limit is larger than a config map can be.
     """
     naming, inputs = submission.naming, submission.inputs
-    files, warnings = _accepted_files(submission)
+    files, warnings = _select_files(submission)
     comment = f"Java properties built from Kubernetes config map with name: {naming.config_map_name}"
-    data = {**files, _PROPERTIES_ENTRY: write_properties(properties, comment)}
+    data = {**files, _PROPERTIES_ENTRY: format_properties(properties, comment)}
     mounted = {*data, _NAMESPACE_ENTRY} if inputs.mount_namespace else set(data)
-    document = config_map(naming.config_map_name, {**data, _NAMESPACE_ENTRY: inputs.namespace})
+    document = build_config_map(naming.config_map_name, {**data, _NAMESPACE_ENTRY: inputs.namespace})
     document["metadata"]["namespace"] = inputs.namespace
     items: list[JsonObject] = [{"key": name, "path": name, "mode": _READ_BY_OWNER_WRITABLE} for name in sorted(mounted)]
     return Changes(
         pod={"spec": {"volumes": [{"name": _VOLUME, "configMap": {"name": naming.config_map_name, "items": items}}]}},
         container={
-            "env": [variable("SPARK_CONF_DIR", CONFIGURATION_DIRECTORY)],
+            "env": [build_variable("SPARK_CONF_DIR", CONFIGURATION_DIRECTORY)],
             "volumeMounts": [{"name": _VOLUME, "mountPath": CONFIGURATION_DIRECTORY}],
         },
         resources=(document,),
@@ -48,9 +48,9 @@ def configuration(submission: Submission, properties: Mapping[str, str]) -> Chan
     )
 
 
-def _accepted_files(submission: Submission) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Files by ascending size as long as all together stay below the limit; what is left out, as warnings."""
-    limit = submission.conf.integer(_LIMIT_KEY, default=_LARGEST)
+def _select_files(submission: Submission) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the accepted files, and warnings about skipped ones. Smaller files come first, up to the size limit."""
+    limit = submission.conf.get_integer(_LIMIT_KEY, default=_LARGEST)
     if limit > _LARGEST:
         raise DriverBuildError(_LIMIT_KEY, f"must be at most {_LARGEST} bytes, but is {limit}")
     candidates = {
@@ -66,7 +66,7 @@ def _accepted_files(submission: Submission) -> tuple[dict[str, str], tuple[str, 
         try:
             text = candidates[name].decode()
         except UnicodeDecodeError:
-            warnings.append(f"configuration file {name} is left out: it is no text in UTF-8")
+            warnings.append(f"configuration file {name} is skipped: it is not UTF-8 text")
             continue
         if total + len(name) + len(text) < limit:
             accepted[name] = text
@@ -74,5 +74,7 @@ def _accepted_files(submission: Submission) -> tuple[dict[str, str], tuple[str, 
         else:
             skipped.append(name)
     if skipped:
-        warnings.append(f"configuration files {', '.join(skipped)} are left out: {_LIMIT_KEY} is {limit}")
+        warnings.append(
+            f"configuration files {', '.join(skipped)} are skipped: the total size would exceed {_LIMIT_KEY}={limit}"
+        )
     return accepted, tuple(warnings)

@@ -1,12 +1,12 @@
-"""Typed reading of a Spark configuration, with Spark's defaults left to the caller."""
+"""Typed access to a Spark configuration. The callers supply Spark's defaults."""
 
 import re
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.memory import memory_mib
+from airflow_provider_spark_operator.core.driver.memory import parse_memory_mib
 from airflow_provider_spark_operator.core.driver.numbers import parse_double
-from airflow_provider_spark_operator.core.driver.text import trimmed
+from airflow_provider_spark_operator.core.driver.text import trim
 
 _REFERENCE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
 _INTEGER_RANGE = 1 << 31
@@ -16,15 +16,15 @@ FORMER_KEYS = {
     "spark.kerberos.keytab": "spark.yarn.keytab",
     "spark.kerberos.principal": "spark.yarn.principal",
 }
-"""Keys that Spark still reads under the name they once had, where the present one is not set."""
+"""Former names of keys. Spark still reads a former name if the current key is not set."""
 
 
 class Configuration:
     """A read-only view of the configuration that a driver is built from.
 
-    Values read by key may refer to others as `${spark.other.key}` or `${env:NAME}`, as Spark allows for
-    every key it knows; a reference that leads nowhere stays as it is. Values read by prefix are taken
-    literally. Each `*keys` parameter names a key and its fallbacks, strongest first.
+    As in Spark, a value that is read by its key can contain the references `${spark.other.key}` and `${env:NAME}`.
+    A reference that cannot be resolved is not changed. Values that are read by prefix are literal.
+    Each `*keys` parameter names a key and its fallbacks. The first key that is set takes precedence.
     """
 
     def __init__(self, values: Mapping[str, str], environment: Mapping[str, str]) -> None:
@@ -33,71 +33,74 @@ class Configuration:
 
     @property
     def values(self) -> Mapping[str, str]:
-        """The configuration as given, references unresolved."""
+        """The configuration with unresolved references."""
         return self._values
 
-    def text(self, *keys: str) -> str | None:
-        """The value of the first key that is set, or None."""
+    def get_text(self, *keys: str) -> str | None:
+        """Return the value of the first key that is set, or None."""
         found = self._find(keys)
         return found and found[1]
 
-    def listed(self, key: str) -> tuple[str, ...]:
-        """The trimmed entries of a comma list, without empty ones."""
-        return tuple(trimmed(entry) for entry in (self.text(key) or "").split(",") if trimmed(entry))
+    def get_list(self, key: str) -> tuple[str, ...]:
+        """Return the entries of a comma-separated list, trimmed, without empty ones."""
+        return tuple(trim(entry) for entry in (self.get_text(key) or "").split(",") if trim(entry))
 
-    def boolean(self, *keys: str, default: bool = False) -> bool:
-        """Raise DriverBuildError for anything but true or false, in any case."""
+    def get_boolean(self, *keys: str, default: bool = False) -> bool:
+        """Return a boolean. Raise DriverBuildError unless the value is true or false, in any case."""
         found = self._find(keys)
         if found is None:
             return default
-        word = trimmed(found[1]).lower()
+        word = trim(found[1]).lower()
         if word not in ("true", "false"):
             raise DriverBuildError(found[0], f"must be true or false, but is {found[1]!r}")
         return word == "true"
 
-    def integer(self, *keys: str, default: int) -> int:
-        """Raise DriverBuildError for anything but a whole number."""
+    def get_integer(self, *keys: str, default: int) -> int:
+        """Return an integer. Raise DriverBuildError for any other value."""
         found = self._find(keys)
         if found is None:
             return default
-        return _integer(found[0], trimmed(found[1]))
+        return _parse_integer(found[0], trim(found[1]))
 
-    def plain_integer(self, *keys: str, default: int) -> int:
-        """The same for a key that Spark reads as it is written: no reference, no blank around it, all of them good."""
-        numbers = [_integer(key, self._values[key]) for key in keys if key in self._values]
+    def get_plain_integer(self, *keys: str, default: int) -> int:
+        """Return an integer that Spark reads literally, without references or trimming.
+
+        All keys that are set are checked, not only the first one.
+        """
+        numbers = [_parse_integer(key, self._values[key]) for key in keys if key in self._values]
         return numbers[0] if numbers else default
 
-    def double(self, key: str) -> float | None:
-        """A floating-point number as Java reads it; raise DriverBuildError for anything else."""
-        value = self.text(key)
+    def get_double(self, key: str) -> float | None:
+        """Return a number as Java parses it, or None. Raise DriverBuildError for any other value."""
+        value = self.get_text(key)
         if value is None:
             return None
-        number = parse_double(trimmed(value))
+        number = parse_double(trim(value))
         if number is None:
             raise DriverBuildError(key, f"must be a number, but is {value!r}")
         return number
 
-    def choice(self, key: str, options: tuple[str, ...], default: str) -> str:
-        """Raise DriverBuildError for a value that is not one of the options."""
-        value = self.text(key)
+    def get_choice(self, key: str, options: tuple[str, ...], default: str) -> str:
+        """Return one of the options. Raise DriverBuildError for any other value."""
+        value = self.get_text(key)
         if value is None:
             return default
         if value not in options:
             raise DriverBuildError(key, f"must be one of {', '.join(options)}, but is {value!r}")
         return value
 
-    def mebibytes(self, key: str) -> int | None:
-        """A size in MiB (without a unit the number is MiB), or None; errors as `memory_mib`.
+    def get_mebibytes(self, key: str) -> int | None:
+        """Return a size in MiB, or None. A number without a unit is in MiB. The errors are those of `parse_memory_mib`.
 
-        Spark takes a sign here, which it does not take from its command line.
+        Spark accepts a minus sign here, but not on its command line.
         """
-        value = self.text(key)
+        value = self.get_text(key)
         if value is None:
             return None
-        return -memory_mib(key, value[1:]) if value.startswith("-") else memory_mib(key, value)
+        return -parse_memory_mib(key, value[1:]) if value.startswith("-") else parse_memory_mib(key, value)
 
-    def with_prefix(self, prefix: str) -> dict[str, str]:
-        """What follows the prefix, sorted, with the values as given."""
+    def get_by_prefix(self, prefix: str) -> dict[str, str]:
+        """Return the settings that start with the prefix, without the prefix, sorted by key. The values are literal."""
         return {key.removeprefix(prefix): self._values[key] for key in sorted(self._values) if key.startswith(prefix)}
 
     def _find(self, keys: tuple[str, ...]) -> tuple[str, str] | None:
@@ -108,7 +111,7 @@ class Configuration:
         return None
 
     def _resolve(self, value: str, seen: tuple[str, ...]) -> str:
-        def replacement(match: re.Match[str]) -> str:
+        def replace(match: re.Match[str]) -> str:
             source, name = match.groups()
             if source == "env":
                 return self._environment.get(name, match[0])
@@ -118,13 +121,13 @@ class Configuration:
                 raise DriverBuildError(seen[0], f"refers to itself through ${{{name}}}")
             return self._resolve(self._values[name], (*seen, name))
 
-        return _REFERENCE.sub(replacement, value) if "${" in value else value
+        return _REFERENCE.sub(replace, value) if "${" in value else value
 
 
-def _integer(key: str, text: str) -> int:
+def _parse_integer(key: str, text: str) -> int:
     if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
-        raise DriverBuildError(key, f"must be a whole number, but is {text!r}")
+        raise DriverBuildError(key, f"must be an integer, but is {text!r}")
     number = int(text)
     if not -_INTEGER_RANGE <= number < _INTEGER_RANGE:
-        raise DriverBuildError(key, f"must fit into 32 bits, but is {number}")
+        raise DriverBuildError(key, f"must fit in 32 bits, but is {number}")
     return number

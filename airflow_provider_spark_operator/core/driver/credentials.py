@@ -1,13 +1,13 @@
-"""How the driver proves to the API who it is: a service account, or credentials in a secret."""
+"""The credentials of the driver for the API: a service account, or a secret with a token or certificate."""
 
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     JsonObject,
     SparkPod,
     Submission,
-    file_content,
-    mounted_volume,
-    secret,
+    build_secret,
+    build_volume_with_mount,
+    get_file_content,
 )
 
 _PREFIX = "spark.kubernetes.authenticate.driver."
@@ -21,56 +21,56 @@ _FILE_ENTRIES = {"caCertFile": "ca-cert", "clientKeyFile": "client-key", "client
 _TOKEN_FILE, _TOKEN_ENTRY = "oauthTokenFile", "oauth-token"
 
 
-def credentials(submission: Submission, _: SparkPod) -> Changes:
-    """Mount given credentials, else set the service account; blank tokens in the driver's configuration.
+def add_credentials(submission: Submission, _: SparkPod) -> Changes:
+    """Mount the configured credentials; if there are none, set the service account. Redact tokens in the properties.
 
     Raises:
-        DriverBuildError: a credential's file cannot be read.
+        DriverBuildError: The file of a credential cannot be read.
     """
-    data = _secret_data(submission)
-    properties = _properties(submission, data)
-    account = submission.conf.text(_SERVICE_ACCOUNT_KEY)
+    data = _collect_secret_data(submission)
+    properties = _build_properties(submission, data)
+    account = submission.conf.get_text(_SERVICE_ACCOUNT_KEY)
     if not data:
         spec = {"serviceAccount": account, "serviceAccountName": account} if account is not None else {}
         return Changes(pod={"spec": spec} if spec else {}, properties=properties)
     name = f"{submission.naming.prefix}-{_VOLUME}"
-    added = mounted_volume(
+    added = build_volume_with_mount(
         {"name": _VOLUME, "secret": {"secretName": name}}, {"name": _VOLUME, "mountPath": _MOUNT_PATH}
     )
     warnings = (
-        f"{_SERVICE_ACCOUNT_KEY} is not applied, since credentials are given to the driver: "
-        f"put them into the image and name them with {_PREFIX}mounted.* to have both",
+        f"{_SERVICE_ACCOUNT_KEY} is ignored because other credentials are set for the driver: "
+        f"to use both, add the credentials to the image and set their paths with {_PREFIX}mounted.*",
     )
     return Changes(
         pod=added.pod,
         container=added.container,
         properties=properties,
-        resources=(secret(name, data),),
+        resources=(build_secret(name, data),),
         warnings=warnings if account else (),
     )
 
 
-def _secret_data(submission: Submission) -> dict[str, bytes]:
+def _collect_secret_data(submission: Submission) -> dict[str, bytes]:
     data: dict[str, bytes] = {}
-    token = submission.conf.text(_TOKEN_KEY)
+    token = submission.conf.get_text(_TOKEN_KEY)
     if token is not None:
         data[_TOKEN_ENTRY] = token.encode()
     for setting, entry in _FILE_ENTRIES.items():
         key = f"{_PREFIX}{setting}"
-        path = submission.conf.text(key)
+        path = submission.conf.get_text(key)
         if path is not None:
             mounted = f"{_PREFIX}mounted.{setting}"
-            instead = f"mount it into the driver, as from a secret, and name the path there with {mounted}"
-            data[entry] = file_content(submission, key, path, instead)
+            instead = f"mount it in the driver, for example from a secret, and set its path with {mounted}"
+            data[entry] = get_file_content(submission, key, path, instead)
     return data
 
 
-def _properties(submission: Submission, data: dict[str, bytes]) -> dict[str, str]:
+def _build_properties(submission: Submission, data: dict[str, bytes]) -> dict[str, str]:
     properties = {key: _REDACTED for key in submission.conf.values if key.endswith(_TOKEN_SUFFIX)}
     entries: JsonObject = {_TOKEN_FILE: _TOKEN_ENTRY, **_FILE_ENTRIES}
     for setting, entry in entries.items():
         key = f"{_PREFIX}mounted.{setting}"
-        given = submission.conf.text(key)
+        given = submission.conf.get_text(key)
         if given is not None:
             properties[key] = given
         elif entry in data:

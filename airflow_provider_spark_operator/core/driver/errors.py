@@ -1,11 +1,12 @@
-"""What stops a driver from being built."""
+"""The error of the driver build."""
 
 
 class DriverBuildError(Exception):
-    """The driver's resources cannot be built from what the user gave.
+    """The resources of the driver cannot be built. A retry does not help: the user must edit the field.
 
-    `field` is the configuration key or the path in the resource that is at fault; `sentence` says what
-    is wrong and what to do. Never retried: only an edit of that field helps.
+    Attributes:
+        field: The invalid configuration key or path in the resource.
+        sentence: The problem and what to do about it.
     """
 
     def __init__(self, field: str, sentence: str) -> None:

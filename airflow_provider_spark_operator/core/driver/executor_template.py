@@ -1,12 +1,12 @@
-"""The executors' pod template: the driver reads it from a config map."""
+"""The pod template of the executors, which the driver reads from a config map."""
 
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     SparkPod,
     Submission,
-    check_no_file_is_named,
-    config_map,
-    mounted_volume,
+    build_config_map,
+    build_volume_with_mount,
+    check_no_file_named,
 )
 
 _DIRECTORY = "/opt/spark/pod-template"
@@ -16,18 +16,18 @@ _VOLUME = "pod-template-volume"
 EXECUTOR_TEMPLATE_KEY = "spark.kubernetes.executor.podTemplateFile"
 
 
-def executor_template(submission: Submission, _: SparkPod) -> Changes:
-    """Hand the template's text to the driver as it is.
+def mount_executor_template(submission: Submission, _: SparkPod) -> Changes:
+    """Mount the unchanged text of the template in the driver.
 
     Raises:
-        DriverBuildError: the configuration names a file that was not there.
+        DriverBuildError: The configuration names a file that does not exist.
     """
     text = submission.inputs.executor_template
     if text is None:
-        check_no_file_is_named(submission, EXECUTOR_TEMPLATE_KEY)
+        check_no_file_named(submission, EXECUTOR_TEMPLATE_KEY)
         return Changes()
     name = f"{submission.naming.prefix}-driver-podspec-conf-map"
-    added = mounted_volume(
+    added = build_volume_with_mount(
         {"name": _VOLUME, "configMap": {"name": name, "items": [{"key": _ENTRY, "path": _FILE}]}},
         {"name": _VOLUME, "mountPath": _DIRECTORY},
     )
@@ -35,5 +35,5 @@ def executor_template(submission: Submission, _: SparkPod) -> Changes:
         pod=added.pod,
         container=added.container,
         properties={EXECUTOR_TEMPLATE_KEY: f"{_DIRECTORY}/{_FILE}"},
-        resources=(config_map(name, {_ENTRY: text}),),
+        resources=(build_config_map(name, {_ENTRY: text}),),
     )

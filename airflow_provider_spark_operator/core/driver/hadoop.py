@@ -1,4 +1,4 @@
-"""Hadoop's configuration files in the driver."""
+"""The Hadoop configuration files of the driver."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
@@ -6,47 +6,49 @@ from airflow_provider_spark_operator.core.driver.pod import (
     JsonObject,
     SparkPod,
     Submission,
-    config_map,
-    variable,
+    build_config_map,
+    build_variable,
 )
-from airflow_provider_spark_operator.core.driver.text import decoded
+from airflow_provider_spark_operator.core.driver.text import decode_text
 
 _CONFIG_MAP_KEY = "spark.kubernetes.hadoop.configMapName"
 _DIRECTORY = "/opt/hadoop/conf"
 _VOLUME = "hadoop-properties"
 
 
-def hadoop(submission: Submission, _: SparkPod) -> Changes:
-    """Mount the submitter's Hadoop configuration, or an existing config map with one.
+def mount_hadoop_configuration(submission: Submission, _: SparkPod) -> Changes:
+    """Mount the local Hadoop configuration, or an existing config map that contains one.
 
     Raises:
-        DriverBuildError: both are given, or a file is no text.
+        DriverBuildError: Both are set, or a file is not a text file.
     """
     files = submission.inputs.hadoop_files
-    existing = submission.conf.text(_CONFIG_MAP_KEY)
+    existing = submission.conf.get_text(_CONFIG_MAP_KEY)
     if files is not None and existing is not None:
-        raise DriverBuildError(_CONFIG_MAP_KEY, "excludes the variable HADOOP_CONF_DIR: unset one of them")
+        raise DriverBuildError(
+            _CONFIG_MAP_KEY, "cannot be combined with the variable HADOOP_CONF_DIR: unset one of them"
+        )
     if existing is not None:
-        return _mounted(existing, {"name": existing}, ())
+        return _mount(existing, {"name": existing}, ())
     if files is None:
         return Changes()
     name = f"{submission.naming.prefix}-hadoop-config"
-    data = {file: decoded(f"HADOOP_CONF_DIR/{file}", files[file]) for file in sorted(files)}
+    data = {file: decode_text(f"HADOOP_CONF_DIR/{file}", files[file]) for file in sorted(files)}
     items = [{"key": file, "path": file} for file in data]
-    return _mounted(name, {"name": name, **({"items": items} if items else {})}, (_map(name, data),))
+    return _mount(name, {"name": name, **({"items": items} if items else {})}, (_build_config_map(name, data),))
 
 
-def _map(name: str, data: dict[str, str]) -> JsonObject:
-    """Spark's client library sends no empty `data`."""
-    return {key: value for key, value in config_map(name, data).items() if key != "data" or value}
+def _build_config_map(name: str, data: dict[str, str]) -> JsonObject:
+    """Build a config map without `data` if it is empty, as Spark's client library sends it."""
+    return {key: value for key, value in build_config_map(name, data).items() if key != "data" or value}
 
 
-def _mounted(name: str, source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:
+def _mount(name: str, source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:
     return Changes(
         pod={"spec": {"volumes": [{"name": _VOLUME, "configMap": source}]}},
         container={
             "volumeMounts": [{"name": _VOLUME, "mountPath": _DIRECTORY}],
-            "env": [variable("HADOOP_CONF_DIR", _DIRECTORY)],
+            "env": [build_variable("HADOOP_CONF_DIR", _DIRECTORY)],
         },
         properties={"spark.kubernetes.executor.hadoopConfigMapName": name},
         resources=resources,

@@ -1,4 +1,4 @@
-"""Everything a driver is built from; whatever lies in a file has been read by the caller."""
+"""The inputs of the driver build. The caller has already read all files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ R_RUNNER = "org.apache.spark.deploy.RRunner"
 DRIVER_TEMPLATE_KEY = "spark.kubernetes.driver.podTemplateFile"
 NO_RESOURCE = "spark-internal"
 SPARK_VERSION = "4.3.0"
-"""The Spark whose rules are followed, whatever version the image carries."""
+"""The version of Spark whose rules the build follows, independent of the version in the image."""
 
 
 class ApplicationKind(StrEnum):
@@ -26,29 +26,29 @@ class ApplicationKind(StrEnum):
 
 @dataclass(frozen=True)
 class SubmissionInputs:
-    """One application, ready to be built.
+    """The inputs of the driver build for one application.
 
     Attributes:
-        kind: language of the main resource.
-        namespace: where all resources go.
-        conf: the whole Spark configuration, as it stands before the first step; never changed.
-        main_class: what `--class` names.
-        main_resource: URI of the jar or script, None for an application without one.
-        arguments: the application's own arguments, passed on unchanged.
-        proxy_user: `--proxy-user`, if any.
-        user: who submits, for `SPARK_USER`, unless there is a proxy user.
-        spark_version: value of the label and of `{{SPARK_VERSION}}` in image names.
-        environment: the submitter's variables (`PYSPARK_PYTHON`, `SPARK_LOCAL_DIRS`, …).
-        conf_files: the files of the configuration directory by name, all of them: the rules choose.
-        hadoop_files: the files of `HADOOP_CONF_DIR` by name; None where it is not set.
-        files: content of the files that the configuration names, by the path it gives; None where no
-            submitter's disk takes part, as for a resource.
-        driver_template: the pod template, parsed; None where there is none.
-        driver_template_field: where that template comes from, for messages.
-        executor_template: text of the executors' pod template, which only the driver parses.
-        pod_group_template: Volcano's PodGroup template, parsed.
-        mount_namespace: project the entry `spark.kubernetes.namespace` of the config map into the driver
-            as well: the Apache operator does, spark-submit does not.
+        kind: The language of the main resource.
+        namespace: The namespace of all resources.
+        conf: The complete Spark configuration before the first step. It is never changed.
+        main_class: The value of `--class`.
+        main_resource: The URI of the jar or script, or None for an application without one.
+        arguments: The arguments of the application, passed on unchanged.
+        proxy_user: The value of `--proxy-user`, or None.
+        user: The value of `SPARK_USER` if `proxy_user` is not set.
+        spark_version: The value of the label, and of `{{SPARK_VERSION}}` in image names.
+        environment: The environment variables of spark-submit (`PYSPARK_PYTHON`, `SPARK_LOCAL_DIRS`, …).
+        conf_files: All files of the configuration directory by name. The build selects among them.
+        hadoop_files: The files of `HADOOP_CONF_DIR` by name, or None if the variable is not set.
+        files: The contents of the files that the configuration names, by path. None if there is no local disk, as for
+            a SparkApplication.
+        driver_template: The parsed pod template of the driver, or None.
+        driver_template_field: The source of that template, for messages.
+        executor_template: The text of the pod template of the executors. Only the driver parses it.
+        pod_group_template: The parsed template of Volcano's PodGroup.
+        mount_namespace: Whether to mount the entry `spark.kubernetes.namespace` of the config map in the driver. The
+            Apache operator mounts it, spark-submit does not.
     """
 
     kind: ApplicationKind

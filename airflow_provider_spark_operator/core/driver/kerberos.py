@@ -1,4 +1,4 @@
-"""Kerberos: its configuration file, keytabs and delegation tokens."""
+"""The configuration file, keytabs and delegation tokens of Kerberos."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import (
@@ -6,13 +6,13 @@ from airflow_provider_spark_operator.core.driver.pod import (
     JsonObject,
     SparkPod,
     Submission,
-    config_map,
-    file_content,
-    mounted_volume,
-    secret,
-    variable,
+    build_config_map,
+    build_secret,
+    build_variable,
+    build_volume_with_mount,
+    get_file_content,
 )
-from airflow_provider_spark_operator.core.driver.text import decoded
+from airflow_provider_spark_operator.core.driver.text import decode_text
 
 _PREFIX = "spark.kubernetes.kerberos."
 _KRB5_PATH_KEY = f"{_PREFIX}krb5.path"
@@ -27,54 +27,54 @@ _KEYTAB_DIRECTORY = "/mnt/secrets/kerberos-keytab"
 _KRB5_FILE = "krb5.conf"
 
 
-def kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
-    """Mount `krb5.conf` from a file of the submitter or from an existing config map.
+def mount_kerberos_configuration(submission: Submission, _: SparkPod) -> Changes:
+    """Mount `krb5.conf` from a local file or from an existing config map.
 
     Raises:
-        DriverBuildError: both are given, or the file cannot be read or is no text.
+        DriverBuildError: Both are set, or the file cannot be read or is not a text file.
     """
-    path, existing = submission.conf.text(_KRB5_PATH_KEY), submission.conf.text(_KRB5_MAP_KEY)
+    path, existing = submission.conf.get_text(_KRB5_PATH_KEY), submission.conf.get_text(_KRB5_MAP_KEY)
     if path is not None and existing is not None:
-        raise DriverBuildError(_KRB5_MAP_KEY, f"excludes {_KRB5_PATH_KEY}: remove one of them")
+        raise DriverBuildError(_KRB5_MAP_KEY, f"cannot be combined with {_KRB5_PATH_KEY}: remove one of them")
     if path is not None:
         name, key = f"{submission.naming.prefix}-krb5-file", path.rsplit("/", 1)[-1]
-        instead = f"put it into a config map as {_KRB5_FILE}, and name that with {_KRB5_MAP_KEY}"
-        content = decoded(_KRB5_PATH_KEY, file_content(submission, _KRB5_PATH_KEY, path, instead))
+        instead = f"add it to a config map as {_KRB5_FILE}, and set {_KRB5_MAP_KEY} to the name of the config map"
+        content = decode_text(_KRB5_PATH_KEY, get_file_content(submission, _KRB5_PATH_KEY, path, instead))
         source = {"name": name, "items": [{"key": key, "path": key}]}
-        return _krb5_mounted(source, (config_map(name, {key: content}),))
-    return _krb5_mounted({"name": existing}, ()) if existing is not None else Changes()
+        return _mount_krb5_file(source, (build_config_map(name, {key: content}),))
+    return _mount_krb5_file({"name": existing}, ()) if existing is not None else Changes()
 
 
-def kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
-    """Mount the submitter's keytab, else an existing secret with delegation tokens.
+def mount_kerberos_tokens(submission: Submission, _: SparkPod) -> Changes:
+    """Mount the local keytab; if there is none, mount an existing secret with delegation tokens.
 
-    Nobody logs in with the keytab here, as spark-submit does where Kerberos is on.
+    The build does not log in with the keytab. spark-submit does if Kerberos is enabled.
 
     Raises:
-        DriverBuildError: half of a pair is given, or the keytab cannot be read.
+        DriverBuildError: Only one of two related settings is set, or the keytab cannot be read.
     """
     _check_pair(submission, _KEYTAB_KEY, _PRINCIPAL_KEY)
     _check_pair(submission, _SECRET_NAME_KEY, _SECRET_ITEM_KEY)
-    keytab = submission.conf.text(_KEYTAB_KEY)
+    keytab = submission.conf.get_text(_KEYTAB_KEY)
     if keytab is not None and not keytab.startswith("local:"):
-        return _keytab(submission, keytab)
-    name, item = submission.conf.text(_SECRET_NAME_KEY), submission.conf.text(_SECRET_ITEM_KEY)
+        return _mount_keytab(submission, keytab)
+    name, item = submission.conf.get_text(_SECRET_NAME_KEY), submission.conf.get_text(_SECRET_ITEM_KEY)
     if name is None:
         return Changes()
-    added = mounted_volume(
+    added = build_volume_with_mount(
         {"name": "hadoop-secret", "secret": {"secretName": name}},
         {"name": "hadoop-secret", "mountPath": _TOKEN_DIRECTORY},
     )
-    location = variable("HADOOP_TOKEN_FILE_LOCATION", f"{_TOKEN_DIRECTORY}/{item}")
+    location = build_variable("HADOOP_TOKEN_FILE_LOCATION", f"{_TOKEN_DIRECTORY}/{item}")
     return Changes(pod=added.pod, container={**added.container, "env": [location]})
 
 
-def _keytab(submission: Submission, path: str) -> Changes:
-    """Hand the file to the driver in a secret."""
-    instead = "mount the keytab into the driver, as from a secret, and name it as local://"
-    content = file_content(submission, _KEYTAB_KEY, path, instead)
+def _mount_keytab(submission: Submission, path: str) -> Changes:
+    """Mount the keytab from a new secret."""
+    instead = "mount the keytab in the driver, for example from a secret, and refer to it with local://"
+    content = get_file_content(submission, _KEYTAB_KEY, path, instead)
     name, entry = f"{submission.naming.prefix}-kerberos-keytab", path.rsplit("/", 1)[-1]
-    added = mounted_volume(
+    added = build_volume_with_mount(
         {"name": _KEYTAB_VOLUME, "secret": {"secretName": name}},
         {"name": _KEYTAB_VOLUME, "mountPath": _KEYTAB_DIRECTORY},
     )
@@ -82,12 +82,12 @@ def _keytab(submission: Submission, path: str) -> Changes:
         pod=added.pod,
         container=added.container,
         properties={_KEYTAB_KEY: f"{_KEYTAB_DIRECTORY}/{entry}"},
-        resources=(secret(name, {entry: content}),),
+        resources=(build_secret(name, {entry: content}),),
     )
 
 
-def _krb5_mounted(source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:
-    added = mounted_volume(
+def _mount_krb5_file(source: JsonObject, resources: tuple[JsonObject, ...]) -> Changes:
+    added = build_volume_with_mount(
         {"name": "krb5-file", "configMap": source},
         {"name": "krb5-file", "mountPath": f"/etc/{_KRB5_FILE}", "subPath": _KRB5_FILE},
     )
@@ -96,5 +96,5 @@ def _krb5_mounted(source: JsonObject, resources: tuple[JsonObject, ...]) -> Chan
 
 def _check_pair(submission: Submission, first: str, second: str) -> None:
     for present, absent in ((first, second), (second, first)):
-        if submission.conf.text(present) is not None and submission.conf.text(absent) is None:
+        if submission.conf.get_text(present) is not None and submission.conf.get_text(absent) is None:
             raise DriverBuildError(absent, f"is required together with {present}")

@@ -1,9 +1,9 @@
-"""Byte strings as Spark reads them."""
+"""Parser for sizes in Spark's format."""
 
 import re
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.text import trimmed
+from airflow_provider_spark_operator.core.driver.text import trim
 
 _BYTE_STRING = re.compile(r"([0-9]{1,19})([a-z]*)", re.ASCII)
 _MIB = 1 << 20
@@ -12,36 +12,37 @@ _UNITS = {"b": 1} | {f"{letter}{rest}": size for letter, size in _POWERS.items()
 _LARGEST_LONG = (1 << 63) - 1
 
 
-def memory_mib(key: str, value: str) -> int:
-    """A size such as `512`, `2g` or `1500MB` in whole MiB, rounded down; without a unit it is MiB.
+def parse_memory_mib(key: str, value: str) -> int:
+    """Parse a size such as `512`, `2g` or `1500MB` to MiB, rounded down. A number without a unit is in MiB.
 
     Raises:
-        DriverBuildError: a fraction, a sign, an unknown unit, or a number over 64 bits; `key` is named.
+        DriverBuildError: The size has a fraction, a sign or an unknown unit, or does not fit in 64 bits.
     """
-    number, unit = _parsed(key, value)
+    number, unit = _parse_size(key, value)
     size = number * unit // _MIB
     if max(size, number) > _LARGEST_LONG:
-        raise DriverBuildError(key, f"{value!r} is larger than Spark can count")
+        raise DriverBuildError(key, f"{value!r} is too large: Spark supports sizes of up to 64 bits")
     return size
 
 
 def is_positive_size(key: str, value: str) -> bool:
-    """Whether a size is more than nothing, even where it is less than a MiB; errors as `memory_mib`.
+    """Return whether a size is greater than 0, even if it is less than 1 MiB.
 
-    Without a unit it is bytes here; Spark counts these in 64 bits, too.
+    A number without a unit is in bytes. The errors are those of `parse_memory_mib`, and the number of bytes must fit
+    in 64 bits.
     """
-    number, unit = _parsed(key, value, "b")
+    number, unit = _parse_size(key, value, "b")
     if number * unit > _LARGEST_LONG:
-        raise DriverBuildError(key, f"{value!r} is larger than Spark can count")
+        raise DriverBuildError(key, f"{value!r} is too large: Spark supports sizes of up to 64 bits")
     return number > 0
 
 
-def _parsed(key: str, value: str, default_unit: str = "m") -> tuple[int, int]:
-    """The number and how many bytes its unit has."""
-    match = _BYTE_STRING.fullmatch(trimmed(value).lower())
+def _parse_size(key: str, value: str, default_unit: str = "m") -> tuple[int, int]:
+    """Return the number and the number of bytes of its unit."""
+    match = _BYTE_STRING.fullmatch(trim(value).lower())
     unit = match and _UNITS.get(match[2] or default_unit)
     if not match or not unit:
         raise DriverBuildError(
-            key, f"invalid memory size {value!r}: give an integer with a unit b, k, m, g, t or p, such as 2g"
+            key, f"invalid memory size {value!r}: use an integer with a unit b, k, m, g, t or p, such as 2g"
         )
     return int(match[1]), unit

@@ -1,8 +1,8 @@
-"""Labels of a driver, and the placeholders that labels and annotations may hold."""
+"""The labels of a driver, and the placeholders in its labels and annotations."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.naming import application_name_label
 from airflow_provider_spark_operator.core.driver.pod import Submission
+from airflow_provider_spark_operator.core.driver.resource_names import build_application_name_label
 from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_SELECTOR,
     LABEL_ROLE,
@@ -15,30 +15,30 @@ _LABEL_SPARK_NAME = "spark-app-name"
 _DEFAULT_NAME = "spark"
 
 
-def selector_label(submission: Submission) -> dict[str, str]:
-    """The one label that all resources of the application share."""
+def build_selector_label(submission: Submission) -> dict[str, str]:
+    """Return the label that all resources of the application share."""
     return {LABEL_APPLICATION_SELECTOR: submission.naming.application_id}
 
 
-def driver_labels(submission: Submission) -> dict[str, str]:
-    """The user's labels and Spark's own; the service selects the driver by all of them.
+def build_driver_labels(submission: Submission) -> dict[str, str]:
+    """Return the labels of the user and of Spark. The service selects the driver by all of them.
 
     Raises:
-        DriverBuildError: the user gives one of Spark's own.
+        DriverBuildError: The user sets a label that is reserved for Spark.
     """
-    name = submission.conf.text("spark.app.name")
+    name = submission.conf.get_text("spark.app.name")
     reserved = {
         LABEL_SPARK_VERSION: submission.inputs.spark_version,
-        **selector_label(submission),
-        _LABEL_SPARK_NAME: application_name_label(_DEFAULT_NAME if name is None else name),
+        **build_selector_label(submission),
+        _LABEL_SPARK_NAME: build_application_name_label(_DEFAULT_NAME if name is None else name),
         LABEL_ROLE: ROLE_DRIVER,
     }
-    labels = submission.conf.with_prefix(LABEL_PREFIX)
+    labels = submission.conf.get_by_prefix(LABEL_PREFIX)
     for name in reserved.keys() & labels.keys():
-        raise DriverBuildError(f"{LABEL_PREFIX}{name}", "is reserved for Spark's own bookkeeping: choose another label")
-    return {name: with_ids(submission, value) for name, value in labels.items()} | reserved
+        raise DriverBuildError(f"{LABEL_PREFIX}{name}", "is reserved for Spark: choose another label")
+    return {name: replace_placeholders(submission, value) for name, value in labels.items()} | reserved
 
 
-def with_ids(submission: Submission, value: str) -> str:
-    """The value with `{{APP_ID}}` filled in, and `{{EXECUTOR_ID}}` emptied: a driver has none."""
+def replace_placeholders(submission: Submission, value: str) -> str:
+    """Return the value with `{{APP_ID}}` replaced, and `{{EXECUTOR_ID}}` removed because a driver has none."""
     return value.replace("{{APP_ID}}", submission.naming.application_id).replace("{{EXECUTOR_ID}}", "")

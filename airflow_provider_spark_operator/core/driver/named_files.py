@@ -1,15 +1,15 @@
-"""The files that a configuration names: which they are, and the templates that come out of them.
+"""The files that a configuration names, and the templates from these files.
 
-Nothing is read here. Whoever builds asks what is named, reads it, and hands it in.
+This module reads no files. The caller reads the files that it returns and passes their contents to the build.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_spark_operator.core.driver.build import excluded_steps
+from airflow_provider_spark_operator.core.driver.build import find_excluded_steps
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
-from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY, executor_template
+from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY, mount_executor_template
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY, uses_volcano
 from airflow_provider_spark_operator.core.models.application import PodSpecOverride, SparkApplication
@@ -26,12 +26,12 @@ _KEYTAB_KEY = "spark.kerberos.keytab"
 
 @dataclass(frozen=True)
 class NamedTemplates:
-    """What the files hold that the configuration names; None for a file that it does not name.
+    """The contents of the template files that the configuration names, or None for a file that it does not name.
 
     Attributes:
-        driver: the driver's pod template, parsed.
-        executor: the executors' pod template as text: only the driver parses it.
-        pod_group: Volcano's PodGroup, parsed.
+        driver: The parsed pod template of the driver.
+        executor: The text of the pod template of the executors. Only the driver parses it.
+        pod_group: The parsed template of Volcano's PodGroup.
     """
 
     driver: Mapping[str, Any] | None = None
@@ -42,19 +42,19 @@ class NamedTemplates:
 NO_TEMPLATES = NamedTemplates()
 
 
-def template_files(conf: Configuration) -> dict[str, str]:
-    """The template files that building reads, by configuration key: paths or URIs."""
+def find_template_files(conf: Configuration) -> dict[str, str]:
+    """Return the paths or URIs of the template files that the build needs, by configuration key."""
     keys = [DRIVER_TEMPLATE_KEY]
-    if executor_template not in excluded_steps(conf):
+    if mount_executor_template not in find_excluded_steps(conf):
         keys.append(EXECUTOR_TEMPLATE_KEY)
     if uses_volcano(conf):
         keys.append(POD_GROUP_TEMPLATE_KEY)
-    return _named(conf, keys)
+    return _find_paths(conf, keys)
 
 
-def application_template_files(application: SparkApplication) -> dict[str, str]:
-    """The same for a resource: a template in the resource takes the place of a file."""
-    named = template_files(Configuration(application.spec.spark_conf, {}))
+def find_application_template_files(application: SparkApplication) -> dict[str, str]:
+    """Return the same for a SparkApplication. A template in the resource replaces a file."""
+    named = find_template_files(Configuration(application.spec.spark_conf, {}))
     replaced = {
         DRIVER_TEMPLATE_KEY: application.spec.driver_spec,
         EXECUTOR_TEMPLATE_KEY: application.spec.executor_spec,
@@ -62,8 +62,8 @@ def application_template_files(application: SparkApplication) -> dict[str, str]:
     return {key: path for key, path in named.items() if not _has_template(replaced.get(key))}
 
 
-def unread_templates(named: Mapping[str, str]) -> NamedTemplates:
-    """Templates in the place of files that need not be read: they lead to resources of the same names."""
+def build_stand_in_templates(named: Mapping[str, str]) -> NamedTemplates:
+    """Build templates in place of files that are not read. They produce resources with the same names."""
     return NamedTemplates(
         driver={"spec": {}} if DRIVER_TEMPLATE_KEY in named else None,
         executor="" if EXECUTOR_TEMPLATE_KEY in named else None,
@@ -71,14 +71,14 @@ def unread_templates(named: Mapping[str, str]) -> NamedTemplates:
     )
 
 
-def plain_files(conf: Configuration) -> dict[str, str]:
-    """The other files of the submitter's disk that building reads, by configuration key: paths."""
-    named = _named(conf, (*_FILE_KEYS, _KEYTAB_KEY))
+def find_plain_files(conf: Configuration) -> dict[str, str]:
+    """Return the paths of the other local files that the build needs, by configuration key."""
+    named = _find_paths(conf, (*_FILE_KEYS, _KEYTAB_KEY))
     return {key: path for key, path in named.items() if key != _KEYTAB_KEY or not path.startswith("local:")}
 
 
-def _named(conf: Configuration, keys: Iterable[str]) -> dict[str, str]:
-    paths = {key: conf.text(key) for key in keys}
+def _find_paths(conf: Configuration, keys: Iterable[str]) -> dict[str, str]:
+    paths = {key: conf.get_text(key) for key in keys}
     return {key: path for key, path in paths.items() if path is not None}
 
 

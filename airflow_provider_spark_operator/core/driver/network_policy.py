@@ -1,13 +1,13 @@
-"""The policy that lets only pods of the same application reach its executors."""
+"""The network policy that restricts access to the executors to pods of the same application."""
 
-from airflow_provider_spark_operator.core.driver.metadata import selector_label
+from airflow_provider_spark_operator.core.driver.metadata import build_selector_label
 from airflow_provider_spark_operator.core.driver.pod import Changes, SparkPod, Submission
 from airflow_provider_spark_operator.core.names import LABEL_ROLE, ROLE_EXECUTOR
 
 
-def network_policy(submission: Submission, _: SparkPod) -> Changes:
-    """Create the policy."""
-    label = selector_label(submission)
+def add_network_policy(submission: Submission, _: SparkPod) -> Changes:
+    """Add the network policy."""
+    label = build_selector_label(submission)
     document = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

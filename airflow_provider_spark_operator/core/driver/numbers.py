@@ -1,4 +1,4 @@
-"""Floating-point numbers as Java reads and writes them."""
+"""Floating-point numbers in Java's format."""
 
 import re
 from decimal import Decimal
@@ -11,7 +11,7 @@ _INFINITY = float("inf")
 
 
 def parse_double(text: str) -> float | None:
-    """The number that `Double.parseDouble` makes of the text, infinite where it is too large; None if it is none."""
+    """Parse a number as `Double.parseDouble` does: too large a number is infinite. Return None for other text."""
     if _DECIMAL.fullmatch(text):
         return float(text.rstrip("fFdD"))
     if _HEXADECIMAL.fullmatch(text):
@@ -23,8 +23,8 @@ def parse_double(text: str) -> float | None:
     return float(text) if _INFINITE.fullmatch(text) else None
 
 
-def java_double(value: float) -> str:
-    """A number as `Double.toString` writes it: `0.1`, `0.0`, `1.0E-5`, `Infinity`."""
+def format_double(value: float) -> str:
+    """Format a number as `Double.toString` does: `0.1`, `0.0`, `1.0E-5`, `Infinity`."""
     if abs(value) == _INFINITY:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0 or _POSITIONAL_FROM <= abs(value) < _POSITIONAL_BELOW:

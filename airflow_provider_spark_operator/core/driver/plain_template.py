@@ -1,14 +1,14 @@
-"""A pod template in the form in which Spark's client library passes it on.
+"""Normalization of a pod template, as Spark's client library does it.
 
-It reads a template into typed objects and writes those: what says nothing is left out, numbers and truths where the
-API wants text become text, and text where it wants them becomes what it says. The API itself refuses what is of
-another type. Fields that are not known here are passed on as they are.
+The library parses a template into typed objects and serializes them. This removes empty values, converts numbers and
+booleans to strings where the API expects strings, and strings to numbers and booleans where it expects those. Fields
+that are not in `pod_fields` are not changed. The API rejects values of a wrong type.
 """
 
 import re
 from collections.abc import Mapping
 
-from airflow_provider_spark_operator.core.driver.numbers import java_double
+from airflow_provider_spark_operator.core.driver.numbers import format_double
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.driver.pod_fields import (
     BOOLEANS,
@@ -25,31 +25,35 @@ _TRUTHS = {
 }
 
 
-def plain(template: Mapping[str, object]) -> JsonObject:
-    """The template (JSON values) without nulls, empty lists and empty maps of text, each field in its type."""
+def normalize_template(template: Mapping[str, object]) -> JsonObject:
+    """Return the template without nulls, empty lists and empty string maps, and with each field in its type."""
     return {
-        name: _plain_value(name, value, template) for name, value in template.items() if not _says_nothing(name, value)
+        name: _normalize_value(name, value, template) for name, value in template.items() if not _is_empty(name, value)
     }
 
 
-def _plain_value(name: str, value: object, owner: Mapping[str, object]) -> object:
-    """The value of the field `name` of the object `owner` in that form."""
+def _normalize_value(name: str, value: object, owner: Mapping[str, object]) -> object:
+    """Return the normalized value of the field `name` of the object `owner`."""
     if isinstance(value, Mapping):
-        return {key: _text(each) for key, each in value.items()} if name in TEXT_MAPS else plain(value)
+        return (
+            {key: _format_scalar(each) for key, each in value.items()}
+            if name in TEXT_MAPS
+            else normalize_template(value)
+        )
     if isinstance(value, list):
-        return [_plain_value(name, each, owner) for each in value]
-    # What selects by a key compares texts.
+        return [_normalize_value(name, each, owner) for each in value]
+    # The values of a selector requirement, which has a key, are strings.
     if name in TEXTS or (name == "values" and "key" in owner):
-        return _text(value)
-    return _scalar(name, value) if isinstance(value, str) else value
+        return _format_scalar(value)
+    return _parse_scalar(name, value) if isinstance(value, str) else value
 
 
-def _says_nothing(name: str, value: object) -> bool:
+def _is_empty(name: str, value: object) -> bool:
     return value is None or value == [] or (value == {} and name in TEXT_MAPS)
 
 
-def _scalar(name: str, text: str) -> object:
-    """What the text says, if the field has another type and the text is one of that."""
+def _parse_scalar(name: str, text: str) -> object:
+    """Return the text as the type of the field, or unchanged if it cannot be converted."""
     octal = _OCTAL_NUMBER.fullmatch(text) if name in OCTAL_INTEGERS else None
     if octal:
         return int(octal[1], 8)
@@ -58,9 +62,9 @@ def _scalar(name: str, text: str) -> object:
     return _TRUTHS.get(text, text) if name in BOOLEANS else text
 
 
-def _text(value: object) -> object:
+def _format_scalar(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    return java_double(value) if isinstance(value, float) else value
+    return format_double(value) if isinstance(value, float) else value

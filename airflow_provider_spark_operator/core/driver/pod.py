@@ -1,4 +1,4 @@
-"""A pod under construction: what a step may change, and how a change is merged in."""
+"""The pod under construction: the changes of a step, and how they are merged."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.naming import Naming
+from airflow_provider_spark_operator.core.driver.resource_names import Naming
 
 JsonObject: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What every step reads: the inputs, the names, and the configuration before any step changed it."""
+    """The input of every step: the inputs, the names, and the configuration before the first step."""
 
     inputs: SubmissionInputs
     naming: Naming
@@ -24,7 +24,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class SparkPod:
-    """The driver pod, with the container that runs Spark taken out of it."""
+    """The driver pod without the container that runs Spark, and that container."""
 
     pod: JsonObject
     container: JsonObject
@@ -32,7 +32,7 @@ class SparkPod:
 
 @dataclass(frozen=True)
 class Upload:
-    """A file of the submitter's disk (`source`, a path) that the driver expects at the URI `target`."""
+    """A local file to upload: its path (`source`), and the URI at which the driver expects it (`target`)."""
 
     source: str
     target: str
@@ -40,10 +40,16 @@ class Upload:
 
 @dataclass(frozen=True)
 class Changes:
-    """What one step adds.
+    """The changes of one step.
 
-    `pod` and `container` are merged into what is there (see `merge`); `properties` go to the driver's
-    configuration, later steps winning; `pre_resources` are needed before the pod, `resources` after it.
+    Attributes:
+        pod: Fields to merge into the pod, see `merge`.
+        container: Fields to merge into the Spark container.
+        properties: Properties to set in the configuration of the driver. Later steps take precedence.
+        pre_resources: Documents to create before the pod.
+        resources: Documents to create after the pod.
+        uploads: Local files to upload.
+        warnings: Sentences for the user.
     """
 
     pod: JsonObject = field(default_factory=dict)
@@ -59,7 +65,7 @@ Step: TypeAlias = Callable[[Submission, SparkPod], Changes]
 
 
 def merge(base: Mapping[str, Any], patch: Mapping[str, Any]) -> JsonObject:
-    """Objects are merged by key, lists appended, anything else replaced: Spark's rules for templates."""
+    """Merge objects by key, append lists and replace other values, as Spark merges templates."""
     merged = dict(base)
     for key, value in patch.items():
         existing = merged.get(key)
@@ -73,22 +79,22 @@ def merge(base: Mapping[str, Any], patch: Mapping[str, Any]) -> JsonObject:
 
 
 def apply_changes(spark_pod: SparkPod, changes: Changes) -> SparkPod:
-    """The pod with a step's changes merged in."""
+    """Return the pod with the changes of a step."""
     return SparkPod(pod=merge(spark_pod.pod, changes.pod), container=merge(spark_pod.container, changes.container))
 
 
-def mounted_volume(volume: JsonObject, mount: JsonObject) -> Changes:
-    """The change that adds one volume and its mount in the Spark container."""
+def build_volume_with_mount(volume: JsonObject, mount: JsonObject) -> Changes:
+    """Return the changes that add a volume and its mount in the Spark container."""
     return Changes(pod={"spec": {"volumes": [volume]}}, container={"volumeMounts": [mount]})
 
 
-def variable(name: str, value: str) -> JsonObject:
-    """One plain environment variable of a container."""
+def build_variable(name: str, value: str) -> JsonObject:
+    """Build an environment variable with a literal value."""
     return {"name": name, "value": value}
 
 
-def config_map(name: str, data: Mapping[str, str]) -> JsonObject:
-    """An immutable config map."""
+def build_config_map(name: str, data: Mapping[str, str]) -> JsonObject:
+    """Build an immutable config map."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -98,8 +104,8 @@ def config_map(name: str, data: Mapping[str, str]) -> JsonObject:
     }
 
 
-def secret(name: str, data: Mapping[str, bytes]) -> JsonObject:
-    """An immutable secret."""
+def build_secret(name: str, data: Mapping[str, bytes]) -> JsonObject:
+    """Build an immutable secret."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -109,36 +115,41 @@ def secret(name: str, data: Mapping[str, bytes]) -> JsonObject:
     }
 
 
-def check_no_file_is_named(submission: Submission, key: str) -> None:
-    """Raise DriverBuildError if the configuration names a file of which the inputs hold nothing."""
-    path = submission.conf.text(key)
+def check_no_file_named(submission: Submission, key: str) -> None:
+    """Raise DriverBuildError if the configuration names a file that the inputs do not contain."""
+    path = submission.conf.get_text(key)
     if path is not None:
-        raise DriverBuildError(key, _missing(path))
+        raise DriverBuildError(key, _describe_missing_file(path))
 
 
-def file_content(submission: Submission, key: str, path: str, instead: str) -> bytes:
-    """The content of a file that the configuration names.
+def get_file_content(submission: Submission, key: str, path: str, instead: str) -> bytes:
+    """Return the content of a file that the configuration names.
+
+    Args:
+        submission: The input of the step.
+        key: The configuration key that names the file.
+        path: The path of the file.
+        instead: What the user can do if there is no local disk. It ends the message.
 
     Raises:
-        DriverBuildError: it was not there, or there is no submitter on whose disk it could be; `instead` says
-            what to do then.
+        DriverBuildError: The file does not exist, or there is no local disk.
     """
     files = submission.inputs.files
     if files is None:
-        raise DriverBuildError(key, f"{path} names a file on a submitter's disk, which nobody reads here: {instead}")
+        raise DriverBuildError(key, f"{path} is a file on a local disk, which an operator cannot read: {instead}")
     if path not in files:
-        raise DriverBuildError(key, _missing(path))
+        raise DriverBuildError(key, _describe_missing_file(path))
     return files[path]
 
 
-def _missing(path: str) -> str:
+def _describe_missing_file(path: str) -> str:
     return f"the file {path} does not exist or cannot be read"
 
 
 def forbid_privilege_escalation(pod_spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return `pod_spec` with `allowPrivilegeEscalation: false` in every container that does not set the field.
 
-    Privileged containers and those with the capability SYS_ADMIN are not changed: the API would reject them.
+    Privileged containers and containers with the capability SYS_ADMIN are not changed: the API would reject them.
     """
     spec = dict(pod_spec)
     for kind in ("containers", "initContainers"):

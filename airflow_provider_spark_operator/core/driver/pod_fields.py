@@ -1,15 +1,15 @@
-"""The types of a pod's fields, by name alone: no name that stands here has another type elsewhere in a pod.
+"""The types of the fields of a pod by name. Every name has the same type wherever it occurs in a pod.
 
-The names are those of Kubernetes 1.36, and `queue` and `minResources` of Volcano's groups. Left out are `port` (a
-number or a name) and `values` (texts, but numbers in the exit codes of a container's restart rules).
+The names are those of Kubernetes 1.36, and `queue` and `minResources` of Volcano's PodGroup. `port` is missing because
+it is a number or a name. `values` is missing because it contains strings, but numbers in `exitCodes`.
 """
 
 
-def _names(text: str) -> frozenset[str]:
+def _split_names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-TEXTS = _names(
+TEXTS = _split_names(
     """
     accessModes action add apiGroup apiVersion args audience cachingMode certificateChainPath claimName command
     conditionType containerName credentialBundlePath datasetName datasetUUID devicePath directory diskName diskURI
@@ -29,7 +29,7 @@ TEXTS = _names(
     volumePath whenUnsatisfiable workingDir wwids
     """
 )
-INTEGERS = _names(
+INTEGERS = _split_names(
     """
     activeDeadlineSeconds containerPort defaultMode deletionGracePeriodSeconds expirationSeconds failureThreshold
     fsGroup generation hostPort initialDelaySeconds lun maxExpirationSeconds maxSkew minDomains mode partition
@@ -37,7 +37,7 @@ INTEGERS = _names(
     terminationGracePeriodSeconds timeoutSeconds tolerationSeconds weight
     """
 )
-BOOLEANS = _names(
+BOOLEANS = _split_names(
     """
     allowPrivilegeEscalation automountServiceAccountToken blockOwnerDeletion chapAuthDiscovery chapAuthSession
     controller enableServiceLinks hostIPC hostNetwork hostPID hostProcess hostUsers optional privileged readOnly
@@ -45,13 +45,13 @@ BOOLEANS = _names(
     """
 )
 
-TEXT_MAPS = _names(
+TEXT_MAPS = _split_names(
     """
     annotations labels limits matchLabels minResources nodeSelector options overhead requests userAnnotations
     volumeAttributes
     """
 )
-"""Maps whose values are texts; `options` is a list in a pod's DNS settings."""
+"""Maps with string values. `options` is a list in the DNS settings of a pod."""
 
 OCTAL_INTEGERS = frozenset({"defaultMode", "mode"})
-"""Numbers that are octal where a zero leads them: the permissions of files."""
+"""File permissions: integers that are octal if they start with a zero."""

@@ -1,4 +1,4 @@
-"""Java properties text: how configuration travels into the driver."""
+"""The format of Java properties, in which the driver reads its configuration."""
 
 import re
 from collections.abc import Mapping
@@ -24,12 +24,11 @@ _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
-def write_properties(values: Mapping[str, str], comment: str) -> str:
-    """One line per entry, sorted by key, after a comment line.
+def format_properties(values: Mapping[str, str], comment: str) -> str:
+    """Format a comment line and one line for each entry, sorted by key.
 
-    Escaped as `java.util.Properties.store(Writer)` does: non-ASCII characters stay, every blank of a key
-    and the first leading blank of a value get a backslash. Java adds a line with the date; a build must
-    not depend on it.
+    The escapes are those of `java.util.Properties.store(Writer)`: non-ASCII characters are not escaped, every space in
+    a key and the first leading space of a value are. The line with the date is missing, to make the build reproducible.
     """
     lines = [f"#{comment}"]
     for key in sorted(values):
@@ -40,14 +39,14 @@ def write_properties(values: Mapping[str, str], comment: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_properties(text: str) -> dict[str, str]:
-    r"""The entries of a properties text as `java.util.Properties.load(Reader)` reads them; the last of a key wins.
+def parse_properties(text: str) -> dict[str, str]:
+    r"""Parse a properties text as `java.util.Properties.load(Reader)` does. The last entry of a key takes precedence.
 
     Raises:
-        ValueError: `\u` without four hexadecimal digits.
+        ValueError: Four hexadecimal digits do not follow `\u`.
     """
     entries: dict[str, str] = {}
-    for line in _logical_lines(text):
+    for line in _join_continued_lines(text):
         key = _KEY.match(line)
         end = key.end() if key else 0
         separator = _SEPARATOR.match(line, end)
@@ -56,7 +55,7 @@ def read_properties(text: str) -> dict[str, str]:
     return entries
 
 
-def _logical_lines(text: str) -> list[str]:
+def _join_continued_lines(text: str) -> list[str]:
     lines: list[str] = []
     continued = False
     for natural in _LINE_ENDS.split(text):
@@ -74,7 +73,7 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _unescape(text: str) -> str:
-    def replacement(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         escaped = match[1]
         if len(escaped) > 1:
             return chr(int(escaped[1:], 16))
@@ -82,4 +81,4 @@ def _unescape(text: str) -> str:
             raise ValueError(f"a \\u without four hexadecimal digits, in {text!r}")
         return _UNESCAPES.get(escaped, escaped)
 
-    return _ESCAPE.sub(replacement, text)
+    return _ESCAPE.sub(replace, text)

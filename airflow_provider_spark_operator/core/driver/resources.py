@@ -1,9 +1,9 @@
-"""Memory, cores and devices of the driver's container."""
+"""The memory, cores and devices of the driver container."""
 
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import ApplicationKind
-from airflow_provider_spark_operator.core.driver.numbers import java_double
+from airflow_provider_spark_operator.core.driver.numbers import format_double
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 
 FACTOR_KEY = "spark.kubernetes.memoryOverheadFactor"
@@ -13,70 +13,71 @@ _DEVICE_PREFIX = "spark.driver.resource."
 _DEFAULT_MEMORY_MIB = 1024
 _DEFAULT_MINIMUM_OVERHEAD_MIB = 384
 _DEFAULT_FACTOR = 0.1
-# Spark counts the overhead in 32 bits, and stays there.
+# Spark stores the overhead as a 32-bit integer, and limits it to the largest one.
 _LARGEST_INTEGER = (1 << 31) - 1
 _LARGEST_LONG = (1 << 63) - 1
 _DEFAULT_FACTOR_OUTSIDE_JAVA = 0.4
 
 
-def container_resources(conf: Configuration, kind: ApplicationKind) -> JsonObject:
-    """Requests and limits: cpu as written, memory with its overhead, devices as limits only.
+def build_container_resources(conf: Configuration, kind: ApplicationKind) -> JsonObject:
+    """Build the requests and limits: cores as written, memory with its overhead, devices only as limits.
 
     Raises:
-        DriverBuildError: a size, factor or amount that does not parse or is out of range, or a device
-            without a vendor.
+        DriverBuildError: A size, factor or amount is invalid or out of range, or a device has no vendor.
     """
-    total = _memory(conf) + _overhead(conf, kind)
+    total = _get_memory(conf) + _compute_overhead(conf, kind)
     if total > _LARGEST_LONG:
-        raise DriverBuildError(_MEMORY_KEY, f"makes {total} MiB with its overhead: more than Spark can count")
+        raise DriverBuildError(
+            _MEMORY_KEY, f"results in {total} MiB with its overhead, which is too large: use less memory"
+        )
     memory = f"{total}Mi"
-    cores = _quantity(conf, "spark.kubernetes.driver.request.cores")
+    cores = _get_quantity(conf, "spark.kubernetes.driver.request.cores")
     if cores is None:
-        cores = str(conf.integer("spark.driver.cores", default=1))
-    limits = {"memory": memory, **_devices(conf)}
-    limit_cores = _quantity(conf, "spark.kubernetes.driver.limit.cores")
+        cores = str(conf.get_integer("spark.driver.cores", default=1))
+    limits = {"memory": memory, **_build_devices(conf)}
+    limit_cores = _get_quantity(conf, "spark.kubernetes.driver.limit.cores")
     if limit_cores is not None:
         limits["cpu"] = limit_cores
     return {"requests": {"cpu": cores, "memory": memory}, "limits": limits}
 
 
-def written_overhead_factor(conf: Configuration, kind: ApplicationKind) -> str:
-    """The factor that executors inherit: the driver's own is left out."""
-    return java_double(_base_factor(conf, kind))
+def format_overhead_factor(conf: Configuration, kind: ApplicationKind) -> str:
+    """Return the overhead factor for the executors, without the setting that applies only to the driver."""
+    return format_double(_get_base_factor(conf, kind))
 
 
-def _quantity(conf: Configuration, key: str) -> str | None:
-    """A quantity as written: the API judges it; only an empty one says nothing."""
-    value = conf.text(key)
+def _get_quantity(conf: Configuration, key: str) -> str | None:
+    """Return a quantity as written. The API validates it, but an empty one is refused here."""
+    value = conf.get_text(key)
     if value == "":
-        raise DriverBuildError(key, "is empty: give a quantity as in 500m or 2, or remove it")
+        raise DriverBuildError(key, "is empty: use a quantity such as 500m or 2, or remove the key")
     return value
 
 
-def _memory(conf: Configuration) -> int:
-    memory = conf.mebibytes(_MEMORY_KEY)
+def _get_memory(conf: Configuration) -> int:
+    memory = conf.get_mebibytes(_MEMORY_KEY)
     if memory is not None and memory < 0:
         raise DriverBuildError(_MEMORY_KEY, "must not be negative")
     return _DEFAULT_MEMORY_MIB if memory is None else memory
 
 
-def _overhead(conf: Configuration, kind: ApplicationKind) -> int:
-    base = _base_factor(conf, kind)
-    given = conf.double(_DRIVER_FACTOR_KEY)
+def _compute_overhead(conf: Configuration, kind: ApplicationKind) -> int:
+    base = _get_base_factor(conf, kind)
+    given = conf.get_double(_DRIVER_FACTOR_KEY)
     if given is not None and given <= 0:
         raise DriverBuildError(_DRIVER_FACTOR_KEY, f"must be greater than 0, but is {given}")
-    overhead = conf.mebibytes("spark.driver.memoryOverhead")
+    overhead = conf.get_mebibytes("spark.driver.memoryOverhead")
     if overhead is not None:
         return overhead
-    minimum = conf.mebibytes("spark.driver.minMemoryOverhead")
+    minimum = conf.get_mebibytes("spark.driver.minMemoryOverhead")
     return max(
-        int(min((base if given is None else given) * _memory(conf), _LARGEST_INTEGER)),
+        int(min((base if given is None else given) * _get_memory(conf), _LARGEST_INTEGER)),
         _DEFAULT_MINIMUM_OVERHEAD_MIB if minimum is None else minimum,
     )
 
 
-def _base_factor(conf: Configuration, kind: ApplicationKind) -> float:
-    factor = conf.double(FACTOR_KEY)
+def _get_base_factor(conf: Configuration, kind: ApplicationKind) -> float:
+    factor = conf.get_double(FACTOR_KEY)
     if factor is None:
         return _DEFAULT_FACTOR if kind is ApplicationKind.JAVA else _DEFAULT_FACTOR_OUTSIDE_JAVA
     if factor < 0:
@@ -84,18 +85,20 @@ def _base_factor(conf: Configuration, kind: ApplicationKind) -> float:
     return factor
 
 
-def _devices(conf: Configuration) -> dict[str, str]:
-    settings = conf.with_prefix(_DEVICE_PREFIX)
+def _build_devices(conf: Configuration) -> dict[str, str]:
+    settings = conf.get_by_prefix(_DEVICE_PREFIX)
     devices: dict[str, str] = {}
     for name in sorted({key.partition(".")[0] for key in settings}):
         amount_key = f"{_DEVICE_PREFIX}{name}.amount"
         if f"{name}.amount" not in settings:
-            raise DriverBuildError(amount_key, f"is required: say how many of {name} the driver needs")
-        amount = conf.plain_integer(amount_key, default=0)
+            raise DriverBuildError(amount_key, f"is required: set the number of {name} devices that the driver needs")
+        amount = conf.get_plain_integer(amount_key, default=0)
         if amount <= 0:
             continue
         vendor = settings.get(f"{name}.vendor")
         if not vendor:
-            raise DriverBuildError(f"{_DEVICE_PREFIX}{name}.vendor", f"is required: whose {name}, as in nvidia.com")
+            raise DriverBuildError(
+                f"{_DEVICE_PREFIX}{name}.vendor", f"is required: set the vendor of {name}, for example nvidia.com"
+            )
         devices[f"{vendor}/{name}"] = str(amount)
     return devices

@@ -1,4 +1,4 @@
-"""Existing secrets as files and as environment variables of the driver."""
+"""Existing secrets as files and environment variables of the driver."""
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.pod import Changes, JsonObject, SparkPod, Submission
@@ -9,9 +9,9 @@ _REFERENCE_PREFIX = "spark.kubernetes.driver.secretKeyRef."
 _REFERENCE_PARTS = 2
 
 
-def secret_mounts(submission: Submission, _: SparkPod) -> Changes:
-    """Mount each `spark.kubernetes.driver.secrets.<name>=<path>`."""
-    mounts = submission.conf.with_prefix(_MOUNT_PREFIX)
+def mount_secrets(submission: Submission, _: SparkPod) -> Changes:
+    """Mount the secret of each `spark.kubernetes.driver.secrets.<name>=<path>`."""
+    mounts = submission.conf.get_by_prefix(_MOUNT_PREFIX)
     if not mounts:
         return Changes()
     return Changes(
@@ -20,19 +20,21 @@ def secret_mounts(submission: Submission, _: SparkPod) -> Changes:
     )
 
 
-def secret_environment(submission: Submission, _: SparkPod) -> Changes:
-    """Set each `spark.kubernetes.driver.secretKeyRef.<variable>=<secret>:<key>`.
+def set_secret_variables(submission: Submission, _: SparkPod) -> Changes:
+    """Set the variable of each `spark.kubernetes.driver.secretKeyRef.<variable>=<secret>:<key>`.
 
     Raises:
-        DriverBuildError: a value that is not one name and one key.
+        DriverBuildError: A value is not a name and a key.
     """
-    references = submission.conf.with_prefix(_REFERENCE_PREFIX)
-    variables = [_variable(name, value) for name, value in references.items()]
+    references = submission.conf.get_by_prefix(_REFERENCE_PREFIX)
+    variables = [_build_variable(name, value) for name, value in references.items()]
     return Changes(container={"env": variables}) if variables else Changes()
 
 
-def _variable(name: str, value: str) -> JsonObject:
+def _build_variable(name: str, value: str) -> JsonObject:
     parts = split(value, ":")
     if len(parts) != _REFERENCE_PARTS or not all(parts):
-        raise DriverBuildError(f"{_REFERENCE_PREFIX}{name}", "must be a secret's name and a key in it, as in name:key")
+        raise DriverBuildError(
+            f"{_REFERENCE_PREFIX}{name}", "must have the form name:key: the name of a secret and a key in it"
+        )
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": parts[0], "key": parts[1]}}}

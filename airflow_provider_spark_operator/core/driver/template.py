@@ -1,12 +1,12 @@
-"""The driver's pod template: where building starts."""
+"""The pod template of the driver, which the first step starts from."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
-from airflow_provider_spark_operator.core.driver.plain_template import plain
-from airflow_provider_spark_operator.core.driver.pod import SparkPod, Submission, check_no_file_is_named
+from airflow_provider_spark_operator.core.driver.plain_template import normalize_template
+from airflow_provider_spark_operator.core.driver.pod import SparkPod, Submission, check_no_file_named
 
 _CONTAINER_KEY = "spark.kubernetes.driver.podTemplateContainerName"
 _OBJECT: Mapping[str, object] = {}
@@ -30,28 +30,27 @@ _POD = {
         "volumes": [_OBJECT],
     },
 }
-"""The shape of what building reads or adds to; all else of a template is passed on unread."""
+"""The shape of the fields that the build reads or extends. Other fields are not checked."""
 
 
-def initial_pod(submission: Submission) -> tuple[SparkPod, tuple[str, ...]]:
-    """The template with its Spark container taken out, or an empty pod; and warnings.
+def build_initial_pod(submission: Submission) -> tuple[SparkPod, tuple[str, ...]]:
+    """Return the template without its Spark container, or an empty pod, and warnings.
 
-    The Spark container is the one that the configuration names, else the first.
+    The Spark container is the one that the configuration names, or else the first one.
 
     Raises:
-        DriverBuildError: the template is not that of a pod, or the configuration names a file that was
-            not there.
+        DriverBuildError: The template is not a pod template, or the configuration names a file that does not exist.
     """
     given = submission.inputs.driver_template
     if given is None:
-        check_no_file_is_named(submission, DRIVER_TEMPLATE_KEY)
+        check_no_file_named(submission, DRIVER_TEMPLATE_KEY)
         return SparkPod({}, {}), ()
-    template = plain(given)
-    spec, containers = _checked(template, submission.inputs.driver_template_field)
-    named = submission.conf.text(_CONTAINER_KEY)
+    template = normalize_template(given)
+    spec, containers = _check_template(template, submission.inputs.driver_template_field)
+    named = submission.conf.get_text(_CONTAINER_KEY)
     index = next((i for i, each in enumerate(containers) if each.get("name") == named), 0)
     missing = bool(containers) and named is not None and containers[index].get("name") != named
-    warnings = (f"{_CONTAINER_KEY}: no container of the template is named {named!r}; the first is used",)
+    warnings = (f"{_CONTAINER_KEY}: no container of the template is named {named!r}; the first container is used",)
     metadata = dict(template.get("metadata") or {})
     if "namespace" in metadata:
         metadata["namespace"] = submission.inputs.namespace
@@ -63,18 +62,18 @@ def initial_pod(submission: Submission) -> tuple[SparkPod, tuple[str, ...]]:
     return SparkPod(pod, containers[index] if containers else {}), warnings if missing else ()
 
 
-def _checked(template: Mapping[str, Any], field: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _check_template(template: Mapping[str, Any], field: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     if template.get("kind", "Pod") != "Pod":
-        raise DriverBuildError(field, f"is no pod template, but of the kind {template['kind']}")
+        raise DriverBuildError(field, f"must be a pod template, but its kind is {template['kind']}")
     spec = template.get("spec")
     if not isinstance(spec, dict):
-        raise DriverBuildError(field, "is no pod template: it has no spec")
+        raise DriverBuildError(field, "is not a pod template: it has no spec")
     _check_shape(template, _POD, "", field)
     return spec, spec.get("containers") or []
 
 
 def _check_shape(value: object, shape: object, path: str, field: str) -> None:
-    """Raise DriverBuildError where an object or list is expected and something else, not null, is found."""
+    """Raise DriverBuildError for a value that is neither null nor of the type in `shape`."""
     if isinstance(shape, Mapping):
         if not isinstance(value, Mapping):
             raise DriverBuildError(field, f"{path} must be an object")

@@ -1,4 +1,4 @@
-"""References to files, as Java and Spark take them: a URI, or, where it is none, a path."""
+"""References to files, in the format of Java and Spark: a URI or, if the text is not a URI, a path."""
 
 import re
 from urllib.parse import unquote
@@ -18,15 +18,15 @@ _QUOTED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}]")
 _FILE = "file:"
 
 
-def resolved(reference: str, directory: str) -> str:
-    """The reference as a URI, a path from `directory` as `file:/absolute/path`."""
+def resolve_reference(reference: str, directory: str) -> str:
+    """Return the reference as a URI. A path, relative to `directory`, becomes `file:/absolute/path`."""
     uri = _URI.fullmatch(reference) is not None
     if uri and _SCHEME.match(reference):
         return reference
     path, hash_sign, alias = reference.partition("#") if uri else (reference, "", "")
     path = unquote(path) if hash_sign else path
     absolute = path if path.startswith("/") else f"{directory.rstrip('/')}/{path}"
-    return f"{file_uri(absolute)}{hash_sign}{alias}"
+    return f"{build_file_uri(absolute)}{hash_sign}{alias}"
 
 
 def is_local(uri: str) -> bool:
@@ -37,20 +37,20 @@ def is_local(uri: str) -> bool:
     return uri != NO_RESOURCE and (uri.startswith(_FILE) or not _SCHEME.match(uri))
 
 
-def file_uri(path: str) -> str:
-    """An absolute path as a URI."""
+def build_file_uri(path: str) -> str:
+    """Return an absolute path as a URI."""
     return _FILE + _QUOTED.sub(lambda match: f"%{ord(match[0]):02X}", path)
 
 
-def file_path(uri: str) -> str | None:
-    """The path that a URI `file:` names, None for any other; a fragment or query is no part of it."""
+def get_file_path(uri: str) -> str | None:
+    """Return the path of a `file:` URI without its query and fragment, or None for any other URI."""
     if not uri.startswith(_FILE):
         return None
     path = re.split("[?#]", uri[len(_FILE) :], maxsplit=1)[0]
     return unquote("/" + path.lstrip("/"))
 
 
-def without_alias(uri: str) -> tuple[str, str]:
-    """The URI, and what it shall be called where it is used: the fragment, empty if there is none."""
+def split_alias(uri: str) -> tuple[str, str]:
+    """Return the URI without its fragment, and the fragment, which is the alias of the file. It can be empty."""
     plain, _, alias = uri.partition("#")
     return plain, alias

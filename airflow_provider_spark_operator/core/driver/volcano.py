@@ -1,4 +1,4 @@
-"""Volcano's group of pods, the one user step that ships with Spark."""
+"""Volcano's PodGroup, the only additional feature step in Spark's distribution."""
 
 import json
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from typing import Any
 
 from airflow_provider_spark_operator.core.driver.configuration import Configuration
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.plain_template import plain
+from airflow_provider_spark_operator.core.driver.plain_template import normalize_template
 from airflow_provider_spark_operator.core.driver.pod import (
     Changes,
     JsonObject,
     SparkPod,
     Submission,
-    check_no_file_is_named,
+    check_no_file_named,
 )
 
 VOLCANO_STEP = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
@@ -22,43 +22,43 @@ _STEPS_KEY = "spark.kubernetes.driver.pod.featureSteps"
 
 
 def uses_volcano(conf: Configuration) -> bool:
-    """Whether the configuration asks for Volcano's step."""
-    return VOLCANO_STEP in conf.listed(_STEPS_KEY)
+    """Return whether the configuration contains Volcano's step."""
+    return VOLCANO_STEP in conf.get_list(_STEPS_KEY)
 
 
-def user_steps(submission: Submission, _: SparkPod) -> Changes:
-    """Put the driver into a PodGroup of its own, if the configuration asks for Volcano's step.
+def add_pod_group(submission: Submission, _: SparkPod) -> Changes:
+    """Create a PodGroup for the driver if the configuration contains Volcano's step.
 
     Raises:
-        DriverBuildError: any other class, which only a JVM can run, or a template that cannot be used.
+        DriverBuildError: The configuration contains another step, which only a JVM can run, or an invalid template.
     """
-    steps = submission.conf.listed(_STEPS_KEY)
+    steps = submission.conf.get_list(_STEPS_KEY)
     for step in steps:
         if step != VOLCANO_STEP:
             raise DriverBuildError(
                 _STEPS_KEY,
-                f"{step} is a Java class, and no JVM takes part here: use a pod template for what it does",
+                f"{step} is a Java class, which cannot run without a JVM: use a pod template instead",
             )
     if not steps:
         return Changes()
     name = f"{submission.naming.application_id}-podgroup"
     key = _JSON_KEY if submission.inputs.pod_group_template is None else POD_GROUP_TEMPLATE_KEY
-    group = _group(key, plain(_template(submission)))
+    group = _build_group(key, normalize_template(_get_template(submission)))
     group["metadata"] |= {"name": name, "namespace": submission.inputs.namespace}
     return Changes(pod={"metadata": {"annotations": {"scheduling.k8s.io/group-name": name}}}, pre_resources=(group,))
 
 
-def _group(key: str, template: JsonObject) -> JsonObject:
-    """The group that a template makes; `key` is where it comes from."""
+def _build_group(key: str, template: JsonObject) -> JsonObject:
+    """Build the PodGroup from a template. `key` is the source of the template."""
     for part in ("metadata", "spec"):
         if not isinstance(template.get(part, {}), dict):
-            raise DriverBuildError(key, f"must have an object as its {part}")
+            raise DriverBuildError(key, f"{part} must be an object")
     spec = dict(template.get("spec", {}))
     if "minMember" in spec:
         try:
             spec["minMember"] = int(spec["minMember"])
         except (TypeError, ValueError):
-            raise DriverBuildError(key, "must have a whole number as its spec.minMember") from None
+            raise DriverBuildError(key, "spec.minMember must be an integer") from None
     return {
         **template,
         "apiVersion": "scheduling.volcano.sh/v1beta1",
@@ -68,17 +68,17 @@ def _group(key: str, template: JsonObject) -> JsonObject:
     }
 
 
-def _template(submission: Submission) -> Mapping[str, Any]:
-    """The group's template: from the file, else from the configuration itself, else empty."""
+def _get_template(submission: Submission) -> Mapping[str, Any]:
+    """Return the template of the group: the file, else the JSON in the configuration, else an empty object."""
     template = submission.inputs.pod_group_template
     if template is not None:
         return template
-    check_no_file_is_named(submission, POD_GROUP_TEMPLATE_KEY)
-    text = submission.conf.text(_JSON_KEY)
+    check_no_file_named(submission, POD_GROUP_TEMPLATE_KEY)
+    text = submission.conf.get_text(_JSON_KEY)
     try:
         template = {} if text is None else json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise DriverBuildError(_JSON_KEY, f"is no JSON: {error}") from error
+        raise DriverBuildError(_JSON_KEY, f"is not valid JSON: {error}") from error
     if not isinstance(template, dict):
         raise DriverBuildError(_JSON_KEY, "must be a JSON object")
     return template

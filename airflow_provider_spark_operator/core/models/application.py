@@ -250,14 +250,14 @@ _EXPOSURE_DESCRIPTIONS: Final = {
 }
 
 
-def _build_exposure_schema(metadata: str, spec: str) -> WithJsonSchema:
+def _exposure_schema(metadata: str, spec: str) -> WithJsonSchema:
     """The schema of a Service with an Ingress or route in front of it."""
     required = ["serviceMetadata", "serviceSpec", metadata]
     properties = {name: {**_OPEN_OBJECT, "description": _EXPOSURE_DESCRIPTIONS[name]} for name in [*required, spec]}
     return WithJsonSchema({"type": "object", "properties": properties, "required": required})
 
 
-def _list_exposure_parts(metadata: str, spec: str, spec_type: str = "") -> KubernetesType:
+def _exposure_parts(metadata: str, spec: str, spec_type: str = "") -> KubernetesType:
     """The types of its fields; those of the Gateway API are not known here."""
     services = (("serviceMetadata", _METADATA), ("serviceSpec", "core.v1.ServiceSpec"))
     return KubernetesType(parts=(*services, (metadata, _METADATA), (spec, spec_type)))
@@ -265,18 +265,18 @@ def _list_exposure_parts(metadata: str, spec: str, spec_type: str = "") -> Kuber
 
 DriverServiceIngress = Annotated[
     JsonObject,
-    _build_exposure_schema("ingressMetadata", "ingressSpec"),
-    _list_exposure_parts("ingressMetadata", "ingressSpec", "networking.v1.IngressSpec"),
+    _exposure_schema("ingressMetadata", "ingressSpec"),
+    _exposure_parts("ingressMetadata", "ingressSpec", "networking.v1.IngressSpec"),
 ]
 DriverHttpRoute = Annotated[
     JsonObject,
-    _build_exposure_schema("httpRouteMetadata", "httpRouteSpec"),
-    _list_exposure_parts("httpRouteMetadata", "httpRouteSpec"),
+    _exposure_schema("httpRouteMetadata", "httpRouteSpec"),
+    _exposure_parts("httpRouteMetadata", "httpRouteSpec"),
 ]
 DriverGrpcRoute = Annotated[
     JsonObject,
-    _build_exposure_schema("grpcRouteMetadata", "grpcRouteSpec"),
-    _list_exposure_parts("grpcRouteMetadata", "grpcRouteSpec"),
+    _exposure_schema("grpcRouteMetadata", "grpcRouteSpec"),
+    _exposure_parts("grpcRouteMetadata", "grpcRouteSpec"),
 ]
 
 

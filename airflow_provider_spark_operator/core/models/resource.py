@@ -48,12 +48,12 @@ class Resource(Model):
     @property
     def creation_timestamp(self) -> datetime | None:
         """When the resource was created; None where that is not (or not readably) said."""
-        return _check_time(self.metadata.get("creationTimestamp"))
+        return _time(self.metadata.get("creationTimestamp"))
 
     @property
     def deletion_timestamp(self) -> datetime | None:
         """When the resource's deletion was asked for; None while it was not."""
-        return _check_time(self.metadata.get("deletionTimestamp"))
+        return _time(self.metadata.get("deletionTimestamp"))
 
     @property
     def finalizers(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Resource(Model):
         return {"apiVersion": self.api_version, "kind": self.kind} | said
 
 
-def _check_time(value: object) -> datetime | None:
+def _time(value: object) -> datetime | None:
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)

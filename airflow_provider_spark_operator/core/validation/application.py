@@ -6,9 +6,12 @@ from typing import Final
 from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER
-from airflow_provider_spark_operator.core.driver.main_resource import main_resource
-from airflow_provider_spark_operator.core.driver.named_files import application_template_files, unread_templates
-from airflow_provider_spark_operator.core.driver.naming import attempt_naming
+from airflow_provider_spark_operator.core.driver.main_resource import find_main_resource
+from airflow_provider_spark_operator.core.driver.named_files import (
+    build_stand_in_templates,
+    find_application_template_files,
+)
+from airflow_provider_spark_operator.core.driver.resource_names import build_attempt_naming
 from airflow_provider_spark_operator.core.driver.routes import find_missing_ingress_fields, find_missing_route_fields
 from airflow_provider_spark_operator.core.identity import APPLICATION_IDENTITY
 from airflow_provider_spark_operator.core.kubernetes_names import OBJECT_RULE, is_object_name
@@ -19,14 +22,14 @@ from airflow_provider_spark_operator.core.models.application import (
 )
 from airflow_provider_spark_operator.core.models.parse import format_path, name_type, parse_application
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
-from airflow_provider_spark_operator.core.validation.configuration import find_configuration_problems, format_conf_path
-from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
-from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
+from airflow_provider_spark_operator.core.validation.configuration import conf_path, configuration_problems
+from airflow_provider_spark_operator.core.validation.fields import unknown_fields
+from airflow_provider_spark_operator.core.validation.identity import identity_problems
+from airflow_provider_spark_operator.core.validation.json_values import json_problems
 from airflow_provider_spark_operator.core.validation.numbers import (
-    find_executor_problems,
-    find_toleration_problems,
-    find_version_problems,
+    executor_problems,
+    toleration_problems,
+    version_problems,
 )
 
 MISSING_IMAGE: Final = "image-is-missing"
@@ -49,23 +52,23 @@ def validate_application(document: object) -> list[Problem]:
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkApplication must be an object, not {name_type(document)}")]
-    if problems := find_json_problems(document):
+    if problems := json_problems(document):
         return problems
     problems = [
-        *find_identity_problems(document, APPLICATION_IDENTITY),
-        *find_unknown_fields(SparkApplication, document, APPLICATION_IDENTITY.kind),
+        *identity_problems(document, APPLICATION_IDENTITY),
+        *unknown_fields(SparkApplication, document, APPLICATION_IDENTITY.kind),
     ]
     try:
         application = parse_application(document)
     except InvalidResource as error:
         return [*problems, *error.problems]
-    problems += _find_spec_problems(application)
+    problems += _spec_problems(application)
     if any(problem.is_refused for problem in problems):
         return problems
-    return [*problems, *_find_build_problems(application)]
+    return [*problems, *_build_problems(application)]
 
 
-def with_placeholder_image(application: SparkApplication) -> SparkApplication:
+def with_image(application: SparkApplication) -> SparkApplication:
     """`application` itself, or with `MISSING_IMAGE` if it names no image: an admission policy may still set one."""
     conf = application.spec.spark_conf
     if any(conf.get(key) for key in _IMAGE_KEYS):
@@ -75,69 +78,69 @@ def with_placeholder_image(application: SparkApplication) -> SparkApplication:
     return application.model_copy(update={"spec": spec})
 
 
-def _find_spec_problems(application: SparkApplication) -> Iterator[Problem]:
+def _spec_problems(application: SparkApplication) -> Iterator[Problem]:
     spec = application.spec
-    yield from find_version_problems(spec.runtime_versions.spark_version)
-    yield from _find_deployment_problems(spec)
-    yield from _find_application_id_problems(application)
-    yield from _find_main_resource_problems(spec)
-    yield from find_toleration_problems(spec.application_tolerations)
-    yield from find_executor_problems(spec.application_tolerations)
-    yield from find_configuration_problems(spec.spark_conf)
-    yield from _find_route_problems(spec)
-    yield from _find_config_map_problems(spec)
+    yield from version_problems(spec.runtime_versions.spark_version)
+    yield from _deployment_problems(spec)
+    yield from _application_id_problems(application)
+    yield from _main_resource_problems(spec)
+    yield from toleration_problems(spec.application_tolerations)
+    yield from executor_problems(spec.application_tolerations)
+    yield from configuration_problems(spec.spark_conf)
+    yield from _route_problems(spec)
+    yield from _config_map_problems(spec)
 
 
-def _find_build_problems(application: SparkApplication) -> Iterator[Problem]:
+def _build_problems(application: SparkApplication) -> Iterator[Problem]:
     """What stops the driver from being built, or is ignored; files that the configuration names are not read.
 
     Its errors are admissible: some stop only a submission without a JVM. An image may still be set by an admission
     policy of the cluster.
     """
-    if with_placeholder_image(application) is not application:
+    if with_image(application) is not application:
         message = "is required: name the image that holds Spark, unless an admission policy of the cluster sets it"
-        yield Problem(format_conf_path(_IMAGE_KEYS[0]), message, Severity.WARNING)
-        application = with_placeholder_image(application)
+        yield Problem(conf_path(_IMAGE_KEYS[0]), message, Severity.WARNING)
+        application = with_image(application)
     placed = {"name": application.name or "application", "namespace": application.namespace or "default"}
     spec = application.spec
     built = application.model_copy(update={"metadata": {**application.metadata, **placed}})
     try:
-        templates = unread_templates(application_template_files(built))
+        templates = build_stand_in_templates(find_application_template_files(built))
         attempt = build_attempt(built, 0, "spark-operator", templates=templates)
     except DriverBuildError as error:
         is_path = error.field.startswith(("spec.", "metadata."))
-        yield Problem(error.field if is_path else format_conf_path(error.field), error.sentence, admissible=True)
+        yield Problem(error.field if is_path else conf_path(error.field), error.sentence, admissible=True)
         return
     yield from (Problem("", warning, Severity.WARNING) for warning in attempt.warnings)
-    yield from _find_replaced_dependencies(spec)
+    yield from _replaced_dependencies(spec)
 
 
-def _find_replaced_dependencies(spec: SparkApplicationSpec) -> Iterator[Problem]:
+def _replaced_dependencies(spec: SparkApplicationSpec) -> Iterator[Problem]:
     """Dependencies that a field names and no driver gets, because the property for the same list replaces the field."""
-    for key, listed in main_resource(spec).properties.items():
+    for key, listed in find_main_resource(spec).properties.items():
         kept = [entry.strip() for entry in spec.spark_conf.get(key, listed).split(",")]
         missing = [entry.strip() for entry in listed.split(",") if entry.strip() not in ("", *kept)]
         if missing:
             message = f"replaces {_FIELDS_OF_PROPERTIES[key]} and lacks {', '.join(missing)}: add it here as well"
-            yield Problem(format_conf_path(key), message, Severity.WARNING)
+            yield Problem(conf_path(key), message, Severity.WARNING)
 
 
-def _find_deployment_problems(spec: SparkApplicationSpec) -> Iterator[Problem]:
+def _deployment_problems(spec: SparkApplicationSpec) -> Iterator[Problem]:
     if spec.deployment_mode is not DeploymentMode.CLUSTER_MODE:
         message = f"{spec.deployment_mode} cannot be run by an operator: use ClusterMode"
         yield Problem("spec.deploymentMode", message)
 
 
-def _find_application_id_problems(application: SparkApplication) -> Iterator[Problem]:
+def _application_id_problems(application: SparkApplication) -> Iterator[Problem]:
     if not application.spec.spark_conf.get("spark.app.id"):
         return
     try:
-        attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
+        build_attempt_naming(application.namespace, application.name, 0, application.spec.spark_conf)
     except DriverBuildError as error:
         yield Problem(format_path(("spec", "sparkConf", error.field)), error.sentence)
 
 
-def _find_main_resource_problems(spec: SparkApplicationSpec) -> list[Problem]:
+def _main_resource_problems(spec: SparkApplicationSpec) -> list[Problem]:
     if not (spec.main_class or spec.jars or spec.py_files or spec.spark_r_files):
         message = "says nothing to run: set mainClass with jars, or pyFiles, or sparkRFiles"
         return [Problem("spec", message)]
@@ -145,14 +148,14 @@ def _find_main_resource_problems(spec: SparkApplicationSpec) -> list[Problem]:
         message = "is required where spec.jars is set: name the class to run"
         return [Problem("spec.mainClass", message)]
     scripts = {"spec.pyFiles": spec.py_files, "spec.sparkRFiles": spec.spark_r_files}
-    runs = _find_main_field(spec)
+    runs = _field_that_is_run(spec)
     if runs in scripts and not scripts[runs]:
         return [Problem(runs, f"is required where spec.mainClass is {spec.main_class}: name the script to run")]
     message = f"would be ignored beside {runs}: an application runs one thing; take one of the two out"
     return [Problem(field, message) for field, value in scripts.items() if value and field != runs]
 
 
-def _find_main_field(spec: SparkApplicationSpec) -> str:
+def _field_that_is_run(spec: SparkApplicationSpec) -> str:
     """The field that names the main resource; more than one may be set, for jars go with scripts too."""
     if spec.main_class in _RUNNERS:
         return _RUNNERS[spec.main_class]
@@ -163,12 +166,12 @@ def _find_main_field(spec: SparkApplicationSpec) -> str:
     return "spec.sparkRFiles" if spec.spark_r_files else "spec.mainClass"
 
 
-def _find_route_problems(spec: SparkApplicationSpec) -> list[Problem]:
+def _route_problems(spec: SparkApplicationSpec) -> list[Problem]:
     missing = [*find_missing_route_fields(spec), *find_missing_ingress_fields(spec)]
     return [Problem(field, "is required: a route without it leads nowhere") for field in missing]
 
 
-def _find_config_map_problems(spec: SparkApplicationSpec) -> list[Problem]:
+def _config_map_problems(spec: SparkApplicationSpec) -> list[Problem]:
     names = [each.name for each in spec.config_map_specs]
     return [
         Problem(f"spec.configMapSpecs[{index}].name", f"{name!r} is not a valid name of a ConfigMap: {OBJECT_RULE}")

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
-from airflow_provider_spark_operator.core.cluster_resources.shape import building_problems
+from airflow_provider_spark_operator.core.cluster_resources.shape import find_building_problems
 from airflow_provider_spark_operator.core.identity import CLUSTER_IDENTITY
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster, SparkClusterSpec
 from airflow_provider_spark_operator.core.models.parse import name_type, parse_cluster
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem, Severity
-from airflow_provider_spark_operator.core.validation.fields import find_unknown_fields
-from airflow_provider_spark_operator.core.validation.identity import find_identity_problems
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
-from airflow_provider_spark_operator.core.validation.numbers import find_version_problems, find_worker_problems
+from airflow_provider_spark_operator.core.validation.fields import unknown_fields
+from airflow_provider_spark_operator.core.validation.identity import identity_problems
+from airflow_provider_spark_operator.core.validation.json_values import json_problems
+from airflow_provider_spark_operator.core.validation.numbers import version_problems, worker_problems
 
 
 def validate_cluster(document: object) -> list[Problem]:
@@ -20,11 +20,11 @@ def validate_cluster(document: object) -> list[Problem]:
     """
     if not isinstance(document, Mapping):
         return [Problem("", f"a SparkCluster must be an object, not {name_type(document)}")]
-    if problems := find_json_problems(document):
+    if problems := json_problems(document):
         return problems
     problems = [
-        *find_identity_problems(document, CLUSTER_IDENTITY),
-        *find_unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind),
+        *identity_problems(document, CLUSTER_IDENTITY),
+        *unknown_fields(SparkCluster, document, CLUSTER_IDENTITY.kind),
     ]
     try:
         cluster = parse_cluster(document)
@@ -33,14 +33,14 @@ def validate_cluster(document: object) -> list[Problem]:
     spec = cluster.spec
     return [
         *problems,
-        *find_version_problems(spec.runtime_versions.spark_version),
-        *find_worker_problems(spec),
-        *building_problems(spec),
-        *_find_replica_problems(spec),
+        *version_problems(spec.runtime_versions.spark_version),
+        *worker_problems(spec),
+        *find_building_problems(spec),
+        *_replica_problems(spec),
     ]
 
 
-def _find_replica_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
+def _replica_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
     parts = {
         "spec.masterSpec": (spec.master_spec.stateful_set_spec, "a cluster has one master"),
         "spec.workerSpec": (

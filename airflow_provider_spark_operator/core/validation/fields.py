@@ -16,7 +16,7 @@ _APACHE_ONLY: Final = frozenset({("SparkCluster", "spec.suspend"), ("SparkCluste
 _SIMILARITY: Final = 0.7
 
 
-def find_unknown_fields(model: type[Model], document: Mapping[str, object], kind: str) -> Iterator[Problem]:
+def unknown_fields(model: type[Model], document: Mapping[str, object], kind: str) -> Iterator[Problem]:
     """The fields of `document` that are not in the definition of its kind, and those that are not Kubernetes'.
 
     Unknown fields inside Kubernetes' own types are warnings: a newer cluster may know them. The status is checked as
@@ -27,47 +27,47 @@ def find_unknown_fields(model: type[Model], document: Mapping[str, object], kind
     for key, value in document.items():
         field = fields.get(str(key))
         if field is None:
-            yield _report_unknown((str(key),), kind, kind, fields)
+            yield _unknown((str(key),), kind, kind, fields)
         elif key == "metadata":
-            for problem in _check_kubernetes_type(value, "meta.v1.ObjectMeta", ("metadata",)):
+            for problem in _in_kubernetes_type(value, "meta.v1.ObjectMeta", ("metadata",)):
                 yield Problem(problem.path, problem.message)
         else:
-            yield from _check_annotation(field.annotation, field.metadata, value, (str(key),), kind)
+            yield from _in_annotation(field.annotation, field.metadata, value, (str(key),), kind)
 
 
-def _check_model(model: type[Model], value: object, path: tuple[str | int, ...], kind: str) -> Iterator[Problem]:
+def _in_model(model: type[Model], value: object, path: tuple[str | int, ...], kind: str) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
         return
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     for key, inner in value.items():
         field = fields.get(str(key))
         if field is None:
-            yield _report_unknown((*path, str(key)), format_path(path), kind, fields)
+            yield _unknown((*path, str(key)), format_path(path), kind, fields)
         else:
-            yield from _check_annotation(field.annotation, field.metadata, inner, (*path, str(key)), kind)
+            yield from _in_annotation(field.annotation, field.metadata, inner, (*path, str(key)), kind)
 
 
-def _check_annotation(
+def _in_annotation(
     annotation: Any, metadata: Iterable[object], value: object, path: tuple[str | int, ...], kind: str
 ) -> Iterator[Problem]:
     """The unknown fields in the `value` of a field with this annotation."""
     for mark in metadata:
         if isinstance(mark, KubernetesType):
-            yield from _check_marked(mark, value, path, kind)
+            yield from _in_marked(mark, value, path, kind)
             return
     if annotation is ForeignRecord:
         return  # not in the definition
     if isinstance(annotation, type) and issubclass(annotation, Model):
-        yield from _check_model(annotation, value, path, kind)
+        yield from _in_model(annotation, value, path, kind)
     elif hasattr(annotation, "__metadata__"):
-        yield from _check_annotation(annotation.__origin__, annotation.__metadata__, value, path, kind)
+        yield from _in_annotation(annotation.__origin__, annotation.__metadata__, value, path, kind)
     else:
         for inner in get_args(annotation):
-            for place, item in _list_items(annotation, value):
-                yield from _check_annotation(inner, (), item, (*path, *place), kind)
+            for place, item in _items(annotation, value):
+                yield from _in_annotation(inner, (), item, (*path, *place), kind)
 
 
-def _list_items(annotation: object, value: object) -> Iterable[tuple[tuple[str | int, ...], object]]:
+def _items(annotation: object, value: object) -> Iterable[tuple[tuple[str | int, ...], object]]:
     """What the arguments of a generic annotation describe in `value`, each with its place there."""
     if isinstance(value, list):
         return (((index,), item) for index, item in enumerate(value))
@@ -76,43 +76,43 @@ def _list_items(annotation: object, value: object) -> Iterable[tuple[tuple[str |
     return [((), value)]
 
 
-def _check_marked(mark: KubernetesType, value: object, path: tuple[str | int, ...], kind: str) -> Iterator[Problem]:
+def _in_marked(mark: KubernetesType, value: object, path: tuple[str | int, ...], kind: str) -> Iterator[Problem]:
     if not mark.parts:
-        yield from _check_kubernetes_type(value, mark.name, path)
+        yield from _in_kubernetes_type(value, mark.name, path)
         return
     parts = dict(mark.parts)
     for key, inner in value.items() if isinstance(value, Mapping) else ():
         if str(key) not in parts:
-            yield _report_unknown((*path, str(key)), format_path(path), kind, parts)
+            yield _unknown((*path, str(key)), format_path(path), kind, parts)
         else:
-            yield from _check_kubernetes_type(inner, parts[str(key)], (*path, str(key)))
+            yield from _in_kubernetes_type(inner, parts[str(key)], (*path, str(key)))
 
 
-def _check_kubernetes_type(value: object, type_name: str, path: tuple[str | int, ...]) -> Iterator[Problem]:
+def _in_kubernetes_type(value: object, type_name: str, path: tuple[str | int, ...]) -> Iterator[Problem]:
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _check_kubernetes_type(item, type_name, (*path, index))
+            yield from _in_kubernetes_type(item, type_name, (*path, index))
         return
     known = KUBERNETES_FIELDS.get(type_name)
     if known is None or not isinstance(value, Mapping):
         return
     for key, inner in value.items():
         if str(key) not in known:
-            message = f"is not a field of {type_name} in Kubernetes {KUBERNETES_VERSION}{_suggest(str(key), known)}"
+            message = f"is not a field of {type_name} in Kubernetes {KUBERNETES_VERSION}{_suggestion(str(key), known)}"
             yield Problem(format_path((*path, str(key))), message, Severity.WARNING)
         else:
-            yield from _check_kubernetes_type(inner, known[str(key)], (*path, str(key)))
+            yield from _in_kubernetes_type(inner, known[str(key)], (*path, str(key)))
 
 
-def _report_unknown(path: tuple[str | int, ...], owner: str, kind: str, known: Iterable[str]) -> Problem:
+def _unknown(path: tuple[str | int, ...], owner: str, kind: str, known: Iterable[str]) -> Problem:
     name = format_path(path)
     if (kind, name) in _APACHE_ONLY:
         message = "is a field of the Apache operator 1.1.0 only: spark-operator ignores it"
         return Problem(name, message, Severity.WARNING)
-    return Problem(name, f"is not a field of {owner}{_suggest(str(path[-1]), known)}", admissible=True)
+    return Problem(name, f"is not a field of {owner}{_suggestion(str(path[-1]), known)}", admissible=True)
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Iterable[str]) -> str:
     similar = difflib.get_close_matches(name.lower(), {each.lower(): each for each in known}, 1, _SIMILARITY)
     original = [each for each in known if similar and each.lower() == similar[0]]
     return f": did you mean {original[0]}?" if original else ": remove it"

@@ -10,14 +10,14 @@ from airflow_provider_spark_operator.core.problems import Problem
 _KEY_RULE: Final = f"{LABEL_RULE}; a DNS name and '/' may precede it"
 
 
-def find_metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
+def metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
     """What is wrong with labels, annotations and finalizers. The API server refuses all of it."""
     for field in ("labels", "annotations"):
-        yield from _find_map_problems(field, metadata.get(field))
-    yield from _find_finalizer_problems(metadata.get("finalizers"))
+        yield from _map_problems(field, metadata.get(field))
+    yield from _finalizer_problems(metadata.get("finalizers"))
 
 
-def _find_map_problems(field: str, given: object) -> Iterator[Problem]:
+def _map_problems(field: str, given: object) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, Mapping):
@@ -35,7 +35,7 @@ def _find_map_problems(field: str, given: object) -> Iterator[Problem]:
             yield Problem(path, f"{value!r} is not a valid label value: {LABEL_RULE}")
 
 
-def _find_finalizer_problems(given: object) -> Iterator[Problem]:
+def _finalizer_problems(given: object) -> Iterator[Problem]:
     if given is None:
         return
     if not isinstance(given, list):

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from airflow_provider_spark_operator.core.models.application import ApplicationTolerations
 from airflow_provider_spark_operator.core.models.cluster import SparkClusterSpec
-from airflow_provider_spark_operator.core.pods import get_object
+from airflow_provider_spark_operator.core.pods import mapping
 from airflow_provider_spark_operator.core.problems import Problem, Severity
 from airflow_provider_spark_operator.core.times import LONGEST_MILLIS
 
@@ -30,14 +30,14 @@ _OFF_IF_ZERO: Final = frozenset(
 )
 
 
-def find_version_problems(version: str) -> Iterator[Problem]:
+def version_problems(version: str) -> Iterator[Problem]:
     """A Spark version that does not begin with two numbers is a warning: operators only pass it on."""
     if not _VERSION.match(version):
         message = f"{version!r} does not look like a Spark version: give that of the image, for example 4.3.0"
         yield Problem("spec.runtimeVersions.sparkVersion", message, Severity.WARNING)
 
 
-def find_toleration_problems(tolerations: ApplicationTolerations) -> Iterator[Problem]:
+def toleration_problems(tolerations: ApplicationTolerations) -> Iterator[Problem]:
     """What is wrong with the durations and limits of an application."""
     parts = (
         ("", tolerations),
@@ -48,10 +48,10 @@ def find_toleration_problems(tolerations: ApplicationTolerations) -> Iterator[Pr
         for name in type(part).model_fields:
             value = getattr(part, name)
             if isinstance(value, int):
-                yield from _find_number_problems(f"{_TOLERATIONS}{path}.{to_camel(name)}", name, value)
+                yield from _number_problems(f"{_TOLERATIONS}{path}.{to_camel(name)}", name, value)
 
 
-def find_executor_problems(tolerations: ApplicationTolerations) -> Iterator[Problem]:
+def executor_problems(tolerations: ApplicationTolerations) -> Iterator[Problem]:
     """What is wrong with the numbers of executors that an application expects.
 
     They are admissible: no operator creates executors from them.
@@ -62,14 +62,14 @@ def find_executor_problems(tolerations: ApplicationTolerations) -> Iterator[Prob
         "minExecutors": instances.min_executors,
         "maxExecutors": instances.max_executors,
     }
-    yield from _find_negative_counts(_EXECUTORS, counts, admissible=True)
+    yield from _negative_counts(_EXECUTORS, counts, admissible=True)
     for name, count in counts.items():
         if count > MOST_EXECUTORS:
             yield Problem(f"{_EXECUTORS}.{name}", f"is {count}: use at most {MOST_EXECUTORS}", admissible=True)
-    yield from _find_counts_above_maximum(_EXECUTORS, counts, ("initExecutors", "minExecutors"), "maxExecutors")
+    yield from _above_maximum(_EXECUTORS, counts, ("initExecutors", "minExecutors"), "maxExecutors")
 
 
-def find_worker_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
+def worker_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
     """What is wrong with the numbers of workers of a cluster; refused is what Kubernetes refuses later."""
     instances = spec.cluster_tolerations.instance_config
     counts = {
@@ -81,21 +81,19 @@ def find_worker_problems(spec: SparkClusterSpec) -> Iterator[Problem]:
     # Without an autoscaler, minWorkers and maxWorkers have no effect.
     is_scaled = least < most
     for name, count in counts.items():
-        yield from _find_negative_counts(_WORKERS, {name: count}, admissible=name != "initWorkers" and not is_scaled)
-    yield from _find_counts_above_maximum(
-        _WORKERS, counts, ("initWorkers",) if is_scaled else ("minWorkers",), "maxWorkers"
-    )
+        yield from _negative_counts(_WORKERS, {name: count}, admissible=name != "initWorkers" and not is_scaled)
+    yield from _above_maximum(_WORKERS, counts, ("initWorkers",) if is_scaled else ("minWorkers",), "maxWorkers")
     if initial == 0 < least < most:
         message = "is 0, but an autoscaler leaves alone what has no worker: use at least 1"
         yield Problem(f"{_WORKERS}.initWorkers", message, admissible=True)
     if least == 0 < most:
-        yield _describe_zero_minimum(most, spec.worker_spec.horizontal_pod_autoscaler_spec)
+        yield _zero_minimum(most, spec.worker_spec.horizontal_pod_autoscaler_spec)
 
 
-def _describe_zero_minimum(most: int, autoscaler: Mapping[str, object] | None) -> Problem:
+def _zero_minimum(most: int, autoscaler: Mapping[str, object] | None) -> Problem:
     """What an autoscaler may need to remove all workers: a metric that does not come from the workers."""
     metrics = (autoscaler or {}).get("metrics")
-    types = [get_object(metric).get("type") for metric in metrics] if isinstance(metrics, list) else []
+    types = [mapping(metric).get("type") for metric in metrics] if isinstance(metrics, list) else []
     is_zero = f"is 0, less than maxWorkers ({most})"
     if "Object" in types or "External" in types:
         message = f"{is_zero}: the API server refuses the autoscaler unless its feature gate HPAScaleToZero is enabled"
@@ -107,7 +105,7 @@ def _describe_zero_minimum(most: int, autoscaler: Mapping[str, object] | None) -
     return Problem(f"{_WORKERS}.minWorkers", message)
 
 
-def _find_number_problems(path: str, name: str, value: int) -> Iterator[Problem]:
+def _number_problems(path: str, name: str, value: int) -> Iterator[Problem]:
     if "millis" in name and value > LONGEST_MILLIS:
         message = f"is {value}, more than a hundred years: give a duration in milliseconds, at most {LONGEST_MILLIS}"
         yield Problem(path, message, admissible=True)
@@ -122,15 +120,13 @@ def _find_number_problems(path: str, name: str, value: int) -> Iterator[Problem]
         yield Problem(path, f"must not be negative, but is {value}{advice}", admissible=True)
 
 
-def _find_negative_counts(path: str, counts: Mapping[str, int], *, admissible: bool) -> Iterator[Problem]:
+def _negative_counts(path: str, counts: Mapping[str, int], *, admissible: bool) -> Iterator[Problem]:
     for name, count in counts.items():
         if count < 0:
             yield Problem(f"{path}.{name}", f"must not be negative, but is {count}", admissible=admissible)
 
 
-def _find_counts_above_maximum(
-    path: str, counts: Mapping[str, int], names: tuple[str, ...], maximum: str
-) -> Iterator[Problem]:
+def _above_maximum(path: str, counts: Mapping[str, int], names: tuple[str, ...], maximum: str) -> Iterator[Problem]:
     for name in names:
         if 0 < counts[maximum] < counts[name]:
             message = f"is {counts[name]}, more than {maximum} ({counts[maximum]})"

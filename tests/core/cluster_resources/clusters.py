@@ -1,4 +1,4 @@
-"""Clusters to build, by the deviation from the plainest one."""
+"""Builders of clusters from their differences to a minimal cluster."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_cluster
 OPERATOR = "spark-kubernetes-operator"
 
 
-def cluster_document(
+def build_cluster_document(
     *,
     name: str = "cl",
     namespace: str = "jobs",
@@ -23,7 +23,7 @@ def cluster_document(
     worker: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
-    """A SparkCluster as the API returns it; `spec` adds and replaces fields by their camelCase names."""
+    """Build a SparkCluster as the API returns it. `spec` adds and replaces fields by their camelCase names."""
     parts = {"masterSpec": master, "workerSpec": worker}
     return {
         "apiVersion": "spark.apache.org/v1",
@@ -41,12 +41,12 @@ def cluster_document(
     }
 
 
-def cluster(**modifiers: Any) -> SparkCluster:
-    """The same as a model."""
-    return parse_cluster(cluster_document(**modifiers))
+def build_model(**modifiers: Any) -> SparkCluster:
+    """Build the model of such a document."""
+    return parse_cluster(build_cluster_document(**modifiers))
 
 
-def built(**modifiers: Any) -> dict[str, dict[str, Any]]:
-    """What a cluster consists of, by kind and name (`StatefulSet/cl-master`), in the order of application."""
-    documents = build_cluster(cluster(**modifiers), OPERATOR)
+def build_documents(**modifiers: Any) -> dict[str, dict[str, Any]]:
+    """Build the resources of a cluster, by kind and name (`StatefulSet/cl-master`), in the order of application."""
+    documents = build_cluster(build_model(**modifiers), OPERATOR)
     return {f"{each['kind']}/{each['metadata']['name']}": each for each in documents}

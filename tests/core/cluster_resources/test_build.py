@@ -7,39 +7,39 @@ from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.cluster_resources.build import build_cluster
 from airflow_provider_spark_operator.core.problems import InvalidResource
-from tests.core.cluster_resources.clusters import OPERATOR, built, cluster
+from tests.core.cluster_resources.clusters import OPERATOR, build_documents, build_model
 
 ESCAPED = {"allowPrivilegeEscalation": False}
 
 
-def pod_template(**spec: Any) -> dict[str, Any]:
+def build_pod_template(**spec: Any) -> dict[str, Any]:
     return {"statefulSetSpec": {"template": {"spec": spec}}}
 
 
-def container_of(role: str, **modifiers: Any) -> dict[str, Any]:
-    spec = built(**modifiers)[f"StatefulSet/cl-{role}"]["spec"]["template"]["spec"]
+def build_container(role: str, **modifiers: Any) -> dict[str, Any]:
+    spec = build_documents(**modifiers)[f"StatefulSet/cl-{role}"]["spec"]["template"]["spec"]
     return next(each for each in spec["containers"] if each["name"] == role)
 
 
-def environment(container: dict[str, Any]) -> dict[str, str]:
+def get_environment(container: dict[str, Any]) -> dict[str, str]:
     return {each["name"]: each.get("value") for each in container["env"]}
 
 
-def without_nulls(
+def drop_nulls(
     value: dict[str, Any] | int | list[dict[str, Any] | str] | str,
 ) -> dict[str, Any] | int | list[dict[str, Any] | str] | str:
     if isinstance(value, dict):
-        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+        return {key: drop_nulls(each) for key, each in value.items() if each is not None}
     return value
 
 
-def problems(**modifiers: Any) -> list[str]:
+def find_problems(**modifiers: Any) -> list[str]:
     with pytest.raises(InvalidResource) as caught:
-        build_cluster(cluster(**modifiers), OPERATOR)
+        build_cluster(build_model(**modifiers), OPERATOR)
     return [str(problem) for problem in caught.value.problems]
 
 
-# --- what there is ---
+# --- objects ---
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def problems(**modifiers: Any) -> list[str]:
         (1, 2, ["HorizontalPodAutoscaler/cl-worker-hpa", "PodDisruptionBudget/cl-worker-pdb"]),
         (0, 2, ["HorizontalPodAutoscaler/cl-worker-hpa"]),
     ],
-    ids=["none", "fixed", "bounds that cross", "elastic", "elastic from none"],
+    ids=["no workers", "fixed", "minimum above maximum", "elastic", "elastic from zero"],
 )
-def test_autoscaler_and_budget_depend_on_the_bounds(minimum: int, maximum: int, optional: list[str]) -> None:
-    names = list(built(minimum=minimum, maximum=maximum))
+def test_autoscaler_and_budget_depend_on_worker_limits(minimum: int, maximum: int, optional: list[str]) -> None:
+    names = list(build_documents(minimum=minimum, maximum=maximum))
     assert names[:5] == [
         "Service/cl-master-svc",
         "Service/cl-worker-svc",
@@ -65,22 +65,22 @@ def test_autoscaler_and_budget_depend_on_the_bounds(minimum: int, maximum: int, 
     assert names[5:] == optional
 
 
-def test_the_same_cluster_gives_the_same_documents_and_stays_as_it_is() -> None:
-    one = cluster(master=pod_template(containers=[{"name": "master"}]), maximum=3)
+def test_same_cluster_results_in_same_documents_and_is_not_changed() -> None:
+    one = build_model(master=build_pod_template(containers=[{"name": "master"}]), maximum=3)
     before = copy.deepcopy(one.to_document())
     assert build_cluster(one, OPERATOR) == build_cluster(one, OPERATOR)
     assert one.to_document() == before
 
 
-def test_every_document_belongs_to_the_cluster_in_its_namespace() -> None:
-    for document in built(maximum=2).values():
+def test_cluster_owns_every_document_in_its_namespace() -> None:
+    for document in build_documents(maximum=2).values():
         metadata = document["metadata"]
         assert metadata["namespace"] == "jobs"
         assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["00000000-0000-4000-8000-000000000002"]
 
 
-def test_pods_of_two_clusters_are_told_apart_by_every_selector() -> None:
-    mine, others = built(maximum=2), built(name="other", maximum=2)
+def test_selectors_match_only_pods_of_their_cluster() -> None:
+    mine, others = build_documents(maximum=2), build_documents(name="other", maximum=2)
     labels = [
         document["spec"]["template"]["metadata"]["labels"]
         for name, document in others.items()
@@ -100,9 +100,9 @@ def test_pods_of_two_clusters_are_told_apart_by_every_selector() -> None:
 # --- configuration and image ---
 
 
-def test_the_configuration_reaches_the_daemon_as_java_options() -> None:
+def test_configuration_is_passed_to_daemon_as_java_options() -> None:
     conf = {"spark.worker.cleanup.enabled": "true", "spark.kubernetes.namespace": "elsewhere"}
-    options = environment(container_of("worker", conf=conf))["SPARK_WORKER_OPTS"]
+    options = get_environment(build_container("worker", conf=conf))["SPARK_WORKER_OPTS"]
     assert options == (
         '-Dspark.kubernetes.namespace="jobs" '
         '-Dspark.shuffle.service.enabled="true" '
@@ -110,14 +110,15 @@ def test_the_configuration_reaches_the_daemon_as_java_options() -> None:
     )
 
 
-def test_the_shuffle_service_can_be_switched_off() -> None:
-    options = environment(container_of("master", conf={"spark.shuffle.service.enabled": "false"}))["SPARK_MASTER_OPTS"]
+def test_shuffle_service_can_be_disabled() -> None:
+    container = build_container("master", conf={"spark.shuffle.service.enabled": "false"})
+    options = get_environment(container)["SPARK_MASTER_OPTS"]
     assert '-Dspark.shuffle.service.enabled="false"' in options
 
 
-def test_quotes_and_backslashes_reach_java_as_they_are() -> None:
+def test_quotes_and_backslashes_are_escaped_for_java() -> None:
     conf = {"spark.x": 'say "a\\b"'}
-    options = environment(container_of("master", conf=conf))["SPARK_MASTER_OPTS"]
+    options = get_environment(build_container("master", conf=conf))["SPARK_MASTER_OPTS"]
     assert '-Dspark.x="say \\"a\\\\b\\""' in options
 
 
@@ -128,16 +129,18 @@ def test_quotes_and_backslashes_reach_java_as_they_are() -> None:
         ({}, "mine:1", "mine:1"),
         ({"spark.kubernetes.container.image": "conf:{{SPARK_VERSION}}"}, "mine:1", "conf:4.3.0"),
     ],
-    ids=["Spark's own of that version", "the template's", "the configuration's"],
+    ids=["default", "template", "configuration"],
 )
-def test_the_image_is_that_of_the_strongest_source(conf: dict[str, Any], template: str | None, image: str) -> None:
+def test_image_comes_from_configuration_then_template_then_default(
+    conf: dict[str, Any], template: str | None, image: str
+) -> None:
     container = {"name": "worker", "image": template} if template else {"name": "worker"}
-    assert container_of("worker", conf=conf, worker=pod_template(containers=[container]))["image"] == image
+    assert build_container("worker", conf=conf, worker=build_pod_template(containers=[container]))["image"] == image
 
 
-def test_the_version_is_only_filled_in_where_an_image_is_named() -> None:
+def test_version_placeholder_is_replaced_only_in_image_names() -> None:
     conf = {"spark.kubernetes.driver.container.image": "d:{{SPARK_VERSION}}", "spark.x": "{{SPARK_VERSION}}"}
-    options = environment(container_of("master", conf=conf))["SPARK_MASTER_OPTS"]
+    options = get_environment(build_container("master", conf=conf))["SPARK_MASTER_OPTS"]
     assert '-Dspark.kubernetes.driver.container.image="d:4.3.0"' in options
     assert '-Dspark.x="{{SPARK_VERSION}}"' in options
 
@@ -149,69 +152,69 @@ def test_the_version_is_only_filled_in_where_an_image_is_named() -> None:
         ({}, {"schedulerName": "mine"}, "mine"),
         ({"spark.kubernetes.scheduler.name": "volcano"}, {"schedulerName": "mine"}, "volcano"),
     ],
-    ids=["default", "the template's", "the configuration's"],
+    ids=["default", "template", "configuration"],
 )
-def test_the_scheduler_is_that_of_the_strongest_source(
+def test_scheduler_comes_from_configuration_then_template_then_default(
     conf: dict[str, Any], template: dict[str, Any], scheduler: str
 ) -> None:
-    spec = built(conf=conf, master=pod_template(**template))["StatefulSet/cl-master"]["spec"]["template"]["spec"]
-    assert spec["schedulerName"] == scheduler
+    stateful_set = build_documents(conf=conf, master=build_pod_template(**template))["StatefulSet/cl-master"]
+    assert stateful_set["spec"]["template"]["spec"]["schedulerName"] == scheduler
 
 
 # --- templates ---
 
 
-def test_the_daemons_container_is_appended_where_the_template_has_none() -> None:
-    spec = built(worker=pod_template(containers=[{"name": "log"}]))["StatefulSet/cl-worker"]["spec"]
+def test_daemon_container_is_appended_if_template_has_none() -> None:
+    spec = build_documents(worker=build_pod_template(containers=[{"name": "log"}]))["StatefulSet/cl-worker"]["spec"]
     assert [each["name"] for each in spec["template"]["spec"]["containers"]] == ["log", "worker"]
 
 
-def test_command_and_arguments_follow_the_templates() -> None:
+def test_command_and_arguments_are_appended_to_those_of_the_template() -> None:
     container = {"name": "master", "command": ["tini", "--"], "args": ["-v"]}
-    found = container_of("master", master=pod_template(containers=[container]))
+    found = build_container("master", master=build_pod_template(containers=[container]))
     assert found["command"] == ["tini", "--", "bash"]
     assert found["args"][:2] == ["-v", "-c"]
 
 
-def test_workers_look_for_the_master_of_their_cluster() -> None:
-    assert "start-worker.sh spark://cl-master-svc:7077 " in container_of("worker")["args"][1]
+def test_workers_connect_to_the_master_of_their_cluster() -> None:
+    assert "start-worker.sh spark://cl-master-svc:7077 " in build_container("worker")["args"][1]
 
 
-def test_options_of_the_template_are_added_last_so_that_they_win() -> None:
+def test_options_of_the_template_come_last_and_take_precedence() -> None:
     container = {"name": "worker", "env": [{"name": "SPARK_WORKER_OPTS", "value": "-Da=b"}]}
-    found = container_of("worker", worker=pod_template(containers=[container]))
+    found = build_container("worker", worker=build_pod_template(containers=[container]))
     assert [each["name"] for each in found["env"]] == ["SPARK_WORKER_OPTS", "SPARK_LOG_DIR"]
-    assert environment(found)["SPARK_WORKER_OPTS"].endswith('-Dspark.shuffle.service.enabled="true" -Da=b')
+    assert get_environment(found)["SPARK_WORKER_OPTS"].endswith('-Dspark.shuffle.service.enabled="true" -Da=b')
 
 
-def test_an_empty_variable_of_options_adds_nothing() -> None:
+def test_empty_options_variable_adds_nothing() -> None:
     container = {"name": "worker", "env": [{"name": "SPARK_WORKER_OPTS"}]}
-    found = container_of("worker", worker=pod_template(containers=[container]))
-    assert environment(found)["SPARK_WORKER_OPTS"].endswith('-Dspark.shuffle.service.enabled="true"')
+    found = build_container("worker", worker=build_pod_template(containers=[container]))
+    assert get_environment(found)["SPARK_WORKER_OPTS"].endswith('-Dspark.shuffle.service.enabled="true"')
 
 
-def test_another_variable_of_the_template_stays_as_it_is() -> None:
+def test_other_variables_of_the_template_are_not_changed() -> None:
     entries = [{"name": "SPARK_LOG_DIR", "value": "/logs"}, {"value": "nameless"}]
-    found = container_of("worker", worker=pod_template(containers=[{"name": "worker", "env": entries}]))
+    found = build_container("worker", worker=build_pod_template(containers=[{"name": "worker", "env": entries}]))
     assert found["env"][:2] == entries
     assert [each.get("name") for each in found["env"]].count("SPARK_LOG_DIR") == 1
 
 
-def test_options_from_elsewhere_are_refused_with_their_place() -> None:
+def test_options_from_another_object_are_refused_with_their_path() -> None:
     entry = {"name": "SPARK_MASTER_OPTS", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}}
     container = {"name": "master", "env": [{"name": "A", "value": "1"}, entry]}
-    (problem,) = problems(master=pod_template(containers=[{"name": "log"}, container]))
+    (problem,) = find_problems(master=build_pod_template(containers=[{"name": "log"}, container]))
     place = "spec.masterSpec.statefulSetSpec.template.spec.containers[1].env[1].valueFrom"
-    assert problem.startswith(f"{place}: cannot be taken from elsewhere")
+    assert problem.startswith(f"{place}: is not supported for this variable")
 
 
-def test_ports_that_the_template_has_are_not_there_twice() -> None:
+def test_ports_of_the_template_are_not_duplicated() -> None:
     ports = [
         {"containerPort": 8080, "hostPort": 80},
         {"name": "spark", "containerPort": 17077},
         {"containerPort": 6066, "protocol": "UDP"},
     ]
-    found = container_of("master", master=pod_template(containers=[{"name": "master", "ports": ports}]))
+    found = build_container("master", master=build_pod_template(containers=[{"name": "master", "ports": ports}]))
     assert found["ports"] == [
         {"name": "web", "containerPort": 8080, "hostPort": 80},
         {"name": "spark", "containerPort": 17077},
@@ -220,14 +223,14 @@ def test_ports_that_the_template_has_are_not_there_twice() -> None:
     ]
 
 
-def test_containers_may_not_escalate_unless_they_say_or_must() -> None:
+def test_containers_cannot_escalate_unless_set_or_required() -> None:
     containers = [
         {"name": "master"},
         {"name": "open", "securityContext": {"allowPrivilegeEscalation": True}},
         {"name": "root", "securityContext": {"privileged": True}},
     ]
-    template = pod_template(containers=containers, initContainers=[{"name": "first"}])
-    spec = built(master=template)["StatefulSet/cl-master"]["spec"]["template"]["spec"]
+    template = build_pod_template(containers=containers, initContainers=[{"name": "first"}])
+    spec = build_documents(master=template)["StatefulSet/cl-master"]["spec"]["template"]["spec"]
     assert [each["securityContext"] for each in spec["containers"]] == [
         ESCAPED,
         {"allowPrivilegeEscalation": True},
@@ -236,7 +239,7 @@ def test_containers_may_not_escalate_unless_they_say_or_must() -> None:
     assert spec["initContainers"] == [{"name": "first", "securityContext": ESCAPED}]
 
 
-def test_the_users_metadata_stay_but_for_what_only_the_server_sets() -> None:
+def test_user_metadata_is_kept_except_for_server_fields() -> None:
     given: dict[str, Any] = {
         "labels": {"spark-role": "mine", "a": "b"},
         "annotations": {"x": "y"},
@@ -244,13 +247,13 @@ def test_the_users_metadata_stay_but_for_what_only_the_server_sets() -> None:
         "uid": "u",
     }
     given |= {"creationTimestamp": None, "resourceVersion": "1"}
-    metadata = built(worker={"serviceMetadata": given})["Service/cl-worker-svc"]["metadata"]
+    metadata = build_documents(worker={"serviceMetadata": given})["Service/cl-worker-svc"]["metadata"]
     assert set(metadata) == {"name", "namespace", "labels", "annotations", "ownerReferences"}
     assert (metadata["name"], metadata["annotations"]) == ("cl-worker-svc", {"x": "y"})
     assert (metadata["labels"]["spark-role"], metadata["labels"]["a"]) == ("worker", "b")
 
 
-def test_what_must_be_so_wins_over_the_template() -> None:
+def test_fields_of_the_operator_take_precedence_over_the_template() -> None:
     template = {
         "replicas": 7,
         "podManagementPolicy": "OrderedReady",
@@ -261,7 +264,7 @@ def test_what_must_be_so_wins_over_the_template() -> None:
             "spec": {"terminationGracePeriodSeconds": 60, "dnsConfig": {"searches": ["mine"]}},
         },
     }
-    spec = built(init=2, worker={"statefulSetSpec": template})["StatefulSet/cl-worker"]["spec"]
+    spec = build_documents(init=2, worker={"statefulSetSpec": template})["StatefulSet/cl-worker"]["spec"]
     assert (spec["replicas"], spec["podManagementPolicy"], spec["serviceName"]) == (2, "Parallel", "cl-worker-svc")
     assert spec["minReadySeconds"] == 5
     assert spec["template"]["metadata"]["labels"]["spark-role"] == "worker"
@@ -271,25 +274,24 @@ def test_what_must_be_so_wins_over_the_template() -> None:
     assert pod["dnsConfig"] == {"searches": ["mine", "cl-worker-svc.jobs.svc.cluster.local"]}
 
 
-def test_a_service_is_headless_and_keeps_what_else_is_given() -> None:
+def test_service_is_headless_and_keeps_other_fields() -> None:
     given = {"clusterIP": "10.0.0.1", "selector": {"a": "b"}, "ports": [{"port": 8080, "name": "ui", "targetPort": 1}]}
-    spec = built(master={"serviceSpec": given})["Service/cl-master-svc"]["spec"]
+    spec = build_documents(master={"serviceSpec": given})["Service/cl-master-svc"]["spec"]
     assert spec["clusterIP"] == "None"
     assert spec["selector"] == {"a": "b", "spark-role": "master", "spark.operator/spark-cluster-name": "cl"}
     assert [(port["name"], port["port"]) for port in spec["ports"]] == [("web", 8080), ("spark", 7077), ("rest", 6066)]
 
 
-def test_an_autoscaler_of_the_users_keeps_its_rules_within_the_clusters_bounds() -> None:
+def test_user_autoscaler_keeps_its_rules_with_worker_limits_of_the_cluster() -> None:
     given = {"minReplicas": 9, "maxReplicas": 99, "metrics": [], "scaleTargetRef": {"kind": "X", "name": "y"}}
-    spec = built(maximum=3, worker={"horizontalPodAutoscalerSpec": given})["HorizontalPodAutoscaler/cl-worker-hpa"][
-        "spec"
-    ]
+    documents = build_documents(maximum=3, worker={"horizontalPodAutoscalerSpec": given})
+    spec = documents["HorizontalPodAutoscaler/cl-worker-hpa"]["spec"]
     assert (spec["minReplicas"], spec["maxReplicas"], spec["metrics"]) == (1, 3, [])
     assert spec["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "cl-worker"}
     assert "behavior" not in spec
 
 
-# --- bad input ---
+# --- invalid input ---
 
 
 @pytest.mark.parametrize(
@@ -297,35 +299,35 @@ def test_an_autoscaler_of_the_users_keeps_its_rules_within_the_clusters_bounds()
     [
         ({"name": "c" * 46}, "metadata.name: has 46 characters"),
         ({"name": "a.b"}, "metadata.name: 'a.b' cannot name the cluster's services"),
-        ({"version": "4.3 beta"}, "spec.runtimeVersions.sparkVersion: is put into a label"),
-        ({"version": ""}, "spec.runtimeVersions.sparkVersion: is put into a label"),
+        ({"version": "4.3 beta"}, "spec.runtimeVersions.sparkVersion: is used as a label value"),
+        ({"version": ""}, "spec.runtimeVersions.sparkVersion: is used as a label value"),
         (
             {"master": {"statefulSetSpec": {"template": []}}},
             "spec.masterSpec.statefulSetSpec.template: must be an object (key: value pairs), not a list",
         ),
         (
-            {"worker": pod_template(containers={"name": "worker"})},
+            {"worker": build_pod_template(containers={"name": "worker"})},
             "spec.workerSpec.statefulSetSpec.template.spec.containers: must be a list, not an object",
         ),
         (
-            {"worker": pod_template(containers=["worker"])},
+            {"worker": build_pod_template(containers=["worker"])},
             "spec.workerSpec.statefulSetSpec.template.spec.containers[0]: must be an object",
         ),
         (
-            {"worker": pod_template(containers=[None])},
+            {"worker": build_pod_template(containers=[None])},
             "spec.workerSpec.statefulSetSpec.template.spec.containers[0]: must be an object",
         ),
         (
-            {"worker": pod_template(containers=[{"env": [{"name": "A", "value": 1}]}])},
+            {"worker": build_pod_template(containers=[{"env": [{"name": "A", "value": 1}]}])},
             "spec.workerSpec.statefulSetSpec.template.spec.containers[0].env[0].value: "
             "must be a string, not a number: put it in quotes",
         ),
         (
-            {"worker": pod_template(containers=[{"args": [None]}])},
+            {"worker": build_pod_template(containers=[{"args": [None]}])},
             "spec.workerSpec.statefulSetSpec.template.spec.containers[0].args[0]: must be a string, not null",
         ),
         (
-            {"worker": pod_template(containers=[{"ports": [{"containerPort": "80"}]}])},
+            {"worker": build_pod_template(containers=[{"ports": [{"containerPort": "80"}]}])},
             "spec.workerSpec.statefulSetSpec.template.spec.containers[0].ports[0].containerPort: "
             "must be an integer, not a string",
         ),
@@ -335,28 +337,28 @@ def test_an_autoscaler_of_the_users_keeps_its_rules_within_the_clusters_bounds()
         ),
     ],
 )
-def test_what_cannot_be_built_upon_is_named(modifiers: dict[str, Any], expected: str) -> None:
-    (problem,) = problems(**modifiers)
+def test_invalid_cluster_is_refused_with_its_path(modifiers: dict[str, Any], expected: str) -> None:
+    (problem,) = find_problems(**modifiers)
     assert problem.startswith(expected)
 
 
-def test_all_problems_are_told_at_once() -> None:
-    found = problems(
+def test_all_problems_are_reported_together() -> None:
+    found = find_problems(
         name="A", version="?", master={"serviceMetadata": {"labels": 1}}, worker={"serviceSpec": {"ports": 1}}
     )
     assert len(found) == 4
 
 
-def test_nulls_stand_for_nothing() -> None:
+def test_nulls_count_as_absent() -> None:
     template = {"selector": None, "template": {"metadata": None, "spec": {"containers": None, "dnsConfig": None}}}
     service = {"ports": None, "selector": None}
     part = {"statefulSetSpec": template, "serviceSpec": service, "statefulSetMetadata": {"labels": None}}
-    nothing = built()
-    for name, document in built(master=part, worker=part).items():
-        assert without_nulls(document) == nothing[name]
+    nothing = build_documents()
+    for name, document in build_documents(master=part, worker=part).items():
+        assert drop_nulls(document) == nothing[name]
 
 
-LOOKED_INTO = [
+READ_FIELDS = [
     "name",
     "env",
     "value",
@@ -378,7 +380,7 @@ LOOKED_INTO = [
 ]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(LOOKED_INTO), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(READ_FIELDS), inner, max_size=4),
     max_leaves=10,
 )
 
@@ -389,7 +391,7 @@ JSON = st.recursive(
     metadata=st.dictionaries(st.sampled_from(["labels", "annotations", "ownerReferences"]), JSON),
     pod=st.dictionaries(st.sampled_from(["dnsConfig", "initContainers", "schedulerName"]), JSON),
 )
-def test_whatever_the_templates_hold_is_built_or_refused_with_a_sentence(
+def test_any_template_is_built_or_refused_with_a_path(
     containers: list[object], service: dict[str, Any], metadata: dict[str, Any], pod: dict[str, Any]
 ) -> None:
     part = {
@@ -397,7 +399,7 @@ def test_whatever_the_templates_hold_is_built_or_refused_with_a_sentence(
         "serviceSpec": service,
         "serviceMetadata": metadata,
     }
-    one = cluster(master=part, worker=part)
+    one = build_model(master=part, worker=part)
     found = []
     try:
         build_cluster(one, OPERATOR)

@@ -1,4 +1,4 @@
-"""What a cluster consists of is what the Apache operator created for it, but for the selectors of its pods."""
+"""The objects of a cluster equal those that the Apache operator created, except for the pod selectors."""
 
 import copy
 from pathlib import Path
@@ -20,19 +20,19 @@ CLUSTER_LABEL = {"spark.operator/spark-cluster-name": "cl"}
 cases = pytest.mark.parametrize("case", RECORDED.values(), ids=RECORDED)
 
 
-def documents_of(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def build_documents(case: dict[str, Any]) -> dict[str, dict[str, Any]]:
     documents = build_cluster(parse_cluster(case["cluster"]), OPERATOR)
     return {f"{each['kind']}/{each['metadata']['name']}": each for each in documents}
 
 
-def stored(document: dict[str, Any]) -> dict[str, Any]:
-    """The specification as the API server stores it, in the order of the recording."""
+def add_server_defaults(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the specification as the API server stores it, in the order of the recording."""
     spec: dict[str, Any] = copy.deepcopy(document["spec"])
     DEFAULTS.get(document["kind"], dict)(spec)
     return spec
 
 
-def default_service(spec: dict[str, Any]) -> None:
+def add_service_defaults(spec: dict[str, Any]) -> None:
     for name, value in (
         ("clusterIPs", ["None"]),
         ("internalTrafficPolicy", "Cluster"),
@@ -47,7 +47,7 @@ def default_service(spec: dict[str, Any]) -> None:
     spec["ports"].sort(key=lambda port: port["name"])
 
 
-def default_stateful_set(spec: dict[str, Any]) -> None:
+def add_stateful_set_defaults(spec: dict[str, Any]) -> None:
     spec.setdefault("persistentVolumeClaimRetentionPolicy", {"whenDeleted": "Retain", "whenScaled": "Retain"})
     spec.setdefault("revisionHistoryLimit", 10)
     spec.setdefault("serviceName", "")
@@ -67,7 +67,7 @@ def default_stateful_set(spec: dict[str, Any]) -> None:
                 container[field].sort(key=lambda entry: entry["name"])
 
 
-def default_autoscaler(spec: dict[str, Any]) -> None:
+def add_autoscaler_defaults(spec: dict[str, Any]) -> None:
     if "behavior" in spec:
         spec["behavior"]["scaleDown"].setdefault("selectPolicy", "Max")
         spec["behavior"]["scaleUp"].setdefault("selectPolicy", "Max")
@@ -75,24 +75,24 @@ def default_autoscaler(spec: dict[str, Any]) -> None:
 
 
 DEFAULTS = {
-    "Service": default_service,
-    "StatefulSet": default_stateful_set,
-    "HorizontalPodAutoscaler": default_autoscaler,
+    "Service": add_service_defaults,
+    "StatefulSet": add_stateful_set_defaults,
+    "HorizontalPodAutoscaler": add_autoscaler_defaults,
 }
 
 
 @cases
-def test_the_objects_are_the_recorded_ones_in_the_recorded_order(
+def test_objects_equal_the_recorded_ones_in_the_same_order(
     case: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
     refused = REFUSED_BY_THE_API.get(request.node.callspec.id)
-    created = [name for name in documents_of(case) if name != refused]
+    created = [name for name in build_documents(case) if name != refused]
     assert created == case["order"]
 
 
 @cases
-def test_labels_annotations_and_owners_are_the_recorded_ones(case: dict[str, Any]) -> None:
-    documents = documents_of(case)
+def test_labels_annotations_and_owners_equal_the_recorded_ones(case: dict[str, Any]) -> None:
+    documents = build_documents(case)
     for recorded in case["objects"]:
         metadata = documents[f"{recorded['kind']}/{recorded['name']}"]["metadata"]
         assert metadata["labels"] == recorded["labels"]
@@ -103,10 +103,10 @@ def test_labels_annotations_and_owners_are_the_recorded_ones(case: dict[str, Any
 
 
 @cases
-def test_specifications_are_the_recorded_ones_but_for_the_selectors(case: dict[str, Any]) -> None:
-    documents = documents_of(case)
+def test_specifications_equal_the_recorded_ones_except_for_selectors(case: dict[str, Any]) -> None:
+    documents = build_documents(case)
     for recorded in case["objects"]:
-        ours = stored(documents[f"{recorded['kind']}/{recorded['name']}"])
+        ours = add_server_defaults(documents[f"{recorded['kind']}/{recorded['name']}"])
         if recorded["kind"] == "StatefulSet":
             ours["selector"]["matchLabels"] = {
                 name: value for name, value in ours["selector"]["matchLabels"].items() if name not in CLUSTER_LABEL
@@ -115,9 +115,9 @@ def test_specifications_are_the_recorded_ones_but_for_the_selectors(case: dict[s
 
 
 @cases
-def test_the_selectors_of_stateful_sets_name_the_cluster_where_the_recorded_ones_do_not(case: dict[str, Any]) -> None:
+def test_selectors_of_stateful_sets_also_contain_the_cluster_label(case: dict[str, Any]) -> None:
     recorded = [each for each in case["objects"] if each["kind"] == "StatefulSet"]
-    documents = documents_of(case)
+    documents = build_documents(case)
     for each in recorded:
         ours = documents[f"StatefulSet/{each['name']}"]["spec"]["selector"]
         assert ours == {"matchLabels": each["spec"]["selector"]["matchLabels"] | CLUSTER_LABEL}

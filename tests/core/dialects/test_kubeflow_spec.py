@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_spark_operator.core.compose.application import apply_parameters
-from airflow_provider_spark_operator.core.compose.restarts import build_retries, get_backoff
+from airflow_provider_spark_operator.core.compose.restarts import get_backoff, retries_of
 from airflow_provider_spark_operator.core.dialects.dialect import KUBEFLOW
 from airflow_provider_spark_operator.core.parameters import Parameters
 from airflow_provider_spark_operator.core.problems import InvalidResource
@@ -108,7 +108,7 @@ POLICY = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetrie
 
 
 def test_retries_of_a_task_replace_the_restart_policy() -> None:
-    found = build_retries(with_spec(restartPolicy=POLICY))
+    found = retries_of(with_spec(restartPolicy=POLICY))
     assert found
     assert (found.number, found.delay.total_seconds(), found.application_failures) == (3, 7, True)
 

@@ -1,4 +1,4 @@
-"""An application, and what an attempt of it is built of."""
+"""Builders of an application and of the resources of its first attempt."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.core.driver.attempt import (
     AttemptResources,
     build_attempt,
 )
-from airflow_provider_spark_operator.core.driver.properties import read_properties
+from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.models.application import SparkApplication
 from airflow_provider_spark_operator.core.models.parse import parse_application
 
@@ -14,7 +14,7 @@ IMAGE = {"spark.kubernetes.container.image": "spark:{{SPARK_VERSION}}"}
 OPERATOR = "spark-kubernetes-operator"
 
 
-def application(conf: dict[str, Any] | None = None, name: str = "app", **spec: Any) -> SparkApplication:
+def build_application(conf: dict[str, Any] | None = None, name: str = "app", **spec: Any) -> SparkApplication:
     return parse_application(
         {
             "apiVersion": "spark.apache.org/v1",
@@ -29,10 +29,10 @@ def application(conf: dict[str, Any] | None = None, name: str = "app", **spec: A
     )
 
 
-def attempt(*arguments: Any, **spec: Any) -> AttemptResources:
-    return build_attempt(application(*arguments, **spec), 0, OPERATOR)
+def build_resources(*arguments: Any, **spec: Any) -> AttemptResources:
+    return build_attempt(build_application(*arguments, **spec), 0, OPERATOR)
 
 
-def properties(resources: AttemptResources) -> dict[str, str]:
+def read_properties(resources: AttemptResources) -> dict[str, str]:
     config_map = next(each for each in resources.post_resources if "spark.properties" in each.get("data", {}))
-    return read_properties(config_map["data"]["spark.properties"])
+    return parse_properties(config_map["data"]["spark.properties"])

@@ -1,4 +1,4 @@
-"""Pod templates and routes as users write them: used, replaced, or wrong anywhere."""
+"""Pod templates and routes of users: valid ones, replaced ones, and ones with an invalid value at any path."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,12 +14,12 @@ from airflow_provider_spark_operator.core.driver.executor_template import EXECUT
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.named_files import (
     NamedTemplates,
-    application_template_files,
-    unread_templates,
+    build_stand_in_templates,
+    find_application_template_files,
 )
 from airflow_provider_spark_operator.core.driver.volcano import POD_GROUP_TEMPLATE_KEY, VOLCANO_STEP
 from airflow_provider_spark_operator.core.models.application import SparkApplication
-from tests.core.driver.attempts import OPERATOR, application, attempt, properties
+from tests.core.driver.attempts import OPERATOR, build_application, build_resources, read_properties
 
 WRONG: list[Any] = [None, 1, True, "a", [], {}, [1], [None], ["a"], [{}], {"name": 1}, {"a": None}, {"ports": []}]
 TEMPLATE = {
@@ -52,88 +52,94 @@ ROUTE = {
 }
 
 
-def paths_in(value: Any) -> Iterator[tuple[str | int, ...]]:
-    """The way to each part of a JSON value below its root."""
+def list_paths(value: Any) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path of each value inside a JSON value."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
         yield (key,)
-        yield from ((key, *path) for path in paths_in(part))
+        yield from ((key, *path) for path in list_paths(part))
 
 
-def replaced(value: Any, path: tuple[str | int, ...], replacement: Any) -> Any:
+def replace_at(value: Any, path: tuple[str | int, ...], replacement: Any) -> Any:
     if not path:
         return replacement
     copy: Any = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = replaced(copy[path[0]], path[1:], replacement)
+    copy[path[0]] = replace_at(copy[path[0]], path[1:], replacement)
     return copy
 
 
-@pytest.mark.parametrize("path", tuple(paths_in(TEMPLATE)), ids=lambda path: ".".join(map(str, path)))
-def test_a_template_that_is_wrong_anywhere_is_built_or_refused(path: tuple[str | int, ...]) -> None:
+@pytest.mark.parametrize("path", tuple(list_paths(TEMPLATE)), ids=lambda path: ".".join(map(str, path)))
+def test_template_with_invalid_value_at_any_path_is_built_or_refused(path: tuple[str | int, ...]) -> None:
     for wrong in WRONG:
-        override = {"podTemplateSpec": replaced(TEMPLATE, path, wrong)}
+        override = {"podTemplateSpec": replace_at(TEMPLATE, path, wrong)}
         with suppress(DriverBuildError):
-            attempt(mainClass="Main", driverSpec=override, executorSpec=override)
+            build_resources(mainClass="Main", driverSpec=override, executorSpec=override)
 
 
-@pytest.mark.parametrize("path", tuple(paths_in(ROUTE)), ids=lambda path: ".".join(map(str, path)))
-def test_a_route_that_is_wrong_anywhere_is_built_or_refused(path: tuple[str | int, ...]) -> None:
+@pytest.mark.parametrize("path", tuple(list_paths(ROUTE)), ids=lambda path: ".".join(map(str, path)))
+def test_route_with_invalid_value_at_any_path_is_built_or_refused(path: tuple[str | int, ...]) -> None:
     for wrong in WRONG:
-        entry = replaced(ROUTE, path, wrong)
+        entry = replace_at(ROUTE, path, wrong)
         with suppress(DriverBuildError):
-            attempt(mainClass="Main", driverServiceIngressList=[entry], driverHttpRouteList=[entry])
+            build_resources(mainClass="Main", driverServiceIngressList=[entry], driverHttpRouteList=[entry])
 
 
-def test_a_template_of_a_wrong_shape_is_refused_at_its_place() -> None:
+def test_template_with_wrong_type_is_refused_with_its_path() -> None:
     template = {"spec": {"containers": [{"name": "main", "env": {"A": "b"}}]}}
     with pytest.raises(DriverBuildError) as refused:
-        attempt(mainClass="Main", driverSpec={"podTemplateSpec": template})
+        build_resources(mainClass="Main", driverSpec={"podTemplateSpec": template})
     assert str(refused.value) == "spec.driverSpec.podTemplateSpec: spec.containers[0].env must be a list"
 
 
 @pytest.mark.parametrize("name", ["1st", "app.v2"])
-def test_a_name_that_makes_no_service_is_refused_before_anything_is_created(name: str) -> None:
+def test_name_that_is_invalid_for_a_service_is_refused(name: str) -> None:
     with pytest.raises(DriverBuildError, match=r"metadata\.name"):
-        build_attempt(application(name=name), 0, OPERATOR)
+        build_attempt(build_application(name=name), 0, OPERATOR)
 
 
-def templated(key: str) -> SparkApplication:
-    return application({key: "/from/the/configuration"})
+def build_templated_application(key: str) -> SparkApplication:
+    return build_application({key: "/from/the/configuration"})
 
 
-def test_a_template_that_the_configuration_names_is_used() -> None:
+def test_template_named_by_configuration_is_used() -> None:
     template = {"spec": {"priorityClassName": "high"}}
-    resources = build_attempt(templated(DRIVER_TEMPLATE_KEY), 0, OPERATOR, templates=NamedTemplates(driver=template))
+    resources = build_attempt(
+        build_templated_application(DRIVER_TEMPLATE_KEY), 0, OPERATOR, templates=NamedTemplates(driver=template)
+    )
     assert resources.pod["spec"]["priorityClassName"] == "high"
     resources = build_attempt(
-        templated(EXECUTOR_TEMPLATE_KEY), 0, OPERATOR, templates=NamedTemplates(executor="# text\n")
+        build_templated_application(EXECUTOR_TEMPLATE_KEY), 0, OPERATOR, templates=NamedTemplates(executor="# text\n")
     )
     assert {"podspec-configmap-key": "# text\n"} in [each.get("data") for each in resources.post_resources]
 
 
-def test_a_template_in_the_resource_takes_the_place_of_a_named_one() -> None:
+def test_template_in_resource_replaces_named_template() -> None:
     template = {"podTemplateSpec": {"spec": {"priorityClassName": "resource"}}}
-    given = application({DRIVER_TEMPLATE_KEY: "/t", EXECUTOR_TEMPLATE_KEY: "/e"}, mainClass="m", driverSpec=template)
-    assert application_template_files(given) == {EXECUTOR_TEMPLATE_KEY: "/e"}
+    given = build_application(
+        {DRIVER_TEMPLATE_KEY: "/t", EXECUTOR_TEMPLATE_KEY: "/e"}, mainClass="m", driverSpec=template
+    )
+    assert find_application_template_files(given) == {EXECUTOR_TEMPLATE_KEY: "/e"}
     resources = build_attempt(given, 0, OPERATOR, templates=NamedTemplates(driver={"spec": {}}, executor="x"))
     assert resources.pod["spec"]["priorityClassName"] == "resource"
-    assert DRIVER_TEMPLATE_KEY not in properties(resources)
+    assert DRIVER_TEMPLATE_KEY not in read_properties(resources)
 
 
-def test_a_group_of_pods_is_read_only_where_volcano_is_asked_for() -> None:
+def test_pod_group_template_is_read_only_if_volcano_is_enabled() -> None:
     conf = {POD_GROUP_TEMPLATE_KEY: "/g"}
-    assert application_template_files(application(conf)) == {}
+    assert find_application_template_files(build_application(conf)) == {}
     asked = conf | {"spark.kubernetes.driver.pod.featureSteps": VOLCANO_STEP}
-    assert application_template_files(application(asked)) == conf
+    assert find_application_template_files(build_application(asked)) == conf
 
 
 @pytest.mark.parametrize("key", [DRIVER_TEMPLATE_KEY, EXECUTOR_TEMPLATE_KEY])
-def test_an_unread_template_leads_to_the_same_names(key: str) -> None:
-    def names(templates: NamedTemplates) -> list[tuple[str, str]]:
-        resources = build_attempt(templated(key), 0, OPERATOR, templates=templates)
+def test_stand_in_template_results_in_same_names(key: str) -> None:
+    def list_names(templates: NamedTemplates) -> list[tuple[str, str]]:
+        resources = build_attempt(build_templated_application(key), 0, OPERATOR, templates=templates)
         documents = (*resources.pre_resources, resources.pod, *resources.post_resources)
         return [(each["kind"], each["metadata"]["name"]) for each in documents]
 
     read = NamedTemplates(driver={"spec": {"priority": 1}}, executor="text")
     used = read if key == EXECUTOR_TEMPLATE_KEY else NamedTemplates(driver=read.driver)
-    assert names(unread_templates(application_template_files(templated(key)))) == names(used)
+    assert list_names(
+        build_stand_in_templates(find_application_template_files(build_templated_application(key)))
+    ) == list_names(used)

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.memory import memory_mib
-from airflow_provider_spark_operator.core.driver.numbers import java_double
+from airflow_provider_spark_operator.core.driver.memory import parse_memory_mib
+from airflow_provider_spark_operator.core.driver.numbers import format_double
 
 UNITS = {
     "": 20,
@@ -25,18 +25,18 @@ UNITS = {
 
 
 @given(st.integers(0, 10_000), st.sampled_from(sorted(UNITS)), st.booleans())
-def test_a_size_is_rounded_down_to_mebibytes(number: int, unit: str, upper: bool) -> None:
+def test_size_is_rounded_down_to_mebibytes(number: int, unit: str, upper: bool) -> None:
     text = f" {number}{unit.upper() if upper else unit} "
-    assert memory_mib("key", text) == number * 2 ** UNITS[unit] // 2**20
+    assert parse_memory_mib("key", text) == number * 2 ** UNITS[unit] // 2**20
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "lots", "1.5g", "-1g", "+1g", "1 g", "1ei", "1bi", "g", "9999999999p", "9" * 19 + "b", "\u0661g"],
 )
-def test_anything_else_is_refused_and_the_key_named(text: str) -> None:
+def test_invalid_size_is_refused_with_its_key(text: str) -> None:
     with pytest.raises(DriverBuildError, match=r"spark\.driver\.memory") as refused:
-        memory_mib("spark.driver.memory", text)
+        parse_memory_mib("spark.driver.memory", text)
     assert refused.value.field == "spark.driver.memory"
 
 
@@ -56,10 +56,10 @@ def test_anything_else_is_refused_and_the_key_named(text: str) -> None:
         (2.5e20, "2.5E20"),
     ],
 )
-def test_a_number_is_written_as_java_writes_it(number: float, text: str) -> None:
-    assert java_double(number) == text
+def test_number_is_formatted_as_java_does(number: float, text: str) -> None:
+    assert format_double(number) == text
 
 
 @given(st.floats(0, allow_infinity=False))
-def test_a_written_number_is_the_same_number(number: float) -> None:
-    assert float(java_double(number)) == number
+def test_formatted_number_is_parsed_to_the_same_number(number: float) -> None:
+    assert float(format_double(number)) == number

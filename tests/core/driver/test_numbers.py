@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.numbers import java_double, parse_double
+from airflow_provider_spark_operator.core.driver.numbers import format_double, parse_double
 
 
 @pytest.mark.parametrize(
@@ -23,15 +23,15 @@ from airflow_provider_spark_operator.core.driver.numbers import java_double, par
         ("-Infinity", -math.inf),
     ],
 )
-def test_a_number_is_read_as_java_reads_it(text: str, number: float) -> None:
+def test_number_is_parsed_as_java_does(text: str, number: float) -> None:
     assert parse_double(text) == number
 
 
 @pytest.mark.parametrize("text", ["", " 1", "1_0", "infinity", "inf", "nan", "NaN", "0x1", "1e", ".", "\u0661"])
-def test_what_java_takes_for_no_number_is_none(text: str) -> None:
+def test_text_that_java_does_not_parse_is_none(text: str) -> None:
     assert parse_double(text) is None
 
 
-def test_an_infinite_number_is_a_word() -> None:
-    assert java_double(math.inf) == "Infinity"
-    assert java_double(-math.inf) == "-Infinity"
+def test_infinite_number_is_formatted_as_word() -> None:
+    assert format_double(math.inf) == "Infinity"
+    assert format_double(-math.inf) == "-Infinity"

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_spark_operator.core.driver.plain_template import plain
+from airflow_provider_spark_operator.core.driver.plain_template import normalize_template
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ from airflow_provider_spark_operator.core.driver.plain_template import plain
         ({"spec": {"volumes": [{"hostPath": {"type": None}}]}}, {"spec": {"volumes": [{"hostPath": {}}]}}),
     ],
 )  # fmt: skip
-def test_a_template_is_passed_on_as_the_api_wants_it(given: dict[str, Any], expected: dict[str, Any] | None) -> None:
-    assert plain(given) == (given if expected is None else expected)
+def test_template_is_normalized_to_the_types_of_the_api(given: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    assert normalize_template(given) == (given if expected is None else expected)

@@ -9,8 +9,8 @@ UNTYPED = {"port", "values", "fieldsV1", "creationTimestamp", "deletionTimestamp
 OF_GROUPS = {"queue", "minResources"}
 
 
-def test_every_field_of_a_pod_has_its_type() -> None:
-    fields = fields_of_pods()
+def test_all_fields_of_a_pod_have_the_types_of_the_client() -> None:
+    fields = list_pod_fields()
     for known, type_ in ((TEXTS, "str"), (INTEGERS, "int"), (BOOLEANS, "bool"), (TEXT_MAPS, "dict")):
         expected = {name for name, types in fields.items() if types == {type_} and name not in UNTYPED}
         assert known - OF_GROUPS == expected
@@ -18,8 +18,10 @@ def test_every_field_of_a_pod_has_its_type() -> None:
     assert OCTAL_INTEGERS <= INTEGERS
 
 
-def fields_of_pods() -> dict[str, set[str]]:
-    """The names of the fields below a pod that hold no object, with the types that they have, lists as their items."""
+def list_pod_fields() -> dict[str, set[str]]:
+    """Return the names and types of all fields of a pod that are not objects. For a list, the type is that of its
+    items.
+    """
     fields: dict[str, set[str]] = defaultdict(set)
     waiting, seen = ["V1PodSpec", "V1ObjectMeta"], set()
     while waiting:

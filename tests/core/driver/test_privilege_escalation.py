@@ -19,9 +19,9 @@ from airflow_provider_spark_operator.core.driver.pod import forbid_privilege_esc
         ({"capabilities": {"add": ["SYS_ADMIN"]}}, {"capabilities": {"add": ["SYS_ADMIN"]}}),
         ({"capabilities": {"add": ["CAP_SYS_ADMIN"]}}, {"capabilities": {"add": ["CAP_SYS_ADMIN"]}}),
     ],
-    ids=["silent", "silent about it", "allowed", "other capability", "privileged", "system administrator", "prefixed"],
+    ids=["no context", "not set", "allowed", "other capability", "privileged", "SYS_ADMIN", "CAP_SYS_ADMIN"],
 )
-def test_escalation_is_forbidden_unless_it_is_allowed_or_inevitable(
+def test_escalation_is_disabled_unless_set_or_required(
     context: dict[str, Any] | None, expected: dict[str, Any]
 ) -> None:
     container = {"name": "a"} | ({"securityContext": context} if context else {})
@@ -30,5 +30,5 @@ def test_escalation_is_forbidden_unless_it_is_allowed_or_inevitable(
     assert spec["other"] == 1
 
 
-def test_a_pod_without_containers_stays_as_it_is() -> None:
+def test_pod_without_containers_is_not_changed() -> None:
     assert forbid_privilege_escalation({"initContainers": None}) == {"initContainers": None}

@@ -2,24 +2,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_spark_operator.core.driver.properties import read_properties, write_properties
+from airflow_provider_spark_operator.core.driver.properties import format_properties, parse_properties
 
-# Surrogates are no text, and what Java writes they cannot be.
+# Surrogates cannot be encoded, so that Java cannot write them.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 KEYS = TEXT.filter(bool)
 
 
 @given(st.dictionaries(KEYS, TEXT))
-def test_what_is_written_is_read_back(values: dict[str, str]) -> None:
-    assert read_properties(write_properties(values, "comment")) == values
+def test_formatted_properties_are_parsed_to_the_same_values(values: dict[str, str]) -> None:
+    assert parse_properties(format_properties(values, "comment")) == values
 
 
 @given(st.dictionaries(KEYS, TEXT))
-def test_each_entry_takes_one_line_after_the_comment(values: dict[str, str]) -> None:
-    assert write_properties(values, "comment").count("\n") == len(values) + 1
+def test_each_entry_is_one_line_after_the_comment(values: dict[str, str]) -> None:
+    assert format_properties(values, "comment").count("\n") == len(values) + 1
 
 
-def test_entries_are_written_as_java_writes_them() -> None:
+def test_properties_are_formatted_as_java_does() -> None:
     values = {
         "spark.x.colon": "a:b=c#d!e",
         "spark.x.lead": "  lead",
@@ -28,7 +28,7 @@ def test_entries_are_written_as_java_writes_them() -> None:
         "spark.x.uni": "日本 é",
         "spark.x.key with blank": "v",
     }
-    assert write_properties(values, "made up").splitlines() == [
+    assert format_properties(values, "made up").splitlines() == [
         "#made up",
         r"spark.x.colon=a\:b\=c\#d\!e",
         r"spark.x.key\ with\ blank=v",
@@ -54,5 +54,5 @@ def test_entries_are_written_as_java_writes_them() -> None:
         ("=no key", {"": "no key"}),
     ],
 )
-def test_properties_are_read_as_java_reads_them(text: str, entries: dict[str, str]) -> None:
-    assert read_properties(text) == entries
+def test_properties_are_parsed_as_java_does(text: str, entries: dict[str, str]) -> None:
+    assert parse_properties(text) == entries

@@ -1,12 +1,12 @@
-"""What the API would refuse, or Spark's own client, is refused with the key that holds it."""
+"""Values that the API or Spark's client would reject are refused, and the error names their key."""
 
 import pytest
 
 from airflow_provider_spark_operator.core.driver.build import DriverResources, build_driver
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
-from airflow_provider_spark_operator.core.driver.naming import submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
 
 SUBMISSION = "spark.kubernetes.authenticate.submission"
 VOLCANO = {
@@ -15,7 +15,7 @@ VOLCANO = {
 GROUP_JSON = "spark.kubernetes.scheduler.volcano.podGroupTemplateJson"
 
 
-def built(*flags: str, **conf: str) -> DriverResources:
+def build(*flags: str, **conf: str) -> DriverResources:
     settings = {"spark.kubernetes.container.image": "spark", **conf}
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     command = parse_command_line(
@@ -31,8 +31,8 @@ def built(*flags: str, **conf: str) -> DriverResources:
             "local:///a.jar",
         ]
     )
-    inputs = submission_inputs(command, Surroundings(user="spark", submit_time=0))
-    return build_driver(inputs, submit_naming("job", inputs.conf, "seed", inputs.environment))
+    inputs = build_submission_inputs(command, Surroundings(user="spark", submit_time=0))
+    return build_driver(inputs, build_submit_naming("job", inputs.conf, "seed", inputs.environment))
 
 
 @pytest.mark.parametrize(
@@ -51,29 +51,29 @@ def built(*flags: str, **conf: str) -> DriverResources:
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_a_value_that_no_cluster_takes_is_refused_by_its_key(conf: dict[str, str], field: str) -> None:
+def test_value_that_every_cluster_rejects_is_refused_with_its_key(conf: dict[str, str], field: str) -> None:
     with pytest.raises(DriverBuildError) as refusal:
-        built(**conf)
+        build(**conf)
     assert refusal.value.field == field
 
 
 @pytest.mark.parametrize("cores", ["0", "x", "-1"])
-def test_the_total_of_cores_must_be_positive(cores: str) -> None:
+def test_total_of_cores_that_is_not_positive_is_refused(cores: str) -> None:
     with pytest.raises(DriverBuildError, match="total-executor-cores"):
-        built("--total-executor-cores", cores)
+        build("--total-executor-cores", cores)
 
 
 @pytest.mark.parametrize("port", ["1", "65535"])
-def test_the_first_and_the_last_port_are_taken(port: str) -> None:
-    ports = built(**{"spark.ui.port": port}).pod["spec"]["containers"][0]["ports"]
+def test_smallest_and_largest_port_are_accepted(port: str) -> None:
+    ports = build(**{"spark.ui.port": port}).pod["spec"]["containers"][0]["ports"]
     assert {"name": "spark-ui", "containerPort": int(port), "protocol": "TCP"} in ports
 
 
-def test_a_negative_number_of_devices_is_none() -> None:
+def test_negative_number_of_devices_requests_none() -> None:
     resource = "spark.driver.resource.gpu"
-    container = built(**{f"{resource}.amount": "-2", f"{resource}.vendor": "nvidia.com"}).pod["spec"]["containers"][0]
+    container = build(**{f"{resource}.amount": "-2", f"{resource}.vendor": "nvidia.com"}).pod["spec"]["containers"][0]
     assert "nvidia.com/gpu" not in container["resources"]["limits"]
 
 
-def test_dynamic_allocation_is_on_by_the_word_true_alone() -> None:
-    assert built(**{"spark.dynamicAllocation.enabled": "x"}).pod["kind"] == "Pod"
+def test_dynamic_allocation_is_enabled_only_by_true() -> None:
+    assert build(**{"spark.dynamicAllocation.enabled": "x"}).pod["kind"] == "Pod"

@@ -5,18 +5,18 @@ import pytest
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
 
 TARGET = ("--master", "k8s://https://host", "--deploy-mode", "cluster")
 
 
 def submit(*arguments: str, **surroundings: Any) -> SubmissionInputs:
-    return submission_inputs(
+    return build_submission_inputs(
         parse_command_line([*TARGET, *arguments]), Surroundings(user="me", submit_time=7, **surroundings)
     )
 
 
-def test_flags_win_over_settings_over_files_over_the_environment() -> None:
+def test_precedence_is_flags_settings_files_environment() -> None:
     inputs = submit(
         "--driver-memory", "4g", "--conf", "spark.driver.memory=3g", "--conf", "spark.executor.memory=3g", "job.py",
         properties={"spark.executor.memory": "2g", "spark.executor.cores": " 2 ", "other": "1"},
@@ -28,7 +28,7 @@ def test_flags_win_over_settings_over_files_over_the_environment() -> None:
     assert "other" not in inputs.conf
 
 
-def test_paths_become_uris_and_globs_files() -> None:
+def test_paths_are_converted_to_uris_and_patterns_to_files() -> None:
     inputs = submit(
         "--py-files", "a.zip,/b.zip,https://c/d.zip,local:///e.zip", "--files", "/f/*", "job.py",
         directory="/home/me", expand=lambda path: [path.replace("*", each) for each in "12"[: 1 + path.count("*")]],
@@ -38,19 +38,19 @@ def test_paths_become_uris_and_globs_files() -> None:
     assert inputs.conf["spark.files"] == "file:/f/1,file:/f/2"
 
 
-def test_an_application_without_a_name_is_called_after_its_class_or_file() -> None:
+def test_default_application_name_is_its_class_or_file() -> None:
     assert submit("--class", "org.example.Main", "local:///a.jar").conf["spark.app.name"] == "org.example.Main"
     assert submit("local:///x/job.py").conf["spark.app.name"] == "job.py"
 
 
-def test_options_may_be_written_with_an_equals_sign_and_end_at_the_main_resource() -> None:
+def test_options_can_have_an_equals_sign_and_end_at_main_resource() -> None:
     command = parse_command_line(["--name=a=b", "--verbose", "job.py", "--name", "c"])
     assert command.options == {"--name": "a=b"}
     assert command.arguments == ("--name", "c")
-    assert command.loads_defaults
+    assert command.should_load_defaults
 
 
-def test_the_drivers_host_is_dropped_and_the_time_kept_if_given() -> None:
+def test_driver_host_is_dropped_and_submit_time_is_kept() -> None:
     inputs = submit("--conf", "spark.driver.host=h", "--conf", "spark.app.submitTime=1", "job.py")
     assert "spark.driver.host" not in inputs.conf
     assert inputs.conf["spark.app.submitTime"] == "1"
@@ -70,12 +70,12 @@ def test_the_drivers_host_is_dropped_and_the_time_kept_if_given() -> None:
         ("local:///a.jar",),
     ],
 )
-def test_what_spark_submit_refuses_is_refused(arguments: tuple[str, ...]) -> None:
+def test_submission_that_spark_submit_refuses_is_refused(arguments: tuple[str, ...]) -> None:
     with pytest.raises(DriverBuildError):
         submit(*arguments)
 
 
-def test_dynamic_allocation_may_begin_without_executors() -> None:
+def test_dynamic_allocation_can_start_without_executors() -> None:
     inputs = submit("--num-executors", "0", "--conf", "spark.dynamicAllocation.enabled=true", "job.py")
 
     assert inputs.conf["spark.executor.instances"] == "0"

@@ -1,4 +1,4 @@
-"""What spark-submit makes of the less usual: found by comparison with it, kept without it."""
+"""Rare inputs of spark-submit. The comparison with the real one found these cases; these tests run without it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,8 +10,8 @@ from airflow_provider_spark_operator.core.driver.build import DriverResources, b
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.naming import submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, submission_inputs
+from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
+from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
 
 K = "spark.kubernetes."
 JAR = "local:///app.jar"
@@ -21,7 +21,7 @@ KERBEROS = {"spark.kerberos.principal": "me"}
 TOKENS = {f"{K}kerberos.tokenSecret.name": "tokens", f"{K}kerberos.tokenSecret.itemKey": "item"}
 
 
-def inputs_of(
+def build_inputs(
     *words: str, conf: Mapping[str, str] | None = None, resource: str = JAR, **surroundings: Any
 ) -> SubmissionInputs:
     settings = {f"{K}container.image": "spark", f"{K}file.upload.path": "s3a://bucket", **(conf or {})}
@@ -30,92 +30,92 @@ def inputs_of(
     named = [] if "main_class" in surroundings else ["--class", "Main"]
     command = parse_command_line([*target, *named, *words, *written, resource])
     given: dict[str, Any] = {"user": "me", "submit_time": 0} | surroundings
-    return submission_inputs(command, Surroundings(**given))
+    return build_submission_inputs(command, Surroundings(**given))
 
 
-def built(*words: str, files: Mapping[str, bytes] | None = None, **given: Any) -> DriverResources:
-    inputs = replace(inputs_of(*words, **given), files=files or {})
-    return build_driver(inputs, submit_naming("job", inputs.conf, "seed", inputs.environment))
+def build(*words: str, files: Mapping[str, bytes] | None = None, **given: Any) -> DriverResources:
+    inputs = replace(build_inputs(*words, **given), files=files or {})
+    return build_driver(inputs, build_submit_naming("job", inputs.conf, "seed", inputs.environment))
 
 
-def variables(driver: DriverResources) -> dict[str, str | None]:
+def get_variables(driver: DriverResources) -> dict[str, str | None]:
     return {each["name"]: each.get("value") for each in driver.pod["spec"]["containers"][-1]["env"]}
 
 
-def refusal(*words: str, **given: Any) -> str:
+def get_refused_field(*words: str, **given: Any) -> str:
     with pytest.raises(DriverBuildError) as refused:
-        built(*words, **given)
+        build(*words, **given)
     return refused.value.field
 
 
-def test_the_main_class_may_be_that_of_a_local_jar() -> None:
+def test_main_class_is_read_from_a_local_jar() -> None:
     asked: list[str] = []
 
-    def main_class(path: str) -> str:
+    def read_main_class(path: str) -> str:
         asked.append(path)
         return "a.B"
 
-    inputs = inputs_of(resource="/a b.jar", main_class=main_class)
+    inputs = build_inputs(resource="/a b.jar", main_class=read_main_class)
     assert (inputs.main_class, asked) == ("a.B", ["/a b.jar"])
-    assert refusal(resource="/a.jar", main_class=lambda _: None) == "--class"
-    assert refusal(resource="https://host/a.jar", main_class=lambda _: "a.B") == "--class"
+    assert get_refused_field(resource="/a.jar", main_class=lambda _: None) == "--class"
+    assert get_refused_field(resource="https://host/a.jar", main_class=lambda _: "a.B") == "--class"
 
 
-def test_only_long_flags_take_a_joined_value_and_no_empty_one() -> None:
-    assert inputs_of("--name=a=b").conf["spark.app.name"] == "a=b"
-    assert inputs_of("--verbose=x").conf["spark.app.name"] == "Main"
-    assert refusal("--name=") == "--name="
-    assert refusal("-c=spark.x=y") == "-c=spark.x=y"
+def test_only_long_flags_can_have_a_value_after_an_equals_sign() -> None:
+    assert build_inputs("--name=a=b").conf["spark.app.name"] == "a=b"
+    assert build_inputs("--verbose=x").conf["spark.app.name"] == "Main"
+    assert get_refused_field("--name=") == "--name="
+    assert get_refused_field("-c=spark.x=y") == "-c=spark.x=y"
 
 
-def test_variables_that_are_empty_are_set() -> None:
-    assert variables(built(environment={"SPARK_USER": ""}))["SPARK_USER"] == ""
-    python = variables(built(resource="local:///job.py", environment={"PYSPARK_PYTHON": ""}))
+def test_empty_variables_count_as_set() -> None:
+    assert get_variables(build(environment={"SPARK_USER": ""}))["SPARK_USER"] == ""
+    python = get_variables(build(resource="local:///job.py", environment={"PYSPARK_PYTHON": ""}))
     assert (python["PYSPARK_PYTHON"], python["PYSPARK_DRIVER_PYTHON"]) == ("", "")
-    assert variables(built(environment={"SPARK_LOCAL_DIRS": ""}))["SPARK_LOCAL_DIRS"] == ""
+    assert get_variables(build(environment={"SPARK_LOCAL_DIRS": ""}))["SPARK_LOCAL_DIRS"] == ""
 
 
-def test_scratch_directories_are_split_as_java_splits() -> None:
-    assert variables(built(conf={"spark.local.dir": "/a,/b,,"}))["SPARK_LOCAL_DIRS"] == "/a,/b"
-    nothing = built(environment={"SPARK_LOCAL_DIRS": ","})
-    assert variables(nothing)["SPARK_LOCAL_DIRS"] == ""
+def test_scratch_directories_are_split_as_java_does() -> None:
+    assert get_variables(build(conf={"spark.local.dir": "/a,/b,,"}))["SPARK_LOCAL_DIRS"] == "/a,/b"
+    nothing = build(environment={"SPARK_LOCAL_DIRS": ","})
+    assert get_variables(nothing)["SPARK_LOCAL_DIRS"] == ""
     assert [each["name"] for each in nothing.pod["spec"]["volumes"]] == ["spark-conf-volume-driver"]
 
 
-def test_a_keytab_of_the_submitter_goes_into_a_secret() -> None:
+def test_local_keytab_is_mounted_from_a_secret() -> None:
     conf = {"spark.kerberos.keytab": "/etc/me.keytab", **KERBEROS, **TOKENS}
-    driver = built(conf=conf, files={"/etc/me.keytab": b"key"})
+    driver = build(conf=conf, files={"/etc/me.keytab": b"key"})
     secret = next(each for each in driver.resources if each["kind"] == "Secret")
     assert secret["data"] == {"me.keytab": "a2V5"}
     assert driver.properties["spark.kerberos.keytab"] == "/mnt/secrets/kerberos-keytab/me.keytab"
-    assert "HADOOP_TOKEN_FILE_LOCATION" not in variables(driver)
-    assert refusal(conf=conf) == "spark.kerberos.keytab"
+    assert "HADOOP_TOKEN_FILE_LOCATION" not in get_variables(driver)
+    assert get_refused_field(conf=conf) == "spark.kerberos.keytab"
 
 
-def test_a_keytab_in_the_image_leaves_the_tokens_to_their_secret() -> None:
-    driver = built(conf={"spark.kerberos.keytab": "local:///k", **KERBEROS, **TOKENS})
-    assert variables(driver)["HADOOP_TOKEN_FILE_LOCATION"] == "/mnt/secrets/hadoop-credentials/item"
+def test_keytab_in_the_image_does_not_replace_the_token_secret() -> None:
+    driver = build(conf={"spark.kerberos.keytab": "local:///k", **KERBEROS, **TOKENS})
+    assert get_variables(driver)["HADOOP_TOKEN_FILE_LOCATION"] == "/mnt/secrets/hadoop-credentials/item"
 
 
-def test_former_names_of_keys_are_read() -> None:
-    driver = built(conf={"spark.yarn.driver.memoryOverhead": "1g"})
+def test_former_names_of_keys_are_supported() -> None:
+    driver = build(conf={"spark.yarn.driver.memoryOverhead": "1g"})
     assert driver.pod["spec"]["containers"][-1]["resources"]["limits"]["memory"] == "2048Mi"
-    both = built(conf={"spark.yarn.driver.memoryOverhead": "1g", "spark.driver.memoryOverhead": "2g"})
+    both = build(conf={"spark.yarn.driver.memoryOverhead": "1g", "spark.driver.memoryOverhead": "2g"})
     assert both.pod["spec"]["containers"][-1]["resources"]["limits"]["memory"] == "3072Mi"
-    properties = built(conf={"spark.yarn.keytab": "local:///k", "spark.yarn.principal": "me"}).properties
+    properties = build(conf={"spark.yarn.keytab": "local:///k", "spark.yarn.principal": "me"}).properties
     assert properties["spark.kerberos.keytab"] == "local:///k"
     assert properties["spark.kerberos.principal"] == "me"
 
 
-def test_an_alias_goes_with_its_archive_and_a_file_without_it() -> None:
-    driver = built("--archives", "/a.zip#env", "--files", "/a%20b.txt#x")
+def test_alias_is_kept_for_archives_only() -> None:
+    driver = build("--archives", "/a.zip#env", "--files", "/a%20b.txt#x")
     assert [each.source for each in driver.uploads] == ["/a b.txt", "/a.zip"]
     assert driver.properties["spark.archives"].endswith("/a.zip#env")
     assert driver.properties["spark.files"].endswith("/a b.txt")
 
 
-def test_a_file_that_no_pattern_finds_is_left_out() -> None:
-    assert inputs_of("--jars", "/none*.jar,local:///b.jar", expand=lambda _: []).conf["spark.jars"] == (
+def test_pattern_without_matches_is_dropped() -> None:
+    assert build_inputs("--jars", "/none*.jar,local:///b.jar", expand=lambda _: []).conf["spark.jars"] == (
         f"local:///b.jar,{JAR}"
     )
 
@@ -148,12 +148,12 @@ def test_a_file_that_no_pattern_finds_is_left_out() -> None:
     ],
     ids=lambda value: str(value) if isinstance(value, str) else "",
 )
-def test_what_spark_submit_refuses_is_refused_by_its_field(
+def test_input_that_spark_submit_refuses_is_refused_with_its_field(
     words: tuple[str, ...], given: dict[str, Any], field: str
 ) -> None:
-    assert refusal(*words, **given) == field
+    assert get_refused_field(*words, **given) == field
 
 
-def test_a_factor_without_end_stays_within_32_bits() -> None:
-    limits = built(conf={"spark.driver.memoryOverheadFactor": "Infinity"}).pod["spec"]["containers"][-1]["resources"]
+def test_infinite_factor_is_limited_to_32_bits() -> None:
+    limits = build(conf={"spark.driver.memoryOverheadFactor": "Infinity"}).pod["spec"]["containers"][-1]["resources"]
     assert limits["limits"]["memory"] == f"{1024 + (1 << 31) - 1}Mi"

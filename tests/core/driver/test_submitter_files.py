@@ -1,4 +1,4 @@
-"""Files of a submitter's disk, of which a resource has none."""
+"""Local files, which a SparkApplication cannot use."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ EXCLUDED = f"{K}driver.pod.excludedFeatureSteps"
 KERBEROS = "org.apache.spark.deploy.k8s.features.KerberosConfDriverFeatureStep"
 
 
-def attempt(conf: dict[str, str]) -> AttemptResources:
+def build_with_disk_file(conf: dict[str, str]) -> AttemptResources:
     document = {
         "apiVersion": "spark.apache.org/v1",
         "kind": "SparkApplication",
@@ -31,22 +31,22 @@ def attempt(conf: dict[str, str]) -> AttemptResources:
 @pytest.mark.parametrize(
     ("key", "instead"),
     [
-        (f"{K}kerberos.krb5.path", f"name that with {K}kerberos.krb5.configMapName"),
+        (f"{K}kerberos.krb5.path", f"set {K}kerberos.krb5.configMapName to the name of the config map"),
         (f"{K}authenticate.driver.caCertFile", f"{K}authenticate.driver.mounted.caCertFile"),
         (f"{K}authenticate.driver.clientKeyFile", f"{K}authenticate.driver.mounted.clientKeyFile"),
         (f"{K}authenticate.driver.clientCertFile", f"{K}authenticate.driver.mounted.clientCertFile"),
-        ("spark.kerberos.keytab", "name it as local://"),
+        ("spark.kerberos.keytab", "refer to it with local://"),
     ],
 )
-def test_a_resource_that_names_one_is_told_what_to_do_instead(key: str, instead: str, tmp_path: Path) -> None:
+def test_local_file_is_refused_with_an_alternative(key: str, instead: str, tmp_path: Path) -> None:
     path = tmp_path / "krb5.conf"
     path.write_text("the controller's own")
     with pytest.raises(DriverBuildError) as refusal:
-        attempt({"spark.kerberos.principal": "me", "spark.kerberos.keytab": "local:///k", key: str(path)})
+        build_with_disk_file({"spark.kerberos.principal": "me", "spark.kerberos.keytab": "local:///k", key: str(path)})
     assert refusal.value.field == key
     assert instead in refusal.value.sentence
     assert "does not exist" not in refusal.value.sentence
 
 
-def test_one_that_no_step_reads_is_passed_on() -> None:
-    assert attempt({f"{K}kerberos.krb5.path": "/etc/krb5.conf", EXCLUDED: KERBEROS}).pod["kind"] == "Pod"
+def test_local_file_of_an_excluded_step_is_ignored() -> None:
+    assert build_with_disk_file({f"{K}kerberos.krb5.path": "/etc/krb5.conf", EXCLUDED: KERBEROS}).pod["kind"] == "Pod"

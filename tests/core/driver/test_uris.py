@@ -1,6 +1,12 @@
 import pytest
 
-from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri, is_local, resolved, without_alias
+from airflow_provider_spark_operator.core.driver.uris import (
+    build_file_uri,
+    get_file_path,
+    is_local,
+    resolve_reference,
+    split_alias,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,22 +28,22 @@ from airflow_provider_spark_operator.core.driver.uris import file_path, file_uri
         ("%zz", "file:/home/me/%25zz"),
     ],
 )
-def test_what_is_no_uri_is_a_path(reference: str, uri: str) -> None:
-    assert resolved(reference, "/home/me") == uri
+def test_reference_that_is_not_a_uri_is_a_path(reference: str, uri: str) -> None:
+    assert resolve_reference(reference, "/home/me") == uri
 
 
-def test_a_path_and_its_uri_lead_to_each_other() -> None:
+def test_path_is_converted_to_uri_and_back() -> None:
     for path in ("/a b", "/100%", "/a#b?c", "/ü→字", "/[1]{2}^`|"):
-        assert file_path(file_uri(path)) == path
-    assert file_path("file:///a%20b?query#alias") == "/a b"
-    assert file_path("local:///a") is None
-    assert file_path("https://h/a") is None
+        assert get_file_path(build_file_uri(path)) == path
+    assert get_file_path("file:///a%20b?query#alias") == "/a b"
+    assert get_file_path("local:///a") is None
+    assert get_file_path("https://h/a") is None
 
 
-def test_an_alias_is_what_follows_the_hash() -> None:
-    assert without_alias("file:/a.zip#env") == ("file:/a.zip", "env")
-    assert without_alias("file:/a.zip#") == ("file:/a.zip", "")
-    assert without_alias("file:/a.zip") == ("file:/a.zip", "")
+def test_alias_is_the_fragment() -> None:
+    assert split_alias("file:/a.zip#env") == ("file:/a.zip", "env")
+    assert split_alias("file:/a.zip#") == ("file:/a.zip", "")
+    assert split_alias("file:/a.zip") == ("file:/a.zip", "")
 
 
 @pytest.mark.parametrize(

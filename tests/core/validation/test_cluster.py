@@ -8,13 +8,13 @@ from airflow_provider_spark_operator.core.models.parse import parse_cluster
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.validate import validate
-from tests.core.cluster_resources.clusters import cluster, cluster_document
+from tests.core.cluster_resources.clusters import build_cluster_document, build_model
 
 INSTANCES = "spec.clusterTolerations.instanceConfig"
 
 
 def problems(**modifiers: Any) -> list[str]:
-    return [str(problem) for problem in validate_cluster(cluster_document(**modifiers))]
+    return [str(problem) for problem in validate_cluster(build_cluster_document(**modifiers))]
 
 
 def test_a_plain_cluster_has_no_problem() -> None:
@@ -22,18 +22,18 @@ def test_a_plain_cluster_has_no_problem() -> None:
 
 
 def test_a_cluster_survives_a_round_trip_with_what_nobody_knows() -> None:
-    document = cluster_document(master={"serviceSpec": {"type": "ClusterIP"}}, future={"field": 1})
+    document = build_cluster_document(master={"serviceSpec": {"type": "ClusterIP"}}, future={"field": 1})
     assert parse_cluster(document).to_document() == document
 
 
 def test_templates_are_empty_unless_given() -> None:
-    spec = cluster().spec
+    spec = build_model().spec
     assert spec.master_spec.stateful_set_spec is None
     assert spec.worker_spec.horizontal_pod_autoscaler_spec is None
 
 
 def test_a_status_without_a_state_is_none() -> None:
-    assert parse_cluster(cluster_document() | {"status": {"stateTransitionHistory": {}}}).status is None
+    assert parse_cluster(build_cluster_document() | {"status": {"stateTransitionHistory": {}}}).status is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_status_without_a_state_is_none() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_missing_is_named(remove: tuple[str, ...], path: str) -> None:
-    document = cluster_document()
+    document = build_cluster_document()
     parent = document
     for name in remove[:-1]:
         parent = parent[name]
@@ -76,7 +76,7 @@ def test_what_is_missing_is_named(remove: tuple[str, ...], path: str) -> None:
         ({"init": "2"}, f"{INSTANCES}.initWorkers: must be an integer, not a string"),
         ({"conf": {"spark.x": 1}}, "spec.sparkConf['spark.x']: must be a string, not a number: put it in quotes"),
         ({"version": 4.3}, "spec.runtimeVersions.sparkVersion: must be a string, not a number: put it in quotes"),
-        ({"version": "4.3 b"}, "spec.runtimeVersions.sparkVersion: is put into a label"),
+        ({"version": "4.3 b"}, "spec.runtimeVersions.sparkVersion: is used as a label value"),
         (
             {"worker": {"statefulSetSpec": {"template": {"spec": {"containers": "spark"}}}}},
             "spec.workerSpec.statefulSetSpec.template.spec.containers: must be a list",
@@ -127,13 +127,13 @@ def test_what_is_no_object_is_no_cluster(document: int | list[Any] | str | None)
 
 
 def test_another_kind_and_version_are_refused() -> None:
-    document = cluster_document() | {"kind": "SparkApplication", "apiVersion": "v1"}
+    document = build_cluster_document() | {"kind": "SparkApplication", "apiVersion": "v1"}
     assert [problem.path for problem in validate_cluster(document)] == ["apiVersion", "kind"]
 
 
 def test_reading_raises_with_every_problem() -> None:
     wrong: dict[str, Any] = {"init": "a", "minimum": "b"}
-    document = cluster_document(**wrong)
+    document = build_cluster_document(**wrong)
     with pytest.raises(InvalidResource) as caught:
         parse_cluster(document)
     assert len(caught.value.problems) == 2
@@ -142,7 +142,7 @@ def test_reading_raises_with_every_problem() -> None:
 def test_what_no_rule_foresees_is_said_at_its_place_all_the_same() -> None:
     conf: dict[str, Any] = {"spark.x": b"\xff"}
     with pytest.raises(InvalidResource, match=r"^spec\.sparkConf\['spark\.x'\]: is not valid: "):
-        parse_cluster(cluster_document(conf=conf))
+        parse_cluster(build_cluster_document(conf=conf))
 
 
 def test_only_an_object_can_be_a_model() -> None:
@@ -151,8 +151,8 @@ def test_only_an_object_can_be_a_model() -> None:
 
 
 def test_a_document_is_checked_as_what_it_says_it_is() -> None:
-    assert validate(cluster_document()) == []
-    assert validate({**cluster_document(), "kind": "SparkApplication"})[0].path.startswith("spec")
+    assert validate(build_cluster_document()) == []
+    assert validate({**build_cluster_document(), "kind": "SparkApplication"})[0].path.startswith("spec")
 
 
 @pytest.mark.parametrize("kind", ["Pod", None, ["SparkCluster"]])

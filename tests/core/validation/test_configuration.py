@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_spark_operator.core.validation.application import validate_application
-from airflow_provider_spark_operator.core.validation.configuration import format_conf_path
+from airflow_provider_spark_operator.core.validation.configuration import conf_path
 from tests.builders import application_document
 
 DYNAMIC = {"spark.dynamicAllocation.enabled": "TRUE"}
@@ -69,7 +69,7 @@ def problems(conf: dict[str, str]) -> list[tuple[str, str]]:
 )
 def test_a_value_that_spark_refuses_is_an_error(conf: dict[str, str], key: str, says: str) -> None:
     ((path, message),) = problems(conf)
-    assert path == format_conf_path(key) == f"spec.sparkConf['{key}']"
+    assert path == conf_path(key) == f"spec.sparkConf['{key}']"
     assert says in message
 
 

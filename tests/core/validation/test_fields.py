@@ -9,8 +9,8 @@ from airflow_provider_spark_operator.core.validation.kubernetes_fields import KU
 from airflow_provider_spark_operator.core.validation.validate import validate, validate_without_status
 from local_kubernetes.api import discovery
 from tests.builders import application_document
-from tests.core.cluster_resources.clusters import cluster_document
-from tests.core.validation.kubernetes_types import find_types
+from tests.core.cluster_resources.clusters import build_cluster_document
+from tests.core.validation.kubernetes_types import found_types
 
 VERSION = f"{discovery.VERSION['major']}.{discovery.VERSION['minor']}"
 
@@ -161,7 +161,7 @@ def test_fields_of_the_wrong_type_are_reported_once() -> None:
 
 
 def test_fields_that_only_the_apache_operator_knows_are_warnings() -> None:
-    document = cluster_document()
+    document = build_cluster_document()
     document["spec"]["suspend"] = True
     document["spec"]["workerSpec"] = {"networkPolicy": {"metricsPort": 8081, "metricsIngress": []}}
     problems = validate_cluster(document)
@@ -171,7 +171,7 @@ def test_fields_that_only_the_apache_operator_knows_are_warnings() -> None:
 
 
 def test_unknown_field_of_a_cluster_is_an_error() -> None:
-    document = cluster_document()
+    document = build_cluster_document()
     document["spec"]["workerSpec"] = {"statefulSetSpecs": {}}
     (problem,) = validate_cluster(document)
     assert str(problem) == (
@@ -181,5 +181,5 @@ def test_unknown_field_of_a_cluster_is_an_error() -> None:
 
 def test_the_fields_of_kubernetes_are_those_of_the_local_api() -> None:
     # If this fails: python -m tests.core.validation.kubernetes_types, then ruff format
-    assert {name: dict(fields) for name, fields in KUBERNETES_FIELDS.items()} == find_types()
+    assert {name: dict(fields) for name, fields in KUBERNETES_FIELDS.items()} == found_types()
     assert KUBERNETES_VERSION == VERSION

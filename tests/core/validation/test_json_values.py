@@ -10,20 +10,20 @@ import pytest
 from airflow_provider_spark_operator.core.problems import Problem
 from airflow_provider_spark_operator.core.validation.application import validate_application
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
-from airflow_provider_spark_operator.core.validation.json_values import find_json_problems
+from airflow_provider_spark_operator.core.validation.json_values import json_problems
 from tests.builders import application_document
-from tests.core.cluster_resources.clusters import cluster_document
+from tests.core.cluster_resources.clusters import build_cluster_document
 
 
 def test_what_json_can_say_is_no_problem() -> None:
     document = {"a": [1, -1.5, True, None, "2026-01-01", (1, 2)], "b": {"c": {}}, "d": 2**80}
-    assert find_json_problems(document) == []
-    assert find_json_problems(MappingProxyType(document)) == []
+    assert json_problems(document) == []
+    assert json_problems(MappingProxyType(document)) == []
 
 
 @pytest.mark.parametrize("key", [1, 1.5, True, None], ids=str)
 def test_plain_keys_become_strings(key: float | None) -> None:
-    assert find_json_problems({"a": {key: 1}}) == []
+    assert json_problems({"a": {key: 1}}) == []
     json.dumps({"a": {key: 1}})
 
 
@@ -41,47 +41,43 @@ def test_plain_keys_become_strings(key: float | None) -> None:
     ids=["date", "time", "binary", "set", "nan", "infinity", "key"],
 )
 def test_what_json_cannot_say_is_named_with_its_place_and_its_cure(value: object, message: str) -> None:
-    assert find_json_problems({"spec": {"hosts": ["x", {"a.b": value}]}}) == [Problem("spec.hosts[1]['a.b']", message)]
+    assert json_problems({"spec": {"hosts": ["x", {"a.b": value}]}}) == [Problem("spec.hosts[1]['a.b']", message)]
 
 
 def test_every_such_value_is_named() -> None:
     day = date(2026, 1, 1)
-    assert [problem.path for problem in find_json_problems({"a": day, "b": [day, {"c": day}]})] == [
-        "a",
-        "b[0]",
-        "b[1].c",
-    ]
+    assert [problem.path for problem in json_problems({"a": day, "b": [day, {"c": day}]})] == ["a", "b[0]", "b[1].c"]
 
 
 def test_a_value_that_contains_itself_is_named() -> None:
     document: dict[str, Any] = {"spec": {"a": [1]}}
     document["spec"]["a"].append(document["spec"])
-    assert find_json_problems(document) == [
+    assert json_problems(document) == [
         Problem("spec.a[1]", "contains itself: write out what is meant in place of the alias")
     ]
     document = {}
     document["self"] = document
-    assert [problem.path for problem in find_json_problems(document)] == ["self"]
+    assert [problem.path for problem in json_problems(document)] == ["self"]
 
 
 def test_a_value_that_is_shared_is_looked_at_once() -> None:
     shared: Any = [date(2026, 1, 1)]
     for _ in range(50):  # written out, this would be 2 ** 50 dates
         shared = [shared, shared]
-    assert len(find_json_problems({"a": shared})) == 1
+    assert len(json_problems({"a": shared})) == 1
 
 
 def test_nesting_has_a_limit() -> None:
     deep: Any = {}
     for _ in range(5000):
         deep = {"a": deep}
-    (problem,) = find_json_problems(deep)
+    (problem,) = json_problems(deep)
     assert problem.message.startswith("is nested more than 100 levels deep")
 
 
 @pytest.mark.parametrize(
     ("validate", "document"),
-    [(validate_application, application_document()), (validate_cluster, cluster_document())],
+    [(validate_application, application_document()), (validate_cluster, build_cluster_document())],
     ids=["application", "cluster"],
 )
 def test_resources_are_refused_for_what_json_cannot_say(

@@ -7,11 +7,11 @@ import pytest
 
 from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.builders import application_document
-from tests.core.cluster_resources.clusters import cluster_document
+from tests.core.cluster_resources.clusters import build_cluster_document
 from tests.core.validation.test_validate import kubeflow_document
 
 KEY = "use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
-BUILDERS = [application_document, cluster_document, kubeflow_document]
+BUILDERS = [application_document, build_cluster_document, kubeflow_document]
 
 
 def problems(build: Any, **metadata: Any) -> list[str]:

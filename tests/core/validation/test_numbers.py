@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.core.validation.application import validate
 from airflow_provider_spark_operator.core.validation.cluster import validate_cluster
 from airflow_provider_spark_operator.core.validation.numbers import MOST_EXECUTORS
 from tests.builders import application_document
-from tests.core.cluster_resources.clusters import cluster_document
+from tests.core.cluster_resources.clusters import build_cluster_document
 
 TOLERATIONS = "spec.applicationTolerations"
 TIMEOUTS = ("driverStartTimeoutMillis", "driverReadyTimeoutMillis", "executorStartTimeoutMillis")
@@ -95,7 +95,7 @@ def test_executor_numbers_that_cannot_be_meant_are_errors_that_operators_run(
 def test_worker_numbers_that_kubernetes_refuses_are_refused_by_the_webhook(
     instances: dict[str, Any], name: str, refused: bool
 ) -> None:
-    (problem,) = validate_cluster(cluster_document(**instances))
+    (problem,) = validate_cluster(build_cluster_document(**instances))
     assert problem.path == f"spec.clusterTolerations.instanceConfig.{name}"
     assert problem.is_error
     assert problem.is_refused is refused
@@ -104,7 +104,7 @@ def test_worker_numbers_that_kubernetes_refuses_are_refused_by_the_webhook(
 @pytest.mark.parametrize("metric", ["Object", "External"])
 def test_minimum_of_zero_workers_is_a_warning_if_the_autoscaler_has_a_metric_for_it(metric: str) -> None:
     worker = {"horizontalPodAutoscalerSpec": {"metrics": [{"type": "Resource"}, {"type": metric}]}}
-    (problem,) = validate_cluster(cluster_document(minimum=0, maximum=2, worker=worker))
+    (problem,) = validate_cluster(build_cluster_document(minimum=0, maximum=2, worker=worker))
     assert problem.path == "spec.clusterTolerations.instanceConfig.minWorkers"
     assert problem.severity is Severity.WARNING
 
@@ -112,6 +112,6 @@ def test_minimum_of_zero_workers_is_a_warning_if_the_autoscaler_has_a_metric_for
 @pytest.mark.parametrize("metrics", [None, [], "External", [{"type": "Resource"}], [{"type": ["External"]}, "Object"]])
 def test_minimum_of_zero_workers_is_refused_without_such_a_metric(metrics: list[dict[str, Any]] | str | None) -> None:
     worker = {"horizontalPodAutoscalerSpec": {"metrics": metrics}}
-    found = validate_cluster(cluster_document(minimum=0, maximum=2, worker=worker))
+    found = validate_cluster(build_cluster_document(minimum=0, maximum=2, worker=worker))
     (problem,) = (each for each in found if each.path.endswith("minWorkers"))
     assert problem.is_refused

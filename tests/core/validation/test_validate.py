@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from airflow_provider_spark_operator.core.problems import Severity, filter_errors, filter_warnings
+from airflow_provider_spark_operator.core.problems import Severity, errors_of, warnings_of
 from airflow_provider_spark_operator.core.validation.validate import validate
 from tests.builders import application_document
-from tests.core.cluster_resources.clusters import cluster_document
+from tests.core.cluster_resources.clusters import build_cluster_document
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "apache_operator"
 IMAGE = "spec.sparkConf['spark.kubernetes.container.image']"
@@ -29,7 +29,7 @@ def recorded() -> list[Any]:
 
 @pytest.mark.parametrize(("document", "is_invalid"), recorded())
 def test_what_the_apache_operator_ran_has_no_errors(document: dict[str, Any], is_invalid: bool) -> None:
-    assert bool(filter_errors(validate(document))) is is_invalid
+    assert bool(errors_of(validate(document))) is is_invalid
 
 
 def kubeflow_document(**changes: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def kubeflow_document(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-@pytest.mark.parametrize("document", [application_document(), cluster_document(), kubeflow_document()])
+@pytest.mark.parametrize("document", [application_document(), build_cluster_document(), kubeflow_document()])
 def test_a_valid_document_of_each_kind_has_no_problems(document: dict[str, Any]) -> None:
     assert validate(document) == []
 
@@ -73,7 +73,7 @@ def test_an_invalid_document_of_each_kind_has_a_problem_with_its_path(
 
 
 @pytest.mark.parametrize("namespace", ["A_B", "a.b", "-a", "x" * 64, 7])
-@pytest.mark.parametrize("build", [application_document, cluster_document])
+@pytest.mark.parametrize("build", [application_document, build_cluster_document])
 def test_an_impossible_namespace_is_an_error(build: Callable[..., dict[str, Any]], namespace: int | str) -> None:
     document = build()
     document["metadata"]["namespace"] = namespace
@@ -88,10 +88,10 @@ def test_an_impossible_namespace_is_an_error(build: Callable[..., dict[str, Any]
         (
             {"pyFiles": "main.py"},
             "spec.pyFiles",
-            "main.py is a path on the local disk, which an operator does not upload: put it into the image",
+            "main.py is a path on a local disk, and an operator does not upload files: add the file to the image",
         ),
-        ({"pyFiles": "/opt/main.py"}, "spec.pyFiles", "write local://"),
-        ({"jars": "app.jar", "mainClass": "A"}, "spec.jars", "app.jar is a path on the local disk"),
+        ({"pyFiles": "/opt/main.py"}, "spec.pyFiles", "use local://"),
+        ({"jars": "app.jar", "mainClass": "A"}, "spec.jars", "app.jar is a path on a local disk"),
         (
             {"mainClass": "A", "sparkConf": {"spark.kubernetes.driver.label.spark-role": "x"}},
             "spec.sparkConf['spark.kubernetes.driver.label.spark-role']",
@@ -125,7 +125,7 @@ def test_what_the_driver_would_ignore_is_a_warning() -> None:
     document = application_document(
         conf={"spark.kubernetes.driver.podTemplateContainerName": "other"}, driverSpec={"podTemplateSpec": template}
     )
-    (problem,) = filter_warnings(validate(document))
+    (problem,) = warnings_of(validate(document))
     assert "no container of the template is named 'other'" in str(problem)
 
 
@@ -162,7 +162,7 @@ RUNNER = "org.apache.spark.deploy.PythonRunner"
 def test_a_dependency_that_a_property_hides_is_a_warning(
     spec: dict[str, Any], conf: dict[str, str], message: str
 ) -> None:
-    assert [str(problem) for problem in filter_warnings(validate(application_document(conf=conf, **spec)))] == [message]
+    assert [str(problem) for problem in warnings_of(validate(application_document(conf=conf, **spec)))] == [message]
 
 
 def test_a_property_that_names_all_dependencies_is_no_problem() -> None:
@@ -182,12 +182,12 @@ def test_a_config_map_that_kubernetes_refuses_is_an_error(name: str) -> None:
     assert problem.is_refused
 
 
-@pytest.mark.parametrize("build", [application_document, cluster_document])
+@pytest.mark.parametrize("build", [application_document, build_cluster_document])
 @pytest.mark.parametrize(("version", "is_odd"), [("abc", True), ("4", True), ("4.3", False), ("4.4.0-SNAPSHOT", False)])
 def test_an_odd_spark_version_is_a_warning(build: Callable[..., dict[str, Any]], version: str, is_odd: bool) -> None:
     problems = validate(build(runtimeVersions={"sparkVersion": version}))
     assert [problem.path for problem in problems] == ["spec.runtimeVersions.sparkVersion"] * is_odd
-    assert filter_errors(problems) == []
+    assert errors_of(problems) == []
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_an_odd_spark_version_is_a_warning(build: Callable[..., dict[str, Any]],
 )
 def test_replicas_that_a_cluster_ignores_are_a_warning(part: str, instead: str) -> None:
     modifiers: dict[str, Any] = {part: {"statefulSetSpec": {"replicas": 1000000000}}}
-    (problem,) = validate(cluster_document(**modifiers))
+    (problem,) = validate(build_cluster_document(**modifiers))
     assert problem.path == f"spec.{part}Spec.statefulSetSpec.replicas"
     assert problem.message.startswith("is ignored: ")
     assert problem.message.endswith(instead)

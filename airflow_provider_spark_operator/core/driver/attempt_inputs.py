@@ -1,15 +1,15 @@
-"""From a SparkApplication to a driver's inputs: the configuration as the Apache operator assembles it."""
+"""The inputs of the driver build for an attempt of a SparkApplication, as the Apache operator assembles them."""
 
 import json
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.executor_template import EXECUTOR_TEMPLATE_KEY
 from airflow_provider_spark_operator.core.driver.inputs import DRIVER_TEMPLATE_KEY, SubmissionInputs
-from airflow_provider_spark_operator.core.driver.main_resource import MainResource, main_resource
+from airflow_provider_spark_operator.core.driver.main_resource import MainResource, find_main_resource
 from airflow_provider_spark_operator.core.driver.metadata import LABEL_PREFIX
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
-from airflow_provider_spark_operator.core.driver.naming import Naming, check_label_value
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
+from airflow_provider_spark_operator.core.driver.resource_names import Naming, check_label_value
 from airflow_provider_spark_operator.core.driver.uris import is_local
 from airflow_provider_spark_operator.core.models.application import (
     PodSpecOverride,
@@ -39,27 +39,31 @@ _DEFAULTS = {
 }
 
 
-def attempt_inputs(
+def build_attempt_inputs(
     application: SparkApplication,
     naming: Naming,
     operator_name: str,
     api_address: str | None,
     named: NamedTemplates,
 ) -> SubmissionInputs:
-    """The inputs of the driver of one attempt.
+    """Build the inputs of the driver of one attempt.
 
-    `api_address` replaces the in-cluster address that only Spark's image fills in; `named` holds the
-    templates that the configuration names, for those that the resource does not give itself.
+    Args:
+        application: The application as read from the API.
+        naming: The names of the resources of the attempt.
+        operator_name: The value of the label `spark.operator/name`.
+        api_address: The URL of the API for `spark.master`. None: the address inside the cluster, as variables that only
+            the entry point of Spark's image replaces.
+        named: The templates from the files that the configuration names. Templates in the resource take precedence.
 
     Raises:
-        DriverBuildError: nothing to run, a file that only a submitter's disk has, or a template that
-            cannot be used.
+        DriverBuildError: The application has nothing to run, names a file on a local disk, or has an invalid template.
     """
-    resource = main_resource(application.spec)
-    conf = _configuration(application, naming, resource, operator_name, api_address or _API_ADDRESS)
+    resource = find_main_resource(application.spec)
+    conf = _build_configuration(application, naming, resource, operator_name, api_address or _API_ADDRESS)
     _check_dependencies(conf, application.spec.spark_conf)
-    driver = _template(application.spec.driver_spec, "spec.driverSpec", DRIVER_TEMPLATE_KEY, conf)
-    executor = _template(application.spec.executor_spec, "spec.executorSpec", EXECUTOR_TEMPLATE_KEY, conf)
+    driver = _take_template(application.spec.driver_spec, "spec.driverSpec", DRIVER_TEMPLATE_KEY, conf)
+    executor = _take_template(application.spec.executor_spec, "spec.executorSpec", EXECUTOR_TEMPLATE_KEY, conf)
     return SubmissionInputs(
         kind=resource.kind,
         namespace=application.namespace,
@@ -72,19 +76,19 @@ def attempt_inputs(
         spark_version=application.spec.runtime_versions.spark_version,
         driver_template=named.driver if driver is None else driver,
         driver_template_field=DRIVER_TEMPLATE_KEY if driver is None else "spec.driverSpec.podTemplateSpec",
-        executor_template=named.executor if executor is None else _template_text(executor),
+        executor_template=named.executor if executor is None else _format_template(executor),
         pod_group_template=named.pod_group,
         mount_namespace=True,
     )
 
 
-def _configuration(
+def _build_configuration(
     application: SparkApplication, naming: Naming, resource: MainResource, operator_name: str, address: str
 ) -> dict[str, str]:
     spec = application.spec
     version = spec.runtime_versions.spark_version
     conf = {
-        key: value.replace(_VERSION_PLACEHOLDER, version) if _names_image(key) else value
+        key: value.replace(_VERSION_PLACEHOLDER, version) if _is_image_key(key) else value
         for key, value in spec.spark_conf.items()
     }
     check_label_value("metadata.name", application.name)
@@ -100,16 +104,16 @@ def _configuration(
         "spark.app.id": naming.application_id,
         **_DEFAULTS,
     }
-    if _keeps_executors(application):
+    if _should_keep_executors(application):
         defaults["spark.kubernetes.executor.deleteOnTermination"] = "false"
     return defaults | conf
 
 
-def _names_image(key: str) -> bool:
+def _is_image_key(key: str) -> bool:
     return key.startswith("spark.kubernetes.") and key.endswith("container.image")
 
 
-def _keeps_executors(application: SparkApplication) -> bool:
+def _should_keep_executors(application: SparkApplication) -> bool:
     policy = application.spec.application_tolerations.restart_config.restart_policy
     return policy is RestartPolicy.NEVER and not uses_dynamic_allocation(application.spec.spark_conf)
 
@@ -124,26 +128,26 @@ def _check_dependencies(conf: dict[str, str], given: dict[str, str]) -> None:
 
 
 def check_reachable(field: str, uri: str) -> None:
-    """Raise DriverBuildError for a file on a submitter's disk: whoever builds an attempt has no such disk."""
+    """Raise DriverBuildError for a file on a local disk: the builder of an attempt has no access to that disk."""
     if is_local(uri):
         raise DriverBuildError(
             field,
-            f"{uri} is a path on the local disk, which an operator does not upload: "
-            "put it into the image and write local://, or give a URL that the driver can read",
+            f"{uri} is a path on a local disk, and an operator does not upload files: "
+            "add the file to the image and use local://, or use a URL that the driver can read",
         )
 
 
-def _template(override: PodSpecOverride | None, field: str, key: str, conf: dict[str, str]) -> JsonObject | None:
-    """The pod template of the resource, which wins over a file named by the configuration and unsets it."""
+def _take_template(override: PodSpecOverride | None, field: str, key: str, conf: dict[str, str]) -> JsonObject | None:
+    """Return the pod template of the resource. It replaces a file that the configuration names: `key` is removed."""
     template = override.pod_template_spec if override else None
     if template is None:
         return None
     conf.pop(key, None)
     if not isinstance(template.get("spec"), dict):
-        raise DriverBuildError(f"{field}.podTemplateSpec.spec", "is required: give the pod's specification")
+        raise DriverBuildError(f"{field}.podTemplateSpec.spec", "is required: add the specification of the pod")
     return template
 
 
-def _template_text(template: JsonObject) -> str:
+def _format_template(template: JsonObject) -> str:
     pod = {"apiVersion": "v1", "kind": "Pod", **template}
     return json.dumps(pod, sort_keys=True, ensure_ascii=False)

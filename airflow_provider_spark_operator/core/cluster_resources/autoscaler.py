@@ -1,4 +1,4 @@
-"""The autoscaler of a cluster's workers."""
+"""The autoscaler of the workers of a cluster."""
 
 from typing import Any
 
@@ -11,25 +11,25 @@ _SECONDS_PER_ADDED_WORKER = 60
 _SECONDS_PER_REMOVED_WORKER = 600
 
 
-def autoscaler(frame: Frame) -> JsonObject | None:
-    """The HorizontalPodAutoscaler of the workers; None where there is nothing between their bounds.
+def build_autoscaler(frame: Frame) -> JsonObject | None:
+    """Build the HorizontalPodAutoscaler of the workers, or return None if their number is fixed.
 
-    The user's specification decides by what to scale; bounds and target are the cluster's.
+    The metrics and behavior come from the user. The limits and the target come from the cluster.
     """
     instances = frame.cluster.spec.cluster_tolerations.instance_config
     if instances.min_workers >= instances.max_workers:
         return None
     given = frame.cluster.spec.worker_spec.horizontal_pod_autoscaler_spec
     spec = {
-        **(_default_rules() if given is None else given),
+        **(_build_default_rules() if given is None else given),
         "minReplicas": instances.min_workers,
         "maxReplicas": instances.max_workers,
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": frame.name(ROLE_WORKER)},
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": frame.build_name(ROLE_WORKER)},
     }
-    return frame.document("autoscaling/v2", "HorizontalPodAutoscaler", "worker-hpa", spec)
+    return frame.build_document("autoscaling/v2", "HorizontalPodAutoscaler", "worker-hpa", spec)
 
 
-def _default_rules() -> dict[str, Any]:
+def _build_default_rules() -> dict[str, Any]:
     target = {"type": "Utilization", "averageUtilization": _CPU_UTILIZATION_PERCENT}
     return {
         "metrics": [
@@ -39,11 +39,11 @@ def _default_rules() -> dict[str, Any]:
             }
         ],
         "behavior": {
-            "scaleUp": {"policies": [_one_pod_in(_SECONDS_PER_ADDED_WORKER)]},
-            "scaleDown": {"policies": [_one_pod_in(_SECONDS_PER_REMOVED_WORKER)]},
+            "scaleUp": {"policies": [_build_policy(_SECONDS_PER_ADDED_WORKER)]},
+            "scaleDown": {"policies": [_build_policy(_SECONDS_PER_REMOVED_WORKER)]},
         },
     }
 
 
-def _one_pod_in(seconds: int) -> dict[str, Any]:
+def _build_policy(seconds: int) -> dict[str, Any]:
     return {"type": "Pods", "value": 1, "periodSeconds": seconds}
