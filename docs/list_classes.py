@@ -12,7 +12,7 @@ from typing import Any, Final
 FOLDER = Path(__file__).parent
 PACKAGE = "airflow_provider_spark_operator"
 
-# Each chapter, and in which modules it finds what.
+# The chapters, with the modules and names of each.
 CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
     (
         "Operators",
@@ -41,7 +41,9 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
                     "SparkInfrastructureFailed",
                     "SparkSchedulingFailed",
                     "SparkApplicationDeleted",
+                    "SparkApplicationDeletedByUser",
                     "SparkClusterDeleted",
+                    "SparkClusterDeletedByUser",
                     "SparkApplicationTimedOut",
                 ),
             ),
@@ -57,7 +59,7 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
     ),
     ("Links", (("links.spark_application", ("SparkUILink", "SparkHistoryServerLink", "DriverLogLink")),)),
     (
-        "For tests of DAGs",
+        "Tests of DAGs",
         (
             ("testing.plugin", ("spark_cluster", "run_spark_dag", "dags_folder", "airflow_database")),
             ("testing.cluster", ("ScriptedCluster",)),
@@ -70,33 +72,46 @@ CHAPTERS: Final[Sequence[tuple[str, Sequence[tuple[str, Sequence[str]]]]]] = (
         ),
     ),
 )
-# What a test does with an object is in its methods; an operator's are Airflow's to call.
+# Tests call the methods of these classes. Only Airflow calls those of an operator.
 _WITH_METHODS: Final = frozenset({"ScriptedCluster", "Application", "SparkCluster", "TaskInstance"})
 
 _FIXTURES: Final = frozenset({"spark_cluster", "run_spark_dag", "dags_folder", "airflow_database"})
-# Under what name it is used, where that is not its own.
+# The names under which DAG files use a class, if they differ from its own.
 _USED_AS: Final = {"SparkDecoratedOperator": "@task.spark_application"}
 
 _INTRODUCTION = """\
-# Reference: classes
+# Airflow classes
 
-Made by `python docs/list_classes.py` from the docstrings of the package. How the classes are used,
-[Airflow](../guides/airflow.md), [SparkClusters](../guides/spark-clusters.md) and [testing](../guides/testing.md) tell.
+After this page you know every class, decorator and fixture of the package, with its parameters, defaults and
+exceptions.
+
+`python docs/list_classes.py` writes this page from the docstrings. Everything on it is [public
+API](../versioning.md#public-api).
 """
+_CHAPTER_TEXTS: Final = {
+    "Operators": "Import an operator in a DAG file and give it a `task_id`. Parameters that start with `**` are those of "
+    "Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
+    "Sensors": "A sensor waits for a resource that another task, or another program, has created.",
+    "Retries": "[Who retries what](../concepts/retries.md) explains how the policy works with other retries.",
+    "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
+    "Triggers": "The operators and sensors create the triggers. You need them only to write your own operators.",
+    "Links": "[XComs and links](xcoms-and-links.md) explains how to configure the links.",
+    "Tests of DAGs": "[Testing](../guides/testing.md) has a complete example.",
+}
 _SECTION = re.compile(r"^(Args|Raises|Attributes|Returns|Yields):$")
 _ENTRY = re.compile(r"^ {4}(\*{0,2}\w+): (.*)$")
 
 
 @dataclass
 class Docstring:
-    """A docstring in its parts: paragraphs, and the entries of each of its sections."""
+    """The parts of a docstring: its paragraphs, and the entries of each section."""
 
     paragraphs: list[str] = field(default_factory=list)
     sections: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, documented: object) -> "Docstring":
-        """That of a class or function; sections are written as Google's style has them."""
+    def parse(cls, documented: object) -> "Docstring":
+        """Return the parts of the Google-style docstring of a class or function."""
         found, section, entry = cls(), "", ""
         for line in (inspect.getdoc(documented) or "").splitlines():
             if heading := _SECTION.match(line):
@@ -118,74 +133,74 @@ class Docstring:
             self.paragraphs[-1] += f"\n{line}"
 
 
-def page() -> str:
-    """The page docs/reference/airflow.md."""
+def build_page() -> str:
+    """Return the text of docs/reference/airflow.md."""
     lines = [_INTRODUCTION]
     for chapter, modules in CHAPTERS:
-        lines += [f"## {chapter}", ""]
+        lines += [f"## {chapter}", "", _CHAPTER_TEXTS[chapter], ""]
         for module, names in modules:
             for name in names:
-                lines += _described(f"{PACKAGE}.{module}", name)
+                lines += _describe(f"{PACKAGE}.{module}", name)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _described(module: str, name: str) -> Iterator[str]:
-    documented = _unwrapped(getattr(import_module(module), name))
-    docstring = Docstring.of(documented)
+def _describe(module: str, name: str) -> Iterator[str]:
+    documented = _unwrap(getattr(import_module(module), name))
+    docstring = Docstring.parse(documented)
     yield f"### {_USED_AS.get(name, name)}\n"
-    yield f"`{module}{_call(documented, '.' + name) if inspect.isroutine(documented) else ''}`\n"
+    yield f"`{module}{_format_call(documented, '.' + name) if inspect.isroutine(documented) else ''}`\n"
     yield "\n".join(docstring.paragraphs).strip() + "\n"
-    yield from _templated(documented)
-    yield from _parameters(documented, docstring.sections.get("Args", {}))
-    yield from _table("Attribute", docstring.sections.get("Attributes", {}))
-    yield from _table("Raises", docstring.sections.get("Raises", {}))
+    yield from _list_template_fields(documented)
+    yield from _list_parameters(documented, docstring.sections.get("Args", {}))
+    yield from _build_table("Attribute", docstring.sections.get("Attributes", {}))
+    yield from _build_table("Raises", docstring.sections.get("Raises", {}))
     if name in _WITH_METHODS:
-        yield from _methods(documented)
+        yield from _list_methods(documented)
 
 
-def _unwrapped(documented: Any) -> Any:
+def _unwrap(documented: Any) -> Any:
     return inspect.unwrap(getattr(documented, "__wrapped__", documented))  # a fixture of pytest hides its function
 
 
-def _templated(documented: Any) -> Iterator[str]:
+def _list_template_fields(documented: Any) -> Iterator[str]:
     fields = documented.__dict__.get("template_fields") if inspect.isclass(documented) else None
     if fields:
         yield f"Templated: {', '.join(f'`{one}`' for one in fields)}.\n"
 
 
-def _parameters(documented: Any, meanings: dict[str, str]) -> Iterator[str]:
+def _list_parameters(documented: Any, meanings: dict[str, str]) -> Iterator[str]:
     if not meanings:
         return
     signature = inspect.signature(documented.__init__ if inspect.isclass(documented) else documented)
     yield "| Parameter | Type | Default | |"
     yield "|---|---|---|---|"
     for name, meaning in meanings.items():
-        # One that is only handed on is documented where it comes from.
+        # The signature of a class does not have the parameters that it passes on.
         parameter = signature.parameters.get(name.lstrip("*"), inspect.Parameter("_", inspect.Parameter.KEYWORD_ONLY))
-        default = "" if parameter.default is parameter.empty else f"`{_shown(parameter.default)}`"
-        yield f"| `{name}` | {_type(parameter.annotation)} | {default} | {_cell(meaning)} |"
+        default = "" if parameter.default is parameter.empty else f"`{_format_default(parameter.default)}`"
+        yield f"| `{name}` | {_format_type(parameter.annotation)} | {default} | {_format_cell(meaning)} |"
     yield ""
 
 
-def _table(heading: str, entries: dict[str, str]) -> Iterator[str]:
+def _build_table(heading: str, entries: dict[str, str]) -> Iterator[str]:
     if entries:
         yield f"| {heading} | |\n|---|---|"
-        yield from (f"| `{name}` | {_cell(meaning)} |" for name, meaning in entries.items())
+        yield from (f"| `{name}` | {_format_cell(meaning)} |" for name, meaning in entries.items())
         yield ""
 
 
-def _methods(documented: Any) -> Iterator[str]:
+def _list_methods(documented: Any) -> Iterator[str]:
     yield "| | |\n|---|---|"
     for name, method in vars(documented).items():
         if name.startswith("_") or not inspect.getdoc(method):
             continue
-        call = name if isinstance(method, property) else _call(method, name, first=1)
-        yield f"| `{_cell(call)}` | {_cell(Docstring.of(method).paragraphs[0])} |"
+        call = name if isinstance(method, property) else _format_call(method, name, first=1)
+        yield f"| `{_format_cell(call)}` | {_format_cell(Docstring.parse(method).paragraphs[0])} |"
     yield ""
 
 
-def _call(function: Any, name: str, first: int = 0) -> str:
-    """The function with its parameters' names and defaults, the `first` ones left out."""
+def _format_call(function: Any, name: str, first: int = 0) -> str:
+    """Return the call of a function with the names and defaults of its parameters, without the `first` ones."""
     if name.removeprefix(".") in _FIXTURES:
         return name
     signature = inspect.signature(function)
@@ -197,36 +212,36 @@ def _call(function: Any, name: str, first: int = 0) -> str:
 
 
 class _Default:
-    """A default as it is shown."""
+    """The default of a parameter, formatted for the page."""
 
     def __init__(self, value: object) -> None:
         self._value = value
 
     def __repr__(self) -> str:
-        return _shown(self._value)
+        return _format_default(self._value)
 
 
-def _shown(default: object) -> str:
+def _format_default(default: object) -> str:
     if isinstance(default, timedelta):
         return str(default)
     return str(getattr(default, "group", None) or repr(default))
 
 
-def _type(annotation: Any) -> str:
+def _format_type(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty or annotation is Any:
         return ""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", text.strip("\"'"))
-    return f"`{_cell(text)}`"
+    return f"`{_format_cell(text)}`"
 
 
-def _cell(text: str) -> str:
+def _format_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
 def main() -> None:
     """Write the page."""
-    (FOLDER / "reference" / "airflow.md").write_text(page(), encoding="utf-8")
+    (FOLDER / "reference" / "airflow.md").write_text(build_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every difference from the Apache operator that is written down has a reason, a test, and a place on the page."""
+"""Each recorded difference from the Apache operator has a reason, a test, and a section on the page."""
 
 import ast
 from pathlib import Path
@@ -15,25 +15,25 @@ ENTRIES = [pytest.param(entry, id=entry["id"]) for entry in differences()]
 NAMED = sorted({test for entry in differences() for test in entry.get("tests", ())})
 
 
-def test_the_page_is_what_would_be_made() -> None:
+def test_page_is_up_to_date() -> None:
     written = (list_differences.FOLDER / "internals" / "differences.md").read_text(encoding="utf-8")
-    assert written == list_differences.page(), "run python docs/list_differences.py"
+    assert written == list_differences.build_page(), "run python docs/list_differences.py"
 
 
-def test_no_entry_is_there_twice() -> None:
+def test_entry_ids_are_unique() -> None:
     names = [entry["id"] for entry in differences()]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_an_entry_says_what_differs_and_why(entry: dict[str, Any]) -> None:
+def test_entry_has_all_parts(entry: dict[str, Any]) -> None:
     assert entry["decision"] in ("kept", "mended")
     assert all(entry[part].strip() for part in ("title", "path", "theirs", "ours", "reason"))
     assert entry["tests"]
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_a_test_that_is_named_exists(name: str) -> None:
+def test_named_test_exists(name: str) -> None:
     file, _, test = name.partition("::")
     tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
@@ -41,6 +41,6 @@ def test_a_test_that_is_named_exists(name: str) -> None:
     assert test in defined | assigned
 
 
-def test_a_scenario_that_is_named_was_recorded() -> None:
+def test_named_scenario_is_recorded() -> None:
     named = {trace["scenario"] for entry in differences() for trace in entry.get("traces", ())}
     assert {name for name in named - {"*"} if "cluster" not in name} <= set(scenarios())

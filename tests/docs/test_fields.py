@@ -1,4 +1,4 @@
-"""The page of the fields is that of the definitions."""
+"""The page of the fields agrees with the definitions."""
 
 import re
 from pathlib import Path
@@ -9,13 +9,13 @@ from airflow_provider_spark_operator.core.models.application import RestartConfi
 from docs import list_fields
 
 
-def test_the_page_is_what_would_be_made() -> None:
+def test_page_is_up_to_date() -> None:
     written = (list_fields.FOLDER / "reference" / "crds.md").read_text(encoding="utf-8")
-    assert written == list_fields.page(), "run python docs/list_fields.py"
+    assert written == list_fields.build_page(), "run python docs/list_fields.py"
 
 
-def test_every_field_is_on_the_page_with_its_default() -> None:
-    rows = dict(re.findall(r"^\| `spec\.([\w.\[\]]+)` \| [^|]+ \| ([^|]*) \|$", list_fields.page(), re.MULTILINE))
+def test_page_has_each_field_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `spec\.([\w.\[\]]+)` \| [^|]+ \| ([^|]*) \|$", list_fields.build_page(), re.MULTILINE))
     names = {path.removesuffix("[]") for path in rows}
     assert {field.alias for field in SparkApplicationSpec.model_fields.values()} <= names
     shown = rows["applicationTolerations.restartConfig.maxRestartAttempts"]
@@ -23,7 +23,7 @@ def test_every_field_is_on_the_page_with_its_default() -> None:
     assert rows["runtimeVersions.sparkVersion"] == "required"
 
 
-def test_the_first_example_is_the_one_that_is_run() -> None:
-    (example,) = re.findall(r"^```yaml\n(.*?)^```", list_fields.page(), re.MULTILINE | re.DOTALL)
+def test_first_example_is_the_tested_document() -> None:
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", list_fields.build_page(), re.MULTILINE | re.DOTALL)
     golden = Path(__file__).parents[1] / "golden" / "apache_operator" / "documents" / "pi-v1alpha1.yaml"
     assert yaml.safe_load(example) == yaml.safe_load(golden.read_text())

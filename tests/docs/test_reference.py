@@ -1,4 +1,4 @@
-"""The page of the classes is that of the docstrings."""
+"""The page of the classes agrees with the docstrings."""
 
 import re
 
@@ -8,11 +8,11 @@ from docs import list_classes
 PAGE = (list_classes.FOLDER / "reference" / "airflow.md").read_text(encoding="utf-8")
 
 
-def test_the_page_is_what_would_be_made() -> None:
-    assert list_classes.page() == PAGE, "run python docs/list_classes.py"
+def test_page_is_up_to_date() -> None:
+    assert list_classes.build_page() == PAGE, "run python docs/list_classes.py"
 
 
-def test_everything_that_the_provider_tells_airflow_of_is_on_the_page() -> None:
+def test_page_has_all_classes_of_the_provider() -> None:
     info = get_provider_info()
     modules = [module for part in ("operators", "sensors", "triggers") for module in info[part][0]["python-modules"]]
     assert [module for module in modules if f"`{module}`" not in PAGE] == []
@@ -20,13 +20,13 @@ def test_everything_that_the_provider_tells_airflow_of_is_on_the_page() -> None:
     assert [link for link in links if f"### {link}\n" not in PAGE] == []
 
 
-def test_every_parameter_of_the_page_has_a_meaning() -> None:
+def test_each_parameter_on_the_page_has_a_meaning() -> None:
     rows = re.findall(r"^\| `[^`]+` \|(?: [^|]*\|)* ?([^|]*) \|$", PAGE.replace("\\|", ""), re.MULTILINE)
     assert len(rows) > 100
     assert all(rows)
 
 
-def test_no_parameter_of_the_operator_is_missing() -> None:
+def test_page_has_all_parameters_of_the_operator() -> None:
     import inspect
 
     from airflow_provider_spark_operator.operators.spark_application import SparkApplicationOperator

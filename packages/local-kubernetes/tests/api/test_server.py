@@ -89,7 +89,7 @@ async def test_what_only_a_real_cluster_has_says_so_as_documented(api: Api, path
     assert reply.refusal == (501, "NotImplemented")
     assert "is not part of the local cluster" in reply.body["message"].replace("are not", "is not")
     page = (Path(__file__).parents[4] / "docs" / "internals" / "local-kubernetes.md").read_text(encoding="utf-8")
-    section = page.partition("### What is not there")[2].partition("###")[0]
+    section = page.partition("### Missing resources")[2].partition("###")[0]
     assert documented in section
 
 
