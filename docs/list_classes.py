@@ -89,8 +89,8 @@ exceptions.
 API](../versioning.md#public-api).
 """
 _CHAPTER_TEXTS: Final = {
-    "Operators": "Import an operator in a DAG file and give it a `task_id`. Parameters that start with `**` are those of "
-    "Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
+    "Operators": "Import an operator in a DAG file and give it a `task_id`. Parameters that start with `**` are those "
+    "of Airflow's `BaseOperator`, such as `retries` and `execution_timeout`.",
     "Sensors": "A sensor waits for a resource that another task, or another program, has created.",
     "Retries": "[Who retries what](../concepts/retries.md) explains how the policy works with other retries.",
     "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
