@@ -22,7 +22,7 @@ from airflow_provider_spark_operator.core.driver.attempt import build_attempt
 from airflow_provider_spark_operator.core.driver.build import build_driver
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 from airflow_provider_spark_operator.core.models.parse import parse_application
 from tests.spark_submit.recorder import record_requests
 
@@ -112,7 +112,7 @@ def rate(build: Callable[[], object]) -> Rate:
 def from_command_line() -> object:
     """What `render --spark-submit` does with a command line."""
     words = arguments("https://host")
-    inputs = build_submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=0))
+    inputs = build_submission_inputs(parse_command_line(words), SubmitContext(user="me", submit_time=0))
     return build_driver(inputs, build_submit_naming("pi", inputs.conf, seed="seed", environment={}))
 
 

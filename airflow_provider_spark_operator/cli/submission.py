@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.driver.executor_template import EXECUT
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
 from airflow_provider_spark_operator.core.driver.named_files import find_plain_files, find_template_files
 from airflow_provider_spark_operator.core.driver.properties import parse_properties
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 from airflow_provider_spark_operator.core.driver.text import decode_text
 from airflow_provider_spark_operator.reconcile.files import read_file, read_templates
 
@@ -41,7 +41,7 @@ def gather_submission(
     """
     command = parse_command_line(arguments)
     conf_files = _read_directory(_find_configuration_directory(environment))
-    surroundings = Surroundings(
+    context = SubmitContext(
         user=_find_user(environment),
         submit_time=SUBMIT_TIME,
         environment=environment,
@@ -50,7 +50,7 @@ def gather_submission(
         expand=expand_glob,
         main_class=read_main_class,
     )
-    inputs = build_submission_inputs(command, surroundings)
+    inputs = build_submission_inputs(command, context)
     conf = Configuration(inputs.conf, environment)
     _check_client_files(conf, directory)
     named = find_template_files(conf)

@@ -15,7 +15,7 @@ from airflow_provider_spark_operator.core.driver.named_files import find_plain_f
 from airflow_provider_spark_operator.core.driver.numbers import format_double, parse_double
 from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 from tests.builders import application
 
 K = "spark.kubernetes."
@@ -219,10 +219,10 @@ def test_numbers_are_formatted_as_java_does(value: float, text: str) -> None:
     assert format_double(value) == text
 
 
-def build_inputs(*arguments: str, main: str = "local:///a.jar", **surroundings: Any) -> SubmissionInputs:
+def build_inputs(*arguments: str, main: str = "local:///a.jar", **context: Any) -> SubmissionInputs:
     target = ["--master", "k8s://https://host", "--deploy-mode", "cluster"]
     words = [*target, *arguments, main]
-    return build_submission_inputs(parse_command_line(words), Surroundings(user="me", submit_time=7, **surroundings))
+    return build_submission_inputs(parse_command_line(words), SubmitContext(user="me", submit_time=7, **context))
 
 
 CLASS = ("--class", "Main")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from tests.spark_submit.files import CONFIGURATION_FILES
-from tests.spark_submit.surroundings import hadoop, kerberos, security, volcano
+from tests.spark_submit.integrations import draw_credentials, draw_hadoop, draw_kerberos, draw_volcano
 from tests.spark_submit.templates import TEMPLATES
 from tests.spark_submit.values import (
     BAD_SIZES,
@@ -24,9 +24,9 @@ from tests.spark_submit.values import (
     WORDS,
     K,
     Settings,
-    mostly,
-    optional,
-    setting,
+    draw_mostly,
+    draw_optional,
+    draw_setting,
 )
 
 IMAGE = {f"{K}container.image": "registry.example/spark:{{SPARK_VERSION}}"}
@@ -44,24 +44,26 @@ class DrawnSubmission:
     files: dict[str, str | bytes] = field(default_factory=dict)
 
 
-def family(prefix: str, names: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
+def draw_family(
+    prefix: str, names: st.SearchStrategy[str], values: st.SearchStrategy[str]
+) -> st.SearchStrategy[Settings]:
     """Draw a few settings with one prefix."""
     return st.dictionaries(names.map(lambda name: f"{prefix}{name}"), values, min_size=1, max_size=4)
 
 
-def devices() -> st.SearchStrategy[Settings]:
+def draw_devices() -> st.SearchStrategy[Settings]:
     return st.builds(
         lambda name, amount, vendor: {
             f"spark.driver.resource.{name}.amount": amount,
             **({f"spark.driver.resource.{name}.vendor": vendor} if vendor else {}),
         },
         st.sampled_from(["gpu", "fpga"]),
-        mostly(st.sampled_from(["0", "1", "2"]), "x"),
-        mostly(st.sampled_from(["nvidia.com", "amd.com"]), ""),
+        draw_mostly(st.sampled_from(["0", "1", "2"]), "x"),
+        draw_mostly(st.sampled_from(["nvidia.com", "amd.com"]), ""),
     )
 
 
-def volume(role: str) -> st.SearchStrategy[Settings]:
+def draw_volume(role: str) -> st.SearchStrategy[Settings]:
     """Draw one volume of any type. Sometimes a setting is missing or invalid."""
     required: dict[str, dict[str, st.SearchStrategy[str]]] = {
         "hostPath": {"options.path": PATHS},
@@ -73,20 +75,20 @@ def volume(role: str) -> st.SearchStrategy[Settings]:
         "hostPath": {"options.type": st.sampled_from(["", "Directory", "DirectoryOrCreate"])},
         "emptyDir": {
             "options.medium": st.sampled_from(["", "Memory"]),
-            "options.sizeLimit": mostly(st.sampled_from(["1Gi", "500Mi", "2048", "1G"]), "5"),
+            "options.sizeLimit": draw_mostly(st.sampled_from(["1Gi", "500Mi", "2048", "1G"]), "5"),
         },
         "nfs": {},
         "persistentVolumeClaim": {
             "options.storageClass": WORDS,
-            "options.sizeLimit": mostly(st.sampled_from(["1Gi", "10G"]), "7"),
+            "options.sizeLimit": draw_mostly(st.sampled_from(["1Gi", "10G"]), "7"),
             "label.team": WORDS,
             "annotation.a/b": WORDS,
         },
     }
     mount = {"mount.readOnly": BOOLEANS}
-    within = mostly(st.sampled_from(["", "mount.subPath", "mount.subPathExpr"]), "mount.subPath mount.subPathExpr")
+    within = draw_mostly(st.sampled_from(["", "mount.subPath", "mount.subPathExpr"]), "mount.subPath mount.subPathExpr")
 
-    def of_type(kind: str) -> st.SearchStrategy[Settings]:
+    def draw_of_type(kind: str) -> st.SearchStrategy[Settings]:
         settings = st.fixed_dictionaries({"mount.path": PATHS, **required[kind]}, optional={**further[kind], **mount})
         names = st.one_of(WORDS, st.just("spark-local-dir-1"))
         return st.builds(
@@ -101,25 +103,27 @@ def volume(role: str) -> st.SearchStrategy[Settings]:
             st.sampled_from([""] * 12 + ["mount.path", "options.path", "options.claimName"]),
         )
 
-    return st.sampled_from([*required]).flatmap(of_type)
+    return st.sampled_from([*required]).flatmap(draw_of_type)
 
 
 def merge_several(values: st.SearchStrategy[Settings], most: int = 3) -> st.SearchStrategy[Settings]:
     return st.lists(values, min_size=1, max_size=most).map(lambda each: {k: v for one in each for k, v in one.items()})
 
 
-def ports() -> st.SearchStrategy[Settings]:
+def draw_ports() -> st.SearchStrategy[Settings]:
     number = st.integers(1024, 65535).map(str)
     keys = ("spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port", "spark.ui.port")
-    return optional(dict.fromkeys((*keys, "spark.connect.grpc.binding.port"), number))
+    return draw_optional(dict.fromkeys((*keys, "spark.connect.grpc.binding.port"), number))
 
 
-def service() -> st.SearchStrategy[Settings]:
+def draw_service() -> st.SearchStrategy[Settings]:
     prefix = f"{K}driver.service."
-    return optional(
+    return draw_optional(
         {
-            f"{prefix}ipFamilyPolicy": mostly(st.sampled_from(["SingleStack", "PreferDualStack"]), "Other"),
-            f"{prefix}ipFamilies": mostly(st.sampled_from(["IPv4", "IPv6", "IPv4,IPv6", "IPv6,IPv4"]), "IPv4, IPv6"),
+            f"{prefix}ipFamilyPolicy": draw_mostly(st.sampled_from(["SingleStack", "PreferDualStack"]), "Other"),
+            f"{prefix}ipFamilies": draw_mostly(
+                st.sampled_from(["IPv4", "IPv6", "IPv4,IPv6", "IPv6,IPv4"]), "IPv4, IPv6"
+            ),
             f"{prefix}publishNotReadyAddresses": BOOLEANS,
             f"{prefix}label.a": WORDS,
             f"{prefix}label.spark-app-selector": WORDS,
@@ -128,45 +132,47 @@ def service() -> st.SearchStrategy[Settings]:
     )
 
 
-def memory() -> st.SearchStrategy[Settings]:
-    often_good = mostly(SIZES, *BAD_SIZES)
-    return optional(
+def draw_memory() -> st.SearchStrategy[Settings]:
+    often_good = draw_mostly(SIZES, *BAD_SIZES)
+    return draw_optional(
         {
             "spark.driver.memory": often_good,
             "spark.executor.memory": often_good,
             "spark.driver.memoryOverhead": st.sampled_from(["0", "100", "1g", "500m"]),
             "spark.driver.minMemoryOverhead": st.sampled_from(["100", "1g", "10m"]),
-            "spark.driver.memoryOverheadFactor": mostly(FACTORS, "0", "-1", "x"),
-            f"{K}memoryOverheadFactor": mostly(FACTORS, "0", "-0.1"),
+            "spark.driver.memoryOverheadFactor": draw_mostly(FACTORS, "0", "-1", "x"),
+            f"{K}memoryOverheadFactor": draw_mostly(FACTORS, "0", "-0.1"),
         }
     )
 
 
-def cores() -> st.SearchStrategy[Settings]:
-    return optional(
+def draw_cores() -> st.SearchStrategy[Settings]:
+    return draw_optional(
         {
-            "spark.driver.cores": mostly(st.sampled_from(["1", "2", "4"]), "0", "x", "1.5", " 2 "),
+            "spark.driver.cores": draw_mostly(st.sampled_from(["1", "2", "4"]), "0", "x", "1.5", " 2 "),
             f"{K}driver.request.cores": QUANTITIES,
             f"{K}driver.limit.cores": QUANTITIES,
-            "spark.executor.cores": mostly(st.just("3"), "0"),
-            "spark.executor.instances": mostly(st.just("3"), "0"),
+            "spark.executor.cores": draw_mostly(st.just("3"), "0"),
+            "spark.executor.instances": draw_mostly(st.just("3"), "0"),
             "spark.dynamicAllocation.enabled": BOOLEANS,
         }
     )
 
 
-def images() -> st.SearchStrategy[Settings]:
-    return optional(
+def draw_images() -> st.SearchStrategy[Settings]:
+    return draw_optional(
         {
             f"{K}driver.container.image": st.sampled_from(["a/b:{{SPARK_VERSION}}", "other:1"]),
-            f"{K}container.image.pullPolicy": mostly(st.sampled_from(["Always", "Never", "IfNotPresent"]), "Sometimes"),
+            f"{K}container.image.pullPolicy": draw_mostly(
+                st.sampled_from(["Always", "Never", "IfNotPresent"]), "Sometimes"
+            ),
             f"{K}container.image.pullSecrets": st.sampled_from(["a", "a,b", " a , b ,", ""]),
         }
     )
 
 
-def placement() -> st.SearchStrategy[Settings]:
-    return optional(
+def draw_placement() -> st.SearchStrategy[Settings]:
+    return draw_optional(
         {
             f"{K}scheduler.name": WORDS,
             f"{K}driver.scheduler.name": WORDS,
@@ -192,17 +198,17 @@ def placement() -> st.SearchStrategy[Settings]:
     )
 
 
-def local_directories() -> st.SearchStrategy[Settings]:
-    return setting("spark.local.dir", st.sampled_from(["/a", " /a ", "/a/../b", "${env:PICKED}"]))
+def draw_local_directories() -> st.SearchStrategy[Settings]:
+    return draw_setting("spark.local.dir", st.sampled_from(["/a", " /a ", "/a/../b", "${env:PICKED}"]))
 
 
-def references() -> st.SearchStrategy[Settings]:
+def draw_references() -> st.SearchStrategy[Settings]:
     """Draw values that refer to other settings, to the environment, or to an undefined name."""
-    return optional(
+    return draw_optional(
         {
             f"{K}driver.scheduler.name": st.sampled_from(["${spark.app.name}", "${env:PICKED}", "${spark.nothing}"]),
             "spark.driver.memoryOverhead": st.just("${spark.picked.size}"),
-            "spark.driver.minMemoryOverhead": mostly(st.just("${spark.picked.size}"), "${env:PICKED_SIZE}"),
+            "spark.driver.minMemoryOverhead": draw_mostly(st.just("${spark.picked.size}"), "${env:PICKED_SIZE}"),
             "spark.picked.size": SIZES,
             f"{K}driver.label.picked": st.just("${spark.app.name}"),
             "spark.app.name": WORDS,
@@ -210,62 +216,64 @@ def references() -> st.SearchStrategy[Settings]:
     )
 
 
-def unknown_settings() -> st.SearchStrategy[Settings]:
+def draw_unknown_settings() -> st.SearchStrategy[Settings]:
     names = PRINTABLE.map(lambda text: text.replace("=", "").strip())
-    return family("spark.x", names, ODD)
+    return draw_family("spark.x", names, ODD)
 
 
 FEATURES: tuple[Callable[[], st.SearchStrategy[Settings]], ...] = (
-    memory,
-    cores,
-    images,
-    placement,
-    ports,
-    service,
-    devices,
-    security,
-    hadoop,
-    references,
-    unknown_settings,
-    lambda: merge_several(volume("driver")),
-    lambda: merge_several(volume("executor"), 1),
-    lambda: family(
+    draw_memory,
+    draw_cores,
+    draw_images,
+    draw_placement,
+    draw_ports,
+    draw_service,
+    draw_devices,
+    draw_credentials,
+    draw_hadoop,
+    draw_references,
+    draw_unknown_settings,
+    lambda: merge_several(draw_volume("driver")),
+    lambda: merge_several(draw_volume("executor"), 1),
+    lambda: draw_family(
         f"{K}driver.label.",
-        mostly(WORDS, "spark-role", "spark-app-selector"),
+        draw_mostly(WORDS, "spark-role", "spark-app-selector"),
         st.one_of(WORDS, st.just("x{{APP_ID}}y{{EXECUTOR_ID}}")),
     ),
-    lambda: family(f"{K}driver.annotation.", WORDS, st.one_of(ODD, st.just("{{APP_ID}}/{{EXECUTOR_ID}}"))),
-    lambda: family(f"{K}driverEnv.", VARIABLES, st.one_of(ODD, st.just("{{APP_ID}}"))),
-    lambda: family(f"{K}driver.secrets.", WORDS, PATHS),
-    lambda: family(
-        f"{K}driver.secretKeyRef.", VARIABLES, mostly(st.sampled_from(["a:b", "s:k.x"]), "nokey", "a:b:c", "a:")
+    lambda: draw_family(f"{K}driver.annotation.", WORDS, st.one_of(ODD, st.just("{{APP_ID}}/{{EXECUTOR_ID}}"))),
+    lambda: draw_family(f"{K}driverEnv.", VARIABLES, st.one_of(ODD, st.just("{{APP_ID}}"))),
+    lambda: draw_family(f"{K}driver.secrets.", WORDS, PATHS),
+    lambda: draw_family(
+        f"{K}driver.secretKeyRef.", VARIABLES, draw_mostly(st.sampled_from(["a:b", "s:k.x"]), "nokey", "a:b:c", "a:")
     ),
-    lambda: setting(
+    lambda: draw_setting(
         "spark.jars",
         st.sampled_from(["local:///a.jar", "https://h/a.jar, local:///b.jar", "@FILES@/*.jar", "file:@FILES@/app.jar"]),
     ),
-    lambda: setting(
+    lambda: draw_setting(
         "spark.files",
         st.sampled_from(["local:///f", "https://h/a,ftp://h/b", "@FILES@/*.conf,@FILES@/a b.txt"]),
     ),
-    lambda: setting(
+    lambda: draw_setting(
         "spark.archives",
         st.sampled_from(["local:///f.zip#x", "https://h/a.tgz#env", "@FILES@/some.zip#here,local:///x.zip"]),
     ),
-    lambda: setting(
+    lambda: draw_setting(
         "spark.submit.pyFiles", st.sampled_from(["local:///f.py", "https://h/a.zip,local:///b.egg", "@FILES@/job.py"])
     ),
-    lambda: setting("spark.driver.host", WORDS),
-    lambda: setting("spark.app.submitTime", st.just("1234567890123")),
-    volcano,
-    kerberos,
-    local_directories,
-    lambda: setting(f"{K}namespace", WORDS),
-    lambda: optional({"spark.pyspark.python": PATHS, "spark.pyspark.driver.python": PATHS}),
-    lambda: setting(f"{K}configMap.maxSize", mostly(st.sampled_from(["10", "100", "1048576"]), "1048577", "x")),
+    lambda: draw_setting("spark.driver.host", WORDS),
+    lambda: draw_setting("spark.app.submitTime", st.just("1234567890123")),
+    draw_volcano,
+    draw_kerberos,
+    draw_local_directories,
+    lambda: draw_setting(f"{K}namespace", WORDS),
+    lambda: draw_optional({"spark.pyspark.python": PATHS, "spark.pyspark.driver.python": PATHS}),
+    lambda: draw_setting(
+        f"{K}configMap.maxSize", draw_mostly(st.sampled_from(["10", "100", "1048576"]), "1048577", "x")
+    ),
 )
 
-ENVIRONMENT = optional(
+ENVIRONMENT = draw_optional(
     {
         "SPARK_USER": WORDS,
         "PYSPARK_PYTHON": PATHS,
@@ -316,7 +324,7 @@ RESOURCES = st.sampled_from(
 
 
 @st.composite
-def submissions(draw: st.DrawFn) -> DrawnSubmission:
+def draw_submission(draw: st.DrawFn) -> DrawnSubmission:
     """Draw a submission to the address `@API@`."""
     chosen = draw(st.lists(st.sampled_from(range(len(FEATURES))), min_size=1, max_size=6, unique=True))
     conf = dict(IMAGE)

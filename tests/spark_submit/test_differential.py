@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from tests.core.driver.golden import normalize_documents
 from tests.spark_submit.command_lines import list_command_lines
-from tests.spark_submit.configurations import IMAGE, DrawnSubmission, submissions
+from tests.spark_submit.configurations import IMAGE, DrawnSubmission, draw_submission
 from tests.spark_submit.edges import EDGES
 from tests.spark_submit.files import CONFIGURATION_FILES
 from tests.spark_submit.jvm import Refused, SparkSubmit
@@ -40,7 +40,7 @@ def test_drawn_submissions_are_built_as_by_spark_submit(spark: SparkSubmit, caps
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
     )
-    @given(submissions())
+    @given(draw_submission())
     def compare(drawn: DrawnSubmission) -> None:
         with tempfile.TemporaryDirectory() as folder:
             theirs, ours = run_both(spark, drawn, Path(folder))

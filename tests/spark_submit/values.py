@@ -41,15 +41,15 @@ BOOLEANS = st.sampled_from(["true", "false"])
 VARIABLES = st.text("ABCXYZ_09", min_size=1, max_size=8).map(lambda name: f"V{name}")
 
 
-def mostly(good: st.SearchStrategy[str], *bad: str) -> st.SearchStrategy[str]:
+def draw_mostly(good: st.SearchStrategy[str], *bad: str) -> st.SearchStrategy[str]:
     """Draw a valid value, or rarely an invalid one."""
     return st.integers(0, 11).flatmap(lambda number: good if number else st.sampled_from(bad))
 
 
-def setting(key: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
+def draw_setting(key: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[Settings]:
     return values.map(lambda value: {key: value})
 
 
-def optional(keys: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[Settings]:
+def draw_optional(keys: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[Settings]:
     """Draw any of the settings."""
     return st.fixed_dictionaries({}, optional=keys)

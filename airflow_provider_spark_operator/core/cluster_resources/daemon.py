@@ -78,8 +78,8 @@ def with_daemon(
 def with_ports(given: list[JsonObject], needed: list[JsonObject], *, number: str) -> list[JsonObject]:
     """Return the `given` ports and those `needed` ports that they do not contain, by name or by TCP number.
 
-    `number` is the field with the port number. If a given port has the number of a needed port, it gets the name of the
-    needed port: the API allows each number only once.
+    `number` is the field with the port number. A given port with the number of a needed port gets the name of the
+    needed port, because the API allows each number only once.
     """
     names = {port.get("name") for port in given}
     missing = {port[number]: port for port in needed if port["name"] not in names}

@@ -57,7 +57,7 @@ class Frame:
             suffix: The last part of its name.
             spec: The `spec` of the object.
             role: The role in its label, master or worker, or None for an object without a role.
-            metadata: The metadata of the user. Our metadata takes precedence.
+            metadata: The metadata of the user. The metadata of the operator takes precedence.
         """
         return {
             "apiVersion": api_version,

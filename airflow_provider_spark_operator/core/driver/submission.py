@@ -46,7 +46,7 @@ _SESSIONS = {
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SubmitContext:
     """The inputs of spark-submit other than its arguments.
 
     Attributes:
@@ -69,25 +69,25 @@ class Surroundings:
     main_class: Callable[[str], str | None] = lambda _: None
 
 
-def build_submission_inputs(command: CommandLine, surroundings: Surroundings) -> SubmissionInputs:
+def build_submission_inputs(command: CommandLine, context: SubmitContext) -> SubmissionInputs:
     """Build the inputs as spark-submit does. The caller adds files and templates.
 
     Raises:
         DriverBuildError: spark-submit would refuse the command before it connects to Kubernetes.
     """
-    conf = _build_configuration(command, surroundings)
+    conf = _build_configuration(command, context)
     resource = command.main_resource
     if resource != NO_RESOURCE:
-        resource = resolve_reference(resource, surroundings.directory)
+        resource = resolve_reference(resource, context.directory)
     kind = _detect_kind(command.main_resource)
-    main_class = _RUNNERS.get(kind) or command.options.get("--class") or _find_class_in_jar(resource, surroundings)
+    main_class = _RUNNERS.get(kind) or command.options.get("--class") or _find_class_in_jar(resource, context)
     _check_no_session(command)
-    _check_not_remote(conf, surroundings.environment)
+    _check_not_remote(conf, context.environment)
     _check_total_cores(command, conf)
     conf.setdefault("spark.app.name", command.options.get("--class") or command.main_resource.rsplit("/", 1)[-1])
     conf["spark.master"] = _parse_master(command.options.get("--master") or conf.get("spark.master"))
     conf["spark.submit.deployMode"] = _get_deploy_mode(command, conf)
-    conf.setdefault("spark.app.submitTime", str(surroundings.submit_time))
+    conf.setdefault("spark.app.submitTime", str(context.submit_time))
     conf.setdefault("spark.submit.pyFiles", "")
     if kind is ApplicationKind.JAVA:
         main_jar = [] if resource == NO_RESOURCE else [resource]
@@ -102,27 +102,27 @@ def build_submission_inputs(command: CommandLine, surroundings: Surroundings) ->
         main_resource=None if resource == NO_RESOURCE else resource,
         arguments=command.arguments,
         proxy_user=_get_proxy_user(command, conf),
-        user=surroundings.environment.get("SPARK_USER", surroundings.user),
-        environment=surroundings.environment,
+        user=context.environment.get("SPARK_USER", context.user),
+        environment=context.environment,
     )
     return _check_inputs(inputs)
 
 
-def _build_configuration(command: CommandLine, surroundings: Surroundings) -> dict[str, str]:
+def _build_configuration(command: CommandLine, context: SubmitContext) -> dict[str, str]:
     """Merge all sources, from the weakest to the strongest, and drop keys that do not start with `spark.`."""
-    conf = {key: trim_except_line_ends(value) for key, value in surroundings.properties.items()}
+    conf = {key: trim_except_line_ends(value) for key, value in context.properties.items()}
     conf |= command.conf
     conf |= {FLAG_KEYS[flag]: value for flag, value in command.options.items() if flag in FLAG_KEYS}
     for key, name in _ENVIRONMENT_KEYS.items():
-        if name in surroundings.environment:
-            conf.setdefault(key, surroundings.environment[name])
+        if name in context.environment:
+            conf.setdefault(key, context.environment[name])
     flagged = {FLAG_KEYS[flag] for flag in command.options if flag in FLAG_KEYS}
     for key in _PATH_LIST_KEYS:
         if key in conf:
             # spark-submit does not trim the entries of a flag.
             given = conf[key].split(",") if key in flagged else _split_entries(conf[key])
             entries = [entry for entry in given if trim(entry)]
-            conf[key] = ",".join(each for entry in entries for each in _expand_entry(key, entry, surroundings))
+            conf[key] = ",".join(each for entry in entries for each in _expand_entry(key, entry, context))
     for key, former in FORMER_KEYS.items():
         if former in conf and key.startswith("spark.kerberos."):
             conf.setdefault(key, conf[former])
@@ -133,20 +133,20 @@ def _split_entries(value: str) -> list[str]:
     return [trim(entry) for entry in value.split(",") if trim(entry)]
 
 
-def _expand_entry(key: str, entry: str, surroundings: Surroundings) -> list[str]:
+def _expand_entry(key: str, entry: str, context: SubmitContext) -> list[str]:
     """Return the entry as URIs. A local path with `*` is replaced by the regular files that it matches.
 
     Raises:
         DriverBuildError: The path contains another pattern character, or one alias refers to several files.
     """
-    uri, alias = split_alias(resolve_reference(entry, surroundings.directory))
+    uri, alias = split_alias(resolve_reference(entry, context.directory))
     path = get_file_path(uri)
     if path is None:
         return [f"{uri}#{alias}" if alias else uri]
     if re.search(r"[?\[\]{}\\]", path) or "?" in uri:
         sentence = f"{entry}: spark-submit does not support this pattern: use only *, or the complete name"
         raise DriverBuildError(key, sentence)
-    matches = surroundings.expand(path)
+    matches = context.expand(path)
     if alias and len(matches) > 1:
         raise DriverBuildError(key, f"{entry} assigns one alias to {len(matches)} files: list the files separately")
     return [f"{build_file_uri(match)}#{alias}" if alias else build_file_uri(match) for match in matches]
@@ -158,10 +158,10 @@ def _detect_kind(resource: str) -> ApplicationKind:
     return ApplicationKind.R if resource.lower().endswith(".r") else ApplicationKind.JAVA
 
 
-def _find_class_in_jar(resource: str, surroundings: Surroundings) -> str:
+def _find_class_in_jar(resource: str, context: SubmitContext) -> str:
     """Return the main class in the manifest of a local jar. It is needed if `--class` is not set."""
     path = get_file_path(resource)
-    named = None if path is None else surroundings.main_class(path)
+    named = None if path is None else context.main_class(path)
     if not named:
         raise DriverBuildError(
             "--class", "is required: set the class to run, or use a local jar whose manifest names it"

@@ -16,7 +16,7 @@ from airflow_provider_spark_operator.core.driver.command_line import parse_comma
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
 from airflow_provider_spark_operator.core.driver.properties import parse_properties
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FOLDER = Path(__file__).parents[2] / "golden" / "spark_submit"
@@ -85,14 +85,14 @@ class Case:
         environment = self.recorded["env"]
         conf_files = _read_directory(environment.get("SPARK_CONF_DIR"))
         defaults = conf_files.get("spark-defaults.conf", b"").decode()
-        surroundings = Surroundings(
+        context = SubmitContext(
             user="root",
             submit_time=0,
             environment=environment,
             properties=parse_properties(defaults),
             expand=_expand_pattern,
         )
-        inputs = build_submission_inputs(parse_command_line(self.recorded["argv"]), surroundings)
+        inputs = build_submission_inputs(parse_command_line(self.recorded["argv"]), context)
         hadoop = environment.get("HADOOP_CONF_DIR")
         return replace(
             inputs,

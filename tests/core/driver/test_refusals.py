@@ -6,7 +6,7 @@ from airflow_provider_spark_operator.core.driver.build import DriverResources, b
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 
 SUBMISSION = "spark.kubernetes.authenticate.submission"
 VOLCANO = {
@@ -31,7 +31,7 @@ def build(*flags: str, **conf: str) -> DriverResources:
             "local:///a.jar",
         ]
     )
-    inputs = build_submission_inputs(command, Surroundings(user="spark", submit_time=0))
+    inputs = build_submission_inputs(command, SubmitContext(user="spark", submit_time=0))
     return build_driver(inputs, build_submit_naming("job", inputs.conf, "seed", inputs.environment))
 
 

@@ -5,14 +5,14 @@ import pytest
 from airflow_provider_spark_operator.core.driver.command_line import parse_command_line
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 
 TARGET = ("--master", "k8s://https://host", "--deploy-mode", "cluster")
 
 
-def submit(*arguments: str, **surroundings: Any) -> SubmissionInputs:
+def submit(*arguments: str, **context: Any) -> SubmissionInputs:
     return build_submission_inputs(
-        parse_command_line([*TARGET, *arguments]), Surroundings(user="me", submit_time=7, **surroundings)
+        parse_command_line([*TARGET, *arguments]), SubmitContext(user="me", submit_time=7, **context)
     )
 
 

@@ -11,7 +11,7 @@ from airflow_provider_spark_operator.core.driver.command_line import parse_comma
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import SubmissionInputs
 from airflow_provider_spark_operator.core.driver.resource_names import build_submit_naming
-from airflow_provider_spark_operator.core.driver.submission import Surroundings, build_submission_inputs
+from airflow_provider_spark_operator.core.driver.submission import SubmitContext, build_submission_inputs
 
 K = "spark.kubernetes."
 JAR = "local:///app.jar"
@@ -22,15 +22,15 @@ TOKENS = {f"{K}kerberos.tokenSecret.name": "tokens", f"{K}kerberos.tokenSecret.i
 
 
 def build_inputs(
-    *words: str, conf: Mapping[str, str] | None = None, resource: str = JAR, **surroundings: Any
+    *words: str, conf: Mapping[str, str] | None = None, resource: str = JAR, **context: Any
 ) -> SubmissionInputs:
     settings = {f"{K}container.image": "spark", f"{K}file.upload.path": "s3a://bucket", **(conf or {})}
     written = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     target = ["--master", "k8s://https://api", "--deploy-mode", "cluster"]
-    named = [] if "main_class" in surroundings else ["--class", "Main"]
+    named = [] if "main_class" in context else ["--class", "Main"]
     command = parse_command_line([*target, *named, *words, *written, resource])
-    given: dict[str, Any] = {"user": "me", "submit_time": 0} | surroundings
-    return build_submission_inputs(command, Surroundings(**given))
+    given: dict[str, Any] = {"user": "me", "submit_time": 0} | context
+    return build_submission_inputs(command, SubmitContext(**given))
 
 
 def build(*words: str, files: Mapping[str, bytes] | None = None, **given: Any) -> DriverResources:

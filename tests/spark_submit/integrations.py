@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.spark_submit.values import PATHS, STEPS, WORDS, K, Settings, mostly, optional, setting
+from tests.spark_submit.values import PATHS, STEPS, WORDS, K, Settings, draw_mostly, draw_optional, draw_setting
 
 GROUPS = (
     '{"metadata": {"labels": {"a": "b"}}, "spec": {"queue": "json"}}',
@@ -10,12 +10,12 @@ GROUPS = (
 )
 
 
-def security() -> st.SearchStrategy[Settings]:
+def draw_credentials() -> st.SearchStrategy[Settings]:
     prefix = f"{K}authenticate.driver."
-    return optional(
+    return draw_optional(
         {
             f"{prefix}oauthToken": WORDS,
-            f"{prefix}caCertFile": mostly(st.just("@FILES@/cert.pem"), "/no/such/file"),
+            f"{prefix}caCertFile": draw_mostly(st.just("@FILES@/cert.pem"), "/no/such/file"),
             f"{prefix}clientKeyFile": st.just("@FILES@/cert.pem"),
             f"{prefix}mounted.oauthTokenFile": PATHS,
             f"{prefix}mounted.caCertFile": PATHS,
@@ -26,14 +26,14 @@ def security() -> st.SearchStrategy[Settings]:
     )
 
 
-def hadoop() -> st.SearchStrategy[Settings]:
+def draw_hadoop() -> st.SearchStrategy[Settings]:
     token = f"{K}kerberos.tokenSecret."
     return st.one_of(
-        setting(f"{K}hadoop.configMapName", WORDS),
-        setting(f"{K}kerberos.krb5.configMapName", WORDS),
-        setting(
+        draw_setting(f"{K}hadoop.configMapName", WORDS),
+        draw_setting(f"{K}kerberos.krb5.configMapName", WORDS),
+        draw_setting(
             f"{K}kerberos.krb5.path",
-            mostly(st.sampled_from(["@FILES@/krb5.conf", "@FILES@/other.conf"]), "/no/such/file"),
+            draw_mostly(st.sampled_from(["@FILES@/krb5.conf", "@FILES@/other.conf"]), "/no/such/file"),
         ),
         st.just({f"{token}name": "a", f"{token}itemKey": "b"}),
         st.just({f"{token}name": "a", f"{token}itemKey": "b"}),
@@ -41,19 +41,19 @@ def hadoop() -> st.SearchStrategy[Settings]:
     )
 
 
-def volcano() -> st.SearchStrategy[Settings]:
+def draw_volcano() -> st.SearchStrategy[Settings]:
     step = {f"{K}driver.pod.featureSteps": f"{STEPS}VolcanoFeatureStep"}
     template = f"{K}scheduler.volcano.podGroupTemplate"
-    choices = optional(
+    choices = draw_optional(
         {
-            f"{template}File": mostly(st.just("@FILES@/group.yaml"), "/no/such/file"),
-            f"{template}Json": mostly(st.sampled_from(GROUPS), "{"),
+            f"{template}File": draw_mostly(st.just("@FILES@/group.yaml"), "/no/such/file"),
+            f"{template}Json": draw_mostly(st.sampled_from(GROUPS), "{"),
         }
     )
     return choices.map(lambda chosen: step | chosen)
 
 
-def kerberos() -> st.SearchStrategy[Settings]:
+def draw_kerberos() -> st.SearchStrategy[Settings]:
     principal = {"spark.kerberos.principal": "me"}
     keytabs = [
         {"spark.kerberos.keytab": path} for path in ("local:///etc/keytab", "@FILES@/cert.pem", "@FILES@/a b.txt")
