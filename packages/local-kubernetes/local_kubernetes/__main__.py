@@ -1,4 +1,4 @@
-"""`python -m local_kubernetes`."""
+"""Run `python -m local_kubernetes`."""
 
 import sys
 

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: The words after the program's name; those of the process if None.
+        arguments: Command-line arguments without the program's name. If None, those of the process.
 
     Returns:
         An `ExitCode`. Usage errors end the process with exit code 2.
@@ -57,7 +57,7 @@ def _report(message: str, exit_code: ExitCode) -> ExitCode:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line; usage errors end the process with exit code 2."""
+    """Return the parser of the command line; usage errors end the process with exit code 2."""
     root = argparse.ArgumentParser(
         prog="local-kubernetes",
         description="A Kubernetes cluster in one process: the containers of its pods are processes of this machine.",
@@ -94,7 +94,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _path(text: str) -> Path:
-    if not text:  # an unset variable of a shell; as a path it would be the current directory
+    if not text:  # an unset variable of a shell: as a path, it would be the current directory
         raise argparse.ArgumentTypeError("must not be empty")
     return Path(text)
 
@@ -124,9 +124,9 @@ async def _up(options: argparse.Namespace) -> ExitCode:
 
 
 async def _run_until_signalled(work: Coroutine[Any, Any, ExitCode]) -> ExitCode:
-    """Run `work`; SIGTERM, SIGINT and SIGHUP cancel it, and it cleans up.
+    """Run `work`; SIGTERM, SIGINT and SIGHUP cancel it and let it clean up.
 
-    SIGHUP stays ignored where the process was started with SIGHUP ignored, as by `nohup`.
+    If the process was started with SIGHUP ignored, as by `nohup`, SIGHUP stays ignored.
     """
     task = asyncio.create_task(work)
     endings = {signal.SIGTERM: ExitCode.SUCCESS, signal.SIGINT: ExitCode.INTERRUPTED}

@@ -1,4 +1,4 @@
-"""A Kubernetes cluster on this machine: API server and node in one process, pods as processes of their own."""
+"""A Kubernetes cluster on this machine: API server and node in one process, each pod in its own processes."""
 
 import asyncio
 import logging
@@ -42,15 +42,15 @@ _NAMESPACES = ("default", "kube-system")
 
 
 class LocalCluster:
-    """A cluster that lives as long as this context manager, and all processes in it with it.
+    """A cluster that runs, with all its processes, until the context manager exits.
 
     Args:
-        home: the folder for its state, made if need be; the logs of its pods stay there (`logs`).
+        home: Directory for the cluster's state; created if it does not exist. The logs of pods stay there (`logs`).
         crds: CustomResourceDefinitions to install.
-        images: which images can be run, and by what.
-        port: the port of the API server; 0 takes a free one.
-        keep: whether its objects outlive it, in a journal in the folder, for the next cluster that keeps them.
-        repair: whether to drop damaged records of that journal, after keeping a copy, instead of refusing to start.
+        images: The images that the cluster can run, and the runtime of each.
+        port: Port of the API server; 0 selects a free port.
+        keep: Whether to keep the objects in a journal in `home`, for the next cluster that is started with `keep`.
+        repair: Whether to drop damaged records of that journal, after saving a copy, instead of refusing to start.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class LocalCluster:
 
     @property
     def kubeconfig(self) -> Path:
-        """The file by which clients find the cluster; there while the cluster runs."""
+        """The kubeconfig of the cluster; it exists while the cluster runs."""
         return self.home / "kubeconfig"
 
     async def __aenter__(self) -> "LocalCluster":
-        """Start.
+        """Start the cluster.
 
         Raises:
-            LocalClusterError: the folder cannot be had or written, or the port not be had; or the journal is damaged.
+            LocalClusterError: The home directory or port is in use, the home is not writable, or the journal is damaged.
         """
         async with AsyncExitStack() as starting:
             home = starting.enter_context(lock_home(self.home))
@@ -92,12 +92,12 @@ class LocalCluster:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End everything in the cluster."""
+        """Stop the cluster and everything in it."""
         await self._running.aclose()
 
     @asynccontextmanager
     async def _serve(self, home: Path, journal: Journal | None) -> AsyncIterator[None]:
-        """Run the API server and the node, in this order, and write the kubeconfig."""
+        """Run the API server, then the node, and write the kubeconfig."""
         identity = _identity(home)
         token = secrets.token_urlsafe(32)
         store = _store(journal)
@@ -125,7 +125,7 @@ class LocalCluster:
             yield
         finally:
             events.cancel()
-            workloads.cancel()  # before the node, whose pods it would replace
+            workloads.cancel()  # before the node starts, which would replace the pods
             await asyncio.wait({events, workloads})
             node.cancel()
             await asyncio.wait({node})
@@ -137,7 +137,7 @@ class LocalCluster:
 
 
 class _NodeLogs:
-    """Passes the API server's questions on to the node, which is made after it: it has to know the port."""
+    """Forwards requests for logs to the node, which is created after the API server because it needs the port."""
 
     node: Kubelet | None = None
 
@@ -149,7 +149,7 @@ class _NodeLogs:
 
 @contextmanager
 def _journal(home: Path, *, repair: bool) -> Iterator[Journal]:
-    """The journal of the folder, closed at the end."""
+    """Open the journal of the home directory; close it at the end."""
     try:
         with closing(Journal(home / JOURNAL, repair=repair)) as journal:
             yield journal
@@ -184,7 +184,7 @@ def _namespace(name: str) -> JsonObject:
 
 
 def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[JsonObject]) -> None:
-    """Create objects without namespace as the API server would; those that were kept get what they ask for now."""
+    """Create cluster-scoped objects as the API server would, and update those that a journal restored."""
     served = kinds.find(kind.group, kind.versions[0], kind.plural)
     options = WriteOptions(manager="local")
     for document in documents:
@@ -196,7 +196,7 @@ def _install(store: Store, kinds: KindRegistry, kind: Kind, documents: Sequence[
 
 
 def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
-    """Create the namespaces that objects are in, and that do not exist: a repaired journal may lack their records."""
+    """Create namespaces that objects are in but that do not exist: a repaired journal may lack their records."""
     for name, number in sorted(store.homeless().items()):
         _install(store, kinds, NAMESPACES, [_namespace(name)])
         logger.warning(
@@ -208,7 +208,7 @@ def _restore_namespaces(store: Store, kinds: KindRegistry) -> None:
 
 
 def _create_missing_accounts(store: Store) -> None:
-    """Give each namespace its service account; a repaired journal may lack one, and no pod is created without."""
+    """Create missing service accounts: a repaired journal may lack them, and pods cannot be created without."""
     for namespace in store.list(NAMESPACES, None)[0]:
         if "deletionTimestamp" not in namespace["metadata"]:
             admission.create_default_account(store, namespace["metadata"]["name"])

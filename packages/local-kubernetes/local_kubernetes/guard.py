@@ -1,11 +1,11 @@
-"""The parent of one container's processes: none of them outlives it, nor the process that started it.
+"""The parent process of one container: it kills the container's processes when they or their owner end.
 
-Run as a script of its own (`python -I -S guard.py COMMAND…`), with a socket to its owner as standard input.
-The owner's end closes when the owner ends, however it ends; that is the order to kill everything.
+Runs as a script (`python -I -S guard.py COMMAND…`) with a socket to its owner as standard input. When the owner ends,
+for whatever reason, its end of the socket closes, and the guard kills everything.
 
-From the owner: `T` asks the command to end (SIGTERM), `K` kills everything. To the owner, one line of JSON
-each: `{"pid": 1}` or `{"error": "…"}` once, then `{"exit": 0}` or `{"signal": 9}`. What the command leaves
-behind is killed when the command itself ends, as the first process of a container takes the others with it.
+From the owner, `T` sends SIGTERM to the command and `K` kills everything. To the owner, the guard writes one line of
+JSON per event: first `{"pid": 1}` or `{"error": "…"}`, then `{"exit": 0}` or `{"signal": 9}`. When the command ends,
+the guard kills the processes that it left, as the first process of a container does.
 """
 
 import errno
@@ -30,7 +30,7 @@ _PROC = Path("/proc")
 
 
 def main(command: Sequence[str]) -> int:
-    """Run `command` until it ends or the owner says so or is gone; return the exit code for a shell."""
+    """Run `command` until it ends, or until the owner stops it or ends; return the exit code for a shell."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(ignored, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -56,7 +56,7 @@ def main(command: Sequence[str]) -> int:
 
 
 def kill_session(leader: int) -> None:
-    """Kill the processes of a session: what an owner does where the guard was killed and could not."""
+    """Kill the processes of a session; an owner does this if the guard itself was killed."""
     for _ in range(_KILL_ROUNDS):
         living = [pid for pid, _, session in processes() if session == leader]
         for pid in living:
@@ -66,7 +66,7 @@ def kill_session(leader: int) -> None:
 
 
 def _attend(child: int, wake_up: int) -> int:
-    """Obey the owner until the child has ended and nothing is left of it; return its wait status."""
+    """Follow the owner's orders until the child and its processes have ended; return the child's wait status."""
     status: int | None = None
     while status is None:
         readable, _, _ = select.select([CONTROL, wake_up], [], [])
@@ -80,7 +80,7 @@ def _attend(child: int, wake_up: int) -> int:
 
 
 def _obey(child: int) -> int | None:
-    """Carry out what the owner asks; the wait status if that ended everything."""
+    """Carry out the owner's order; return the wait status if the order ended everything."""
     try:
         orders = os.read(CONTROL, 64)
     except OSError:
@@ -93,11 +93,11 @@ def _obey(child: int) -> int | None:
 
 
 def _kill_all(child: int, status: int | None) -> int:
-    """Kill the child and whatever descends from it or shares its session until nothing is left.
+    """Kill the child, its descendants and its session until none is left.
 
     Args:
-        child: the command's process, the leader of its session.
-        status: its wait status where it has been reaped.
+        child: Process id of the command, which is the leader of its session.
+        status: Wait status of the child, if it has been reaped.
     """
     beyond_reach: set[int] = set()  # processes of another user, such as sudo's
     while True:
@@ -116,12 +116,12 @@ def _members(child: int) -> set[int]:
 
 
 def members(guard: int, leader: int, table: Sequence[tuple[int, int, int]]) -> set[int]:
-    """The processes of a container: the descendants of its guard, and the session of its first process.
+    """Return the processes of a container: the descendants of its guard, and the session of its first process.
 
     Args:
-        guard: the guard's id; it is none of them.
-        leader: the first process's id.
-        table: what `processes` yields.
+        guard: Process id of the guard, which is not included.
+        leader: Process id of the container's first process.
+        table: The result of `processes`.
     """
     children: dict[int, list[int]] = {}
     found: set[int] = set()
@@ -138,7 +138,7 @@ def members(guard: int, leader: int, table: Sequence[tuple[int, int, int]]) -> s
 
 
 def processes() -> Iterator[tuple[int, int, int]]:
-    """All processes that are no zombies: id, parent's id, session's id."""
+    """Yield the id, the parent's id and the session id of every process that is not a zombie."""
     if not (_PROC / "self" / "stat").exists():
         yield from _processes_by_ps()
         return
@@ -149,7 +149,7 @@ def processes() -> Iterator[tuple[int, int, int]]:
             text = (_PROC / entry / "stat").read_text(errors="replace")
         except OSError:
             continue
-        # The name in brackets may hold anything, brackets and blanks too.
+        # The name in brackets can contain any character, including brackets and spaces.
         state, parent, _group, session = text[text.rindex(")") + 2 :].split(" ", 4)[:4]
         if state not in "ZX":
             yield int(entry), int(parent), int(session)
@@ -171,7 +171,7 @@ def _processes_by_ps() -> Iterator[tuple[int, int, int]]:
 
 
 def _reap() -> Mapping[int, int]:
-    """Collect the children that have ended, adopted ones included, with their wait statuses."""
+    """Reap the children that have ended, including adopted ones, and return their wait statuses."""
     ended: dict[int, int] = {}
     while True:
         try:
@@ -184,7 +184,7 @@ def _reap() -> Mapping[int, int]:
 
 
 def _send(pid: int, number: signal.Signals) -> bool:
-    """Send a signal; False where that is not permitted."""
+    """Send a signal; return False if that is not permitted."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -195,7 +195,7 @@ def _send(pid: int, number: signal.Signals) -> bool:
 
 
 def _start(command: Sequence[str]) -> int:
-    """Start the command in a session of its own; raises OSError if it cannot be executed."""
+    """Start the command in a new session; raises OSError if it cannot be executed."""
     failure, failure_sender = os.pipe()
     owner = os.getpid()
     child = os.fork()
@@ -211,7 +211,7 @@ def _start(command: Sequence[str]) -> int:
 
 
 def _become(command: Sequence[str], owner: int, failure: int) -> NoReturn:
-    """In the child: turn into the command, or tell through the pipe `failure` (which exec closes) why not."""
+    """In the child: execute the command, or report the error through the pipe `failure`, which exec closes."""
     try:
         os.setsid()
         _process_control(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -236,14 +236,14 @@ def _start_failure(command: Sequence[str], error: OSError) -> str:
 
 
 def _let_go_of_output() -> None:
-    """Close this process's ends of the output, so that the reader sees the end when the container's are."""
+    """Close this process's copies of stdout and stderr, so that the reader sees their end when the container ends."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (1, 2):
         os.dup2(null, descriptor)
 
 
 def _process_control(option: int, value: int) -> None:
-    """Call Linux' prctl(2); does nothing elsewhere, where sessions alone have to tell what belongs together."""
+    """Call prctl(2) of Linux; do nothing elsewhere, where sessions alone show which processes belong together."""
     if sys.platform != "linux":
         return
     try:
@@ -263,7 +263,7 @@ def _drain(descriptor: int) -> None:
 
 
 def _report(**message: int | str) -> None:
-    """Tell the owner; it may be gone."""
+    """Send a message to the owner, which may have ended."""
     try:
         os.write(CONTROL, json.dumps(message).encode() + b"\n")
     except OSError:

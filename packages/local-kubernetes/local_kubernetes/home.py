@@ -1,4 +1,4 @@
-"""The folder that a local cluster has for itself."""
+"""The home directory of a local cluster."""
 
 import errno
 import fcntl
@@ -23,22 +23,22 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class LocalClusterError(Exception):
-    """The local cluster cannot be run; the message is one sentence with the cause and what to do."""
+    """The local cluster cannot run; the message is one sentence with the cause and the remedy."""
 
 
 class UnusableHome(LocalClusterError):
-    """The folder that was named cannot be that of a local cluster."""
+    """The given directory cannot be the home of a local cluster."""
 
 
 @contextmanager
 def lock_home(home: Path) -> Iterator[Path]:
-    """Make the folder, readable by its owner only, and hold it; at the end the secrets in it are removed.
+    """Create the directory with access for its owner only, and lock it; delete the secrets in it at the end.
 
     Yields:
-        The folder's absolute path.
+        The absolute path of the directory.
 
     Raises:
-        LocalClusterError: another cluster holds it, it is somebody else's, or it cannot be written.
+        LocalClusterError: Another cluster has locked it, another user owns it, or it is not writable.
     """
     home = home.absolute()
     try:
@@ -65,28 +65,28 @@ def lock_home(home: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_home() -> Iterator[Path]:
-    """A folder for a cluster of one run; it goes with this process, however that ends.
+    """Create a directory for one run; it is deleted when this process ends, for whatever reason.
 
     Yields:
-        A path that does not exist yet, within a folder that its owner alone may read.
+        A path that does not exist yet, in a directory that only its owner can read.
 
     Raises:
-        LocalClusterError: there is no room for it.
+        LocalClusterError: The directory could not be created.
     """
     with ExitStack() as stack:
         with _sentences(Path(tempfile.gettempdir())):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="local-kubernetes-"))
             command = (sys.executable, "-I", "-S", remover.__file__, folder)
             process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603  our own
-        stack.enter_context(process)  # leaving it closes the pipe, and waits
+        stack.enter_context(process)  # leaving the context closes the pipe and waits
         yield Path(folder) / "cluster"
 
 
 def write_private(path: Path, content: str) -> None:
-    """Write a file that its owner alone may read.
+    """Write a file that only its owner can read.
 
     Raises:
-        LocalClusterError: it cannot be written.
+        LocalClusterError: The file could not be written.
     """
     with _sentences(path):
         path.unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def write_private(path: Path, content: str) -> None:
 
 @contextmanager
 def _sentences(path: Path) -> Iterator[None]:
-    """Turn what the system says of a file into a sentence for a person."""
+    """Turn an OSError about a file into an error with a sentence for the user."""
     try:
         yield
     except OSError as error:
@@ -118,7 +118,7 @@ def _unwritable(path: Path, error: OSError) -> LocalClusterError:
 
 
 def _claim(home: Path) -> None:
-    """Make the folder, or take one that an earlier cluster made: in a user's own nothing is to be removed."""
+    """Create the directory, or accept one that an earlier cluster created: files of the user must never be deleted."""
     if home.is_dir() and not (home / _LOCK).exists() and any(home.iterdir()):
         raise UnusableHome(f"{home} is not empty and was not made by a local cluster; choose another folder for it")
     home.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def _claim(home: Path) -> None:
 
 
 def _lock(descriptor: int, home: Path) -> None:
-    """Hold the folder until this process ends, however it ends."""
+    """Lock the directory until this process ends, for whatever reason."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -13,7 +13,7 @@ import yaml
 
 LOOPBACK = "127.0.0.1"
 ANSWER_SECONDS = 5.0
-"""Time in which a running cluster answers."""
+"""Time within which a running cluster answers, in seconds."""
 
 
 class UnusableKubeconfig(Exception):
@@ -89,7 +89,7 @@ def publish_kubeconfig(source: Path, copy: Path | None, command: str) -> Iterato
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise _unwritable(copy, error) from None
-    # The file stays open: as long as it is, no file that replaces it can have the same inode.
+    # While the file stays open, no file that replaces it can have the same inode.
     try:
         try:
             with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as stream:
@@ -127,10 +127,10 @@ def _find_running_server(path: Path) -> str | None:
 
 
 def _answers(port: int, tls: ssl.SSLContext) -> bool:
-    """Return whether a server on this machine proves that it is the one of a kubeconfig.
+    """Return whether a server on this machine proves that it is the server of a kubeconfig.
 
-    Each cluster has its own authority, so another program that got the port later fails the handshake. A suspended
-    or very busy cluster accepts the connection without an answer. It counts as running.
+    Each cluster has its own certificate authority, so another program that uses the port later fails the handshake.
+    A suspended or very busy cluster accepts the connection without an answer; it counts as running.
     """
     try:
         with (

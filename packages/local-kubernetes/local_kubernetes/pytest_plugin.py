@@ -1,6 +1,6 @@
-"""A pytest plugin: the fixture `local_kubernetes`, a cluster for one test.
+"""A pytest plugin with the fixture `local_kubernetes`: a cluster for one test.
 
-Pytest loads this module wherever the package is installed, so it imports nothing that takes time.
+Pytest loads this module wherever the package is installed, so it must not import slow modules.
 """
 
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def local_kubernetes() -> "Iterator[LocalCluster]":
-    """A cluster that runs until the end of the test; `kubeconfig` is the file that clients need.
+    """A cluster that runs until the end of the test; clients need its `kubeconfig`.
 
-    The cluster runs on a thread of its own: tests can use blocking and asynchronous clients.
+    The cluster runs on its own thread, so tests can use blocking and asynchronous clients.
     """
     from local_kubernetes.home import temporary_home
     from local_kubernetes.thread import run_cluster

@@ -1,7 +1,7 @@
-"""Removes a folder when the process that owns it is gone, however that ended.
+"""Deletes a directory when the process that owns it ends, for whatever reason.
 
-Run as a script of its own (`python -I -S remover.py FOLDER`), with a pipe from the owner as standard input: its end
-is the order. A folder that the owner has removed itself is none of its business.
+Runs as a script (`python -I -S remover.py FOLDER`) with a pipe from the owner as standard input; the end of the pipe
+starts the deletion. If the owner has already deleted the directory, nothing happens.
 """
 
 import shutil
@@ -15,7 +15,7 @@ _PAUSE = 0.1
 
 
 def main(folder: Path) -> int:
-    """Wait for the owner's end, then remove the folder; what still writes there is being killed meanwhile."""
+    """Wait for the end of the owner, then delete the directory; repeat while dying processes still write there."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(ignored, signal.SIG_IGN)
     sys.stdin.buffer.read()

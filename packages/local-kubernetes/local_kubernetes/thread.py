@@ -1,4 +1,4 @@
-"""A cluster on a thread of its own, for programs without an event loop."""
+"""A cluster on its own thread, for programs without an event loop."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""How containers reach the API server."""
+"""Access of containers to the API server."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ApiAccess:
-    """How containers reach the API server.
+    """The address and credentials with which containers reach the API server.
 
     Args:
-        url: its address, `https://127.0.0.1:PORT`.
-        ca_file: the certificate that signed the server's.
-        token: the bearer token.
+        url: Address of the API server, `https://127.0.0.1:PORT`.
+        ca_file: File with the certificate of the authority that signed the server's certificate.
+        token: Bearer token.
     """
 
     url: str

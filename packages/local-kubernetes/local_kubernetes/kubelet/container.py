@@ -1,4 +1,4 @@
-"""The life of one container: from its image to its last exit code."""
+"""The lifecycle of one container, from its image to its last exit code."""
 
 import asyncio
 import uuid
@@ -34,9 +34,9 @@ class Container:
     """A container of a pod.
 
     Args:
-        node: what all pods share.
-        spec: the container's entry in the pod's spec.
-        record: what is known of it; kept up to date.
+        node: State that all pods of the node share.
+        spec: The container's entry in the pod's spec.
+        record: The container's state; `Container` keeps it up to date.
     """
 
     def __init__(self, node: Node, spec: JsonObject, record: ContainerRecord) -> None:
@@ -52,7 +52,7 @@ class Container:
         self._out_of_memory = False
 
     async def run(self, sandbox: Sandbox) -> None:
-        """Run the container until it has ended for good, or the pod is to end."""
+        """Run the container until it has terminated finally, or the pod must terminate."""
         backoff = 0.0
         if self._has_ended_before():
             self.begun.set()
@@ -73,19 +73,19 @@ class Container:
         self.begun.set()
 
     def terminate(self) -> None:
-        """Ask the container's command to end, for good."""
+        """Send SIGTERM to the command; the container is not restarted."""
         self._ending = True
         if self._process:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End the container at once, for good."""
+        """Kill the container; it is not restarted."""
         self._ending = self._killed = True
         if self._process:
             self._process.kill()
 
     def restore_log(self, folder: Path) -> None:
-        """Restore the log that the last run left before the node was restarted."""
+        """Restore the log of the last run before the node was restarted."""
         path = self._log_path(folder)
         if path.exists():
             self.log = ContainerLog(path, clock=self._node.clock)
@@ -95,7 +95,7 @@ class Container:
         return folder / self.record.name / f"{self.record.restarts}.log"
 
     def _has_ended_before(self) -> bool:
-        """Whether the container has ended for good in an earlier life of the node."""
+        """Whether the container terminated finally before the node was restarted."""
         return isinstance(self.record.state, Terminated) and not self.record.starts_again
 
     def _has_ended(self, sandbox: Sandbox) -> bool:
@@ -112,7 +112,7 @@ class Container:
         self._event(sandbox, "BackOff", f"Back-off restarting failed container {self.record.name} in pod {pod}")
 
     async def _run_once(self, sandbox: Sandbox) -> Terminated | None:
-        """Run the command once; None if the pod is to end before it began."""
+        """Run the command once; return None if the pod must terminate before the start."""
         started = self._node.clock()
         try:
             launch = await self._prepare(sandbox)
@@ -135,7 +135,7 @@ class Container:
         return self._build_terminated(sandbox, ended.code, reason, started, message)
 
     async def _prepare(self, sandbox: Sandbox) -> Launch | None:
-        """Prepare the command, again and again while something is missing; None if the pod is to end."""
+        """Prepare the command, and retry while something is missing; return None if the pod must terminate."""
         retry = _FIRST_RETRY
         while not self._has_ended(sandbox):
             try:
@@ -173,7 +173,12 @@ class Container:
             sandbox.publish()
 
     async def _execute(self, sandbox: Sandbox, launch: Launch) -> Exit:
-        """Start the command and wait for its end; raises StartError and OSError (its log cannot be made)."""
+        """Start the command and wait for its end.
+
+        Raises:
+            StartError: The command cannot be started.
+            OSError: Its log file cannot be created.
+        """
         log = ContainerLog(
             self._log_path(sandbox.logs),
             max_file_bytes=self._node.max_log_bytes,
@@ -218,7 +223,7 @@ class Container:
         return ended
 
     async def _last_words(self, sandbox: Sandbox, ended: Exit) -> str:
-        """What the container has left as its termination message."""
+        """Return the termination message that the container wrote."""
         path = sandbox.termination_file(self.record.name)
         text = _text_of(path)
         if text or not ended.code or self._spec.get("terminationMessagePolicy") != "FallbackToLogsOnError":

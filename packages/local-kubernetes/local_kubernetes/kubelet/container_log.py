@@ -1,6 +1,6 @@
-"""The output of one container in files, as container runtimes write it: `TIME STREAM F|P TEXT` a line.
+"""The output of one container in files with one line `TIME STREAM F|P TEXT` per line, as in container runtimes.
 
-The log is bounded: a full file becomes the older one and replaces that, so that at most two are kept.
+The size is bounded: when a file is full it replaces the older file, so that at most two exist.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class LogQuery:
-    """What part of a log is wanted, as the API's `log` subresource has it.
+    """The requested part of a log, as in the `log` subresource of the API.
 
     Args:
-        follow: go on until the container has ended.
-        tail_lines: only so many of the last lines.
-        since: only lines from this moment on.
-        timestamps: begin each line with its time.
-        limit_bytes: end after so many bytes.
+        follow: Whether to continue until the container has terminated.
+        tail_lines: Number of lines from the end; None for all lines.
+        since: Time of the first line; None for no limit.
+        timestamps: Whether each line begins with its time.
+        limit_bytes: Number of bytes after which to stop; None for no limit.
     """
 
     follow: bool = False
@@ -44,9 +44,9 @@ class ContainerLog:
     """The log of one run of one container.
 
     Args:
-        path: the file to write; the older part is beside it, with the suffix `.1`.
-        max_file_bytes: the size at which the file becomes the older part.
-        clock: the present time.
+        path: File to write; the older part is in the same directory, with the suffix `.1`.
+        max_file_bytes: Size at which the file becomes the older part.
+        clock: Returns the present time.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class ContainerLog:
         self._file = path.open("ab", buffering=0)
 
     def write(self, stream: str, data: bytes) -> None:
-        """Append output of `stdout` or `stderr`, without returns before the ends of lines, as containerd does.
+        """Append output of `stdout` or `stderr`; like containerd, drop carriage returns before line ends.
 
         Raises:
-            OSError: when the file cannot be written.
+            OSError: The file could not be written.
         """
         *lines, rest = (self._pending[stream] + data).split(b"\n")
         time = log_time(self._clock()).encode()
@@ -81,24 +81,24 @@ class ContainerLog:
         self._append(b"".join(records))
 
     def flush(self, stream: str) -> None:
-        """Append what has come without a line's end; raises OSError when the file cannot be written."""
+        """Append output that has no line end yet; raises OSError if the file cannot be written."""
         rest, self._pending[stream] = self._pending[stream], b""
         if rest:
             self._append(_record(log_time(self._clock()).encode(), stream.encode(), b"P", rest))
 
     def close(self) -> None:
-        """End the log: whoever follows it comes to its end."""
+        """Close the log; readers that follow it reach its end."""
         self._closed = True
         self._file.close()
         self._notify()
 
     def remove(self) -> None:
-        """Remove the files of a log that has ended; whoever reads it goes on to its end."""
+        """Delete the files of a closed log; readers that have them open still reach the end."""
         for path in (self.path, self.older):
             path.unlink(missing_ok=True)
 
     async def read(self, query: LogQuery) -> AsyncIterator[bytes]:
-        """The wanted part of the log, in pieces; a log that is not followed ends with what is there now."""
+        """Yield the requested part of the log in pieces; without `follow`, stop at the present end."""
         remaining = query.limit_bytes
         async for piece in self._pieces(query):
             if remaining is not None:
@@ -123,7 +123,7 @@ class ContainerLog:
                 if not query.follow:
                     return
                 if rotations != self._rotations:
-                    for piece in reader.drain(files[-1]):  # what came before it was renamed
+                    for piece in reader.drain(files[-1]):  # output that was written before the rename
                         yield piece
                     files, rotations = self._reopen(files, rotations)
                 elif finished:
@@ -135,12 +135,12 @@ class ContainerLog:
                 file.close()
 
     def _open(self) -> tuple[list[BinaryIO], int]:
-        """The files as they are now, the older first; they stay readable when they are renamed or removed."""
+        """Open the present files, the older first; they stay readable after a rename or deletion."""
         paths = [path for path in (self.older, self.path) if path.exists()]
         return [path.open("rb") for path in paths], self._rotations
 
     def _reopen(self, files: list[BinaryIO], rotations: int) -> tuple[list[BinaryIO], int]:
-        """The files that followed an earlier rotation's; what lies before the older one is lost."""
+        """Open the files that a rotation created; lines before the older file are lost."""
         for file in files:
             file.close()
         found, present = self._open()
@@ -167,7 +167,7 @@ class ContainerLog:
 
 
 def log_time(moment: datetime) -> str:
-    """A moment as the log has it: RFC 3339 with nine digits, which sort as text."""
+    """Return the time in the format of the log: RFC 3339 with nine digits, which sorts as text."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
 
 
@@ -185,7 +185,7 @@ def _record(time: bytes, stream: bytes, tag: bytes, text: bytes) -> bytes:
 
 
 class _RecordReader:
-    """Turns records into what the reader of a log sees, from one file after the other."""
+    """Converts the records of one file after the other into the text that a reader of the log receives."""
 
     def __init__(self, query: LogQuery) -> None:
         self._since = log_time(query.since).encode() if query.since else b""
@@ -193,7 +193,7 @@ class _RecordReader:
         self._within_line = False
 
     def drain(self, file: BinaryIO) -> Iterator[bytes]:
-        """What the file holds from its present position on, in pieces; stops before an unfinished record."""
+        """Yield the content of the file from its present position in pieces; stop before an incomplete record."""
         batch: list[bytes] = []
         size = 0
         while (record := file.readline()).endswith(b"\n"):
@@ -218,7 +218,7 @@ class _RecordReader:
 
 
 def _seek_tail(files: list[BinaryIO], lines: int) -> None:
-    """Move all files, the newest last, to where the last `lines` records of them together begin."""
+    """Move all files, the newest last, to the first of their last `lines` records."""
     for file in reversed(files):
         end = file.seek(0, os.SEEK_END)
         if lines > 0:
@@ -226,7 +226,7 @@ def _seek_tail(files: list[BinaryIO], lines: int) -> None:
 
 
 def _seek_back(file: BinaryIO, end: int, lines: int) -> int:
-    """Move a file to where its last `lines` records begin; return how many it has from there to the end."""
+    """Move a file to the first of its last `lines` records; return the number of records from there to the end."""
     found = 0
     start = end
     while start > 0:

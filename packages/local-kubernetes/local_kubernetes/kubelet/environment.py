@@ -1,4 +1,4 @@
-"""A container's environment and command line, as its pod describes them."""
+"""The environment and command line of a container, from its pod."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,16 @@ from local_kubernetes.kubelet.references import References
 def container_environment(
     pod: JsonObject, container: JsonObject, references: References, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of a container.
+    """Return the environment of a container.
 
     Args:
-        pod: the pod, with the addresses in its status.
-        container: the container's entry in the pod's spec.
-        references: where to look up what it refers to.
-        given: what each container gets; the pod's own variables come over it.
+        pod: The pod, with the addresses in its status.
+        container: The container's entry in the pod's spec.
+        references: Looks up the objects that the container refers to.
+        given: Variables of every container; the pod's own variables override them.
 
     Raises:
-        MissingReference: a config map, secret, key or field does not exist.
+        MissingReference: A config map, secret, key or field does not exist.
     """
     environment = dict(given)
     for source in container.get("envFrom") or ():
@@ -35,16 +35,16 @@ def container_environment(
 
 
 def command_line(container: JsonObject, environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """The command and the arguments of a container, with references to variables replaced."""
+    """Return the command and the arguments of a container, with variables replaced."""
     command = [expand(str(word), environment) for word in container.get("command") or ()]
     arguments = [expand(str(word), environment) for word in container.get("args") or ()]
     return command, arguments
 
 
 def expand(text: str, environment: Mapping[str, str]) -> str:
-    """A text with `$(NAME)` replaced, `$$` as `$`, and references to unknown variables as they are.
+    """Replace `$(NAME)` by the variable and `$$` by `$`; keep references to unknown variables.
 
-    The time it takes is that of reading the text once, whatever it is.
+    The text is read once, so that its content cannot make the replacement slow.
     """
     pieces: list[str] = []
     position, last_end = 0, text.rfind(")")

@@ -1,4 +1,4 @@
-"""Files that somebody else named or wrote: read, but not at the cost of everybody else."""
+"""Bounded reads of files whose paths or contents come from users."""
 
 import errno
 import os
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """The first bytes of a regular file.
+    """Return the first bytes of a regular file.
 
-    A pipe or a device would hold up whoever opens it, and a link leads out of the folder that it is in.
+    Pipes and devices are rejected because they can block, links because they can lead out of the directory.
 
     Raises:
-        OSError: there is no such file, it is something else, or it cannot be read.
+        OSError: The file does not exist, is not a regular file, or cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:

@@ -1,4 +1,4 @@
-"""Which images a cluster can run, and which runtime stands in for each."""
+"""The images that a cluster can run, and the runtime of each."""
 
 import fnmatch
 import re
@@ -11,12 +11,12 @@ from local_kubernetes.kubelet.runtime import HOST, Runtime
 
 @dataclass(frozen=True)
 class ImageRule:
-    """One line of the table of images.
+    """One rule of the image table.
 
     Args:
-        pattern: The image's name without tag and digest, with the wildcards of a shell. A pattern that begins
-            with `*/` also matches without registry and folder.
-        runtime: What runs such an image.
+        pattern: Name of images without tag and digest, with the wildcards of a shell. A pattern that begins
+            with `*/` also matches images without registry and path.
+        runtime: Runtime of these images.
     """
 
     pattern: str
@@ -30,7 +30,7 @@ DEFAULT_IMAGES: tuple[ImageRule, ...] = (
 )
 
 
-# As the reference of a distribution has it: [registry[:port]/]path[:tag][@digest].
+# The format of image references: [registry[:port]/]path[:tag][@digest].
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _REGISTRY = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::\d+)?"
 _LONGEST_REFERENCE = 1000
@@ -55,19 +55,19 @@ def parse_rule(text: str, runtimes: Sequence[Runtime] = (HOST,)) -> ImageRule:
 
 
 class InvalidImage(Exception):
-    """The name of an image is none."""
+    """The image is not a valid image reference."""
 
 
 class ImageMissing(Exception):
-    """There is no runtime for an image; the message says what there is."""
+    """No runtime matches the image; the message lists the rules."""
 
 
 def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runtime:
-    """The runtime for an image; the first rule that matches decides.
+    """Return the runtime of an image; the first matching rule decides.
 
     Raises:
-        InvalidImage: it is no image's name.
-        ImageMissing: no rule matches.
+        InvalidImage: The image is not a valid image reference.
+        ImageMissing: No rule matches.
     """
     if len(image) > _LONGEST_REFERENCE or not _REFERENCE.fullmatch(image):
         image = image if len(image) <= _LONGEST_REFERENCE else f"{image[:_LONGEST_REFERENCE]}…"
@@ -94,7 +94,7 @@ def uses_assigned_ports(container: JsonObject, rules: Sequence[ImageRule]) -> bo
 
 
 def _repository(image: str) -> str:
-    """An image's name without digest and tag (a colon before the last `/` is a registry's port)."""
+    """Return the image without digest and tag; a colon before the last `/` belongs to the registry's port."""
     name = image.partition("@")[0]
     folder, slash, last = name.rpartition("/")
     return folder + slash + last.partition(":")[0]

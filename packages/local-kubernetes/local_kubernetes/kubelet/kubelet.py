@@ -32,16 +32,16 @@ def _utc_now() -> datetime:
 
 
 class Kubelet:
-    """The node: runs every pod of the store that has no other node.
+    """The node: runs every pod that is not bound to another node.
 
     Args:
-        store: the cluster's objects; used on the event loop's thread only.
-        home: the folder under which pods have their folders (`pods`), logs (`logs`) and claims (`claims`).
-        api: how containers reach the API server.
-        images: which images can be run, and by what.
-        max_log_bytes: the size at which a container's log file is put aside; two are kept.
-        max_pods: how many pods are on the node at a time; further ones wait.
-        clock: the present time.
+        store: The cluster's objects; used only on the event loop's thread.
+        home: Directory with the directories of pods (`pods`), logs (`logs`) and claims (`claims`).
+        api: Access of containers to the API server.
+        images: The images that can be run, and the runtime of each.
+        max_log_bytes: Size at which the log file of a container is rotated; two files are kept.
+        max_pods: Maximum number of pods on the node; further pods wait.
+        clock: Returns the present time.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class Kubelet:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Run pods until cancelled; then nothing of them runs any more.
+        """Run pods until cancelled; then no process of them is left.
 
         Raises:
-            OSError: the home folder cannot be written.
+            OSError: The home directory is not writable.
         """
         shutil.rmtree(self._node.home / "pods", ignore_errors=True)
         self._node.home.mkdir(parents=True, exist_ok=True)
@@ -106,10 +106,10 @@ class Kubelet:
         limit_bytes: int | None = None,
         previous: bool = False,
     ) -> AsyncIterator[bytes]:
-        """A container's log, in pieces; `follow` goes on until the container has ended.
+        """Yield the log of a container in pieces; `follow` continues until the container has terminated.
 
         Raises:
-            ApiStatusError: 400, as a kubelet words it, where there is no such log (yet).
+            ApiStatusError: 400 with the message of a kubelet, if the log does not exist (yet).
         """
         since = log_start(self._clock(), since_time, since_seconds)
         query = LogQuery(follow, tail_lines, since, timestamps, limit_bytes)
@@ -117,7 +117,7 @@ class Kubelet:
         return read_log(found[-1] if found else None, pod, container, query, previous=previous)
 
     async def _follow(self) -> None:
-        """Bring the workers up to date with all pods, then with every change of one, until changes were lost."""
+        """Pass all pods, then every change of a pod, to the workers until the watch has lost changes."""
         pods, version = self._store.list(PODS, None)
         present = {str(pod["metadata"]["uid"]) for pod in pods}
         for uid, worker in list(self._workers.items()):
@@ -138,7 +138,7 @@ class Kubelet:
             return
         finally:
             subscription.close()
-        await asyncio.Event().wait()  # the store is closed: what runs goes on until the end
+        await asyncio.Event().wait()  # the store is closed; running pods continue until the end
 
     def _handle_change(self, pod: JsonObject) -> None:
         if (pod["spec"].get("nodeName") or NODE_NAME) != NODE_NAME:
@@ -165,7 +165,7 @@ class Kubelet:
         self._drop_old_logs()
 
     def _drop_old_logs(self) -> None:
-        """Keep the logs of so many pods that are gone."""
+        """Keep the logs of a bounded number of deleted pods."""
         folder = self._node.home / "logs"
         running = {
             self._node.log_folder(worker.namespace, worker.name, worker.uid) for worker in self._workers.values()
@@ -176,7 +176,7 @@ class Kubelet:
                 shutil.rmtree(path, ignore_errors=True)
 
     async def _stop(self) -> None:
-        """End all pods at once, and wait for that."""
+        """Kill all pods and wait for their end."""
         tasks = list(self._tasks.values())
         for worker in list(self._workers.values()):
             worker.stop()

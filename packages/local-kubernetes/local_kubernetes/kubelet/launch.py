@@ -1,4 +1,4 @@
-"""How a container is started: its command, environment and folders on this machine."""
+"""The start of a container: its command, environment and directories on this machine."""
 
 import os
 import sys
@@ -27,13 +27,13 @@ _INHERITED = ("LANG", "LC_ALL", "TZ")
 
 @dataclass(frozen=True)
 class Launch:
-    """What to start.
+    """The process of a container.
 
     Args:
-        command: the program and its arguments.
-        environment: its whole environment.
-        directory: where it starts.
-        memory_limit: the bytes that it may use; None for all there are.
+        command: Program and arguments.
+        environment: The complete environment.
+        directory: Working directory.
+        memory_limit: Memory limit in bytes; None for no limit.
     """
 
     command: list[str]
@@ -43,19 +43,19 @@ class Launch:
 
 
 async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Launch:
-    """Make the folders of a container, and its command with this machine's paths.
+    """Create the directories of a container, and return its command with this machine's paths.
 
     Args:
-        node: what all pods share.
-        sandbox: what the containers of this pod share.
-        spec: the container's entry in the pod's spec.
+        node: State that all pods of the node share.
+        sandbox: State that the containers of the pod share.
+        spec: The container's entry in the pod's spec.
 
     Raises:
         InvalidImage: The container's image is not the name of an image.
         ImageMissing: No rule matches the image.
         MissingReference: An object that the container refers to does not exist.
         StartError: The pod names no command, a setting is invalid, or software is missing.
-        OSError: A folder or file could not be written.
+        OSError: A directory or file could not be written.
     """
     runtime = runtime_of(str(spec.get("image")), node.images)
     folder = sandbox.container_folder(str(spec["name"]))
@@ -93,7 +93,7 @@ async def prepare_launch(node: Node, sandbox: Sandbox, spec: JsonObject) -> Laun
 def _paths(
     sandbox: Sandbox, spec: JsonObject, variables: Mapping[str, str], image_paths: Mapping[str, Path]
 ) -> PathMap:
-    """Where the container's paths are: those of every container, of its image, and of its mounts."""
+    """Return the paths of the container on this machine: those of every container, of its image and of its mounts."""
     given = {
         SERVICE_ACCOUNT_PATH: sandbox.folders.credentials,
         str(spec.get("terminationMessagePath") or _TERMINATION_PATH): sandbox.termination_file(str(spec["name"])),
@@ -114,7 +114,7 @@ def _memory_limit(spec: JsonObject) -> int | None:
 
 
 def _directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
-    """The folder that the command starts in, made where it is one of the container's own."""
+    """Return the working directory; create it if it is one of the container's own directories."""
     working = spec.get("workingDir")
     if not working:
         return folder / "work"
@@ -129,7 +129,7 @@ def _directory(spec: JsonObject, paths: PathMap, folder: Path) -> Path:
 
 
 def _build_default_environment(pod: JsonObject, folders: ContainerFolders) -> dict[str, str]:
-    """What a container finds without asking: nothing of this process's secrets is among it."""
+    """Return the variables that every container has; they contain no secret of this process."""
     programs = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     return {
         "LANG": "C.UTF-8",

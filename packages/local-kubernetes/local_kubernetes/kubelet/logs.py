@@ -43,7 +43,7 @@ def read_log(
 
 
 def log_start(now: datetime, since_time: datetime | None, since_seconds: int | None) -> datetime | None:
-    """The moment from which lines are wanted: one that is named, or so many seconds ago."""
+    """Return the time of the first requested line, from an absolute time or a number of seconds."""
     if since_seconds is not None:
         beginning = datetime.min.replace(tzinfo=now.tzinfo)
         return now - timedelta(seconds=min(since_seconds, int((now - beginning).total_seconds())))

@@ -1,4 +1,4 @@
-"""Ends containers that use more memory than they may, as a kernel does where there are control groups."""
+"""Kills containers that exceed their memory limit, as a kernel does with control groups."""
 
 import asyncio
 import subprocess
@@ -13,7 +13,7 @@ from local_kubernetes import guard
 
 _PROC = Path("/proc")
 _INTERVAL = 0.5
-# However many processes there are, looking at them takes this part of the time at most.
+# Measuring takes at most this share of the time, whatever the number of processes is.
 _LARGEST_SHARE = 0.05
 
 
@@ -26,10 +26,10 @@ class _Watched:
 
 
 class MemoryLimits:
-    """Looks at the memory of containers with a limit, again and again.
+    """Measures the memory of containers with a limit at intervals.
 
-    What counts is what a container's processes have written: not the files that they have mapped, and pages
-    that several of them share count once. What comes and goes between two looks is not seen.
+    Counts the pages that the container's processes have written, and shared pages once; mapped files do not count. A
+    peak between two measurements is not noticed.
     """
 
     def __init__(self) -> None:
@@ -38,13 +38,13 @@ class MemoryLimits:
 
     @contextmanager
     def enforce(self, guard_pid: int, leader: int, limit: int | None, exceeded: Callable[[], None]) -> Iterator[None]:
-        """Watch a container while this context lasts.
+        """Watch a container until the context ends.
 
         Args:
-            guard_pid: its guard's id.
-            leader: its first process's id.
-            limit: in bytes; None for no limit.
-            exceeded: called once, when it uses more.
+            guard_pid: Process id of the container's guard.
+            leader: Process id of the container's first process.
+            limit: Limit in bytes; None for no limit.
+            exceeded: Called once when the container exceeds the limit.
         """
         if limit is None:
             yield
@@ -57,7 +57,7 @@ class MemoryLimits:
             self._watched.pop(leader, None)
 
     async def run(self) -> None:
-        """Look until cancelled; without containers that have a limit nothing is done."""
+        """Measure until cancelled; do nothing while no container has a limit."""
         while True:
             if not self._watched:
                 self._begun.clear()
@@ -71,7 +71,7 @@ class MemoryLimits:
 
 
 def _beyond(watched: list[_Watched]) -> list[_Watched]:
-    """Those that use more than they may."""
+    """Return the containers that exceed their limit."""
     table = list(guard.processes())
     sizes = None if (_PROC / "self" / "statm").exists() else _sizes_by_ps()
     found = []
@@ -84,13 +84,13 @@ def _beyond(watched: list[_Watched]) -> list[_Watched]:
 
 
 def _measure_use(members: Set[int], limit: int) -> int:
-    """The bytes that processes have written: exactly where a quick look finds more than `limit`."""
+    """Return the bytes that processes have written; measure exactly only if a quick estimate exceeds `limit`."""
     private = sum(map(_own_bytes, members))
     return private if private <= limit else sum(map(_proportional_bytes, members))
 
 
 def _own_bytes(pid: int) -> int:
-    """The resident memory of a process without that of files; 0 if it is gone."""
+    """Return the resident memory of a process without mapped files; 0 if the process does not exist."""
     try:
         _size, resident, shared, *_rest = (_PROC / str(pid) / "statm").read_text().split()
     except (OSError, ValueError):
@@ -99,7 +99,7 @@ def _own_bytes(pid: int) -> int:
 
 
 def _proportional_bytes(pid: int) -> int:
-    """The same, a page that several processes share divided among them; reading it walks all pages."""
+    """Return the same with shared pages divided among their processes; slower, because it reads every page."""
     try:
         lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The one node of the local cluster: its object, and what its pods share."""
+"""The one node of the local cluster: its object, and the state that its pods share."""
 
 import asyncio
 import os
@@ -26,19 +26,19 @@ NO_PLACE = "0/1 nodes are available: 1 Too many pods."
 
 @dataclass(frozen=True)
 class Node:
-    """What the pods of the node share.
+    """State that all pods of the node share.
 
     Args:
-        store: the cluster's objects.
-        home: the folder under which pods have theirs.
-        api: how containers reach the API server.
-        images: which images can be run, and by what.
-        recorder: writes events.
-        clock: the present time.
-        max_log_bytes: the size at which a container's log file is put aside.
-        places: one for each pod that may be on the node at a time.
-        memory: ends containers that use too much of it.
-        services: where services are.
+        store: The cluster's objects.
+        home: Directory with the directories of the pods.
+        api: Access of containers to the API server.
+        images: The images that can be run, and the runtime of each.
+        recorder: Writes events.
+        clock: Returns the present time.
+        max_log_bytes: Size at which the log file of a container is rotated.
+        places: One permit for each pod that the node can run at a time.
+        memory: Kills containers that exceed their memory limit.
+        services: Maps services to addresses.
     """
 
     store: Store
@@ -53,26 +53,26 @@ class Node:
     services: ServiceAddresses
 
     def pod_folder(self, uid: str) -> Path:
-        """The folder of a pod's volumes and scratch files; goes with the pod's end."""
+        """Return the directory of a pod's volumes and scratch files; it is deleted with the pod."""
         return self.home / "pods" / uid
 
     def log_folder(self, namespace: str, name: str, uid: str) -> Path:
-        """The folder of a pod's logs."""
+        """Return the directory of a pod's logs."""
         return self.home / "logs" / f"{namespace}_{name}_{uid}"
 
     @property
     def cache_folder(self) -> Path:
-        """The folder of files that runtimes keep; it may not exist."""
+        """The directory of files that runtimes keep; it may not exist."""
         return self.home / "cache"
 
     @property
     def claims_folder(self) -> Path:
-        """The folder of persistent volume claims."""
+        """The directory of persistent volume claims."""
         return self.home / "claims"
 
 
 def node_labels() -> dict[str, str]:
-    """The labels that a pod's node selector is held against."""
+    """The labels that a pod's node selector is compared with."""
     system = platform.system().lower()
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
     return {
@@ -83,7 +83,7 @@ def node_labels() -> dict[str, str]:
 
 
 def node_document(now: datetime, max_pods: int) -> JsonObject:
-    """The Node object, of a node that takes so many pods at a time."""
+    """Return the Node object of a node with a maximum number of pods."""
     capacity = {"cpu": str(os.cpu_count() or 1), "memory": f"{_memory_bytes() // 1024}Ki", "pods": str(max_pods)}
     ready = {
         "type": "Ready",
@@ -121,9 +121,9 @@ def node_document(now: datetime, max_pods: int) -> JsonObject:
 
 
 def find_scheduling_refusal(pod: JsonObject) -> str | None:
-    """Why a pod cannot be placed on the node; None if it can.
+    """Return why a pod cannot be bound to the node; None if it can.
 
-    Labels decide. The resources that pods ask for do not: a laptop's processes share what there is.
+    Only labels count. Resource requests do not, because the processes of a laptop share its resources.
     """
     labels = node_labels()
     wanted = pod["spec"].get("nodeSelector") or {}
@@ -135,5 +135,5 @@ def find_scheduling_refusal(pod: JsonObject) -> str | None:
 def _memory_bytes() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):  # not every system knows these names; nothing is decided by the number
+    except (ValueError, OSError):  # some systems lack these names; the number is only shown
         return 0

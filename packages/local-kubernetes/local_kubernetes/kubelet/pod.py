@@ -111,7 +111,7 @@ class PodWorker:
             await self._termination.finish_sidecars()
 
     def _sandbox(self) -> Sandbox:
-        """The state that the containers share, still without volumes."""
+        """Return the state that the containers share, still without volumes."""
         claims = self._node.claims_folder / self.namespace
         return Sandbox(
             pod=self._pod.document,
@@ -126,7 +126,7 @@ class PodWorker:
         )
 
     async def _make_volumes(self, sandbox: Sandbox) -> bool:
-        """Make the pod's volumes when the objects they refer to exist; False if the pod must terminate before."""
+        """Create the volumes once the objects that they refer to exist; return False if the pod must terminate before."""
         folders = sandbox.folders
         retry = waited = _FIRST_RETRY
         while not self._termination.requested.is_set():
@@ -134,7 +134,7 @@ class PodWorker:
                 make_credentials(folders.credentials, self._node.api, self.namespace)
                 sandbox.volumes = make_volumes(self._pod.document, sandbox.references, folders)
             except MissingReference as error:
-                if waited > _REPORT_AFTER:  # the config map of a driver is regularly created after its pod
+                if waited > _REPORT_AFTER:  # clients often create a pod before its config map
                     self._pod.record_event("FailedMount", f"MountVolume.SetUp failed: {error}")
             except OSError as error:
                 self._evict_for_disk(f"cannot write {error.filename or self._root}: {error.strerror or error}")

@@ -136,7 +136,7 @@ class PodContainers:
         return (*self._init, *self._main)
 
     async def _run_init(self, sandbox: Sandbox) -> bool:
-        """Run the init containers; False if one failed or the pod must terminate."""
+        """Run the init containers; return False if one failed or the pod must terminate."""
         for container in self._init:
             if container.record.sidecar:
                 self._sidecar_runs.append(asyncio.ensure_future(container.run(sandbox)))

@@ -1,4 +1,4 @@
-"""A pod's status, made from the states of its containers as a kubelet does it."""
+"""The status of a pod, derived from the states of its containers as a kubelet does."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ FAILED = "Failed"
 
 @dataclass(frozen=True)
 class Eviction:
-    """Why the node ended a pod by itself.
+    """The reason why the node ended a pod.
 
     Args:
-        reason: one word: Evicted, DeadlineExceeded.
-        message: the sentence.
+        reason: The reason as one word, such as Evicted or DeadlineExceeded.
+        message: The reason as a sentence.
     """
 
     reason: str
@@ -29,11 +29,11 @@ class Eviction:
 
 
 def pod_phase(init: Sequence[ContainerRecord], containers: Sequence[ContainerRecord]) -> str:
-    """The phase of a pod.
+    """Return the phase of a pod.
 
     Args:
-        init: its init containers.
-        containers: its containers.
+        init: Records of the init containers.
+        containers: Records of the main containers.
     """
     if any(record.failed and not record.sidecar and not record.starts_again for record in init):
         return FAILED
@@ -47,7 +47,7 @@ def pod_phase(init: Sequence[ContainerRecord], containers: Sequence[ContainerRec
 
 
 def is_initialized(init: Sequence[ContainerRecord]) -> bool:
-    """Whether all init containers have done their work: ended well, or, sidecars, been started."""
+    """Whether all init containers have succeeded or, if they are sidecars, have started."""
     return all(
         record.succeeded or (record.sidecar and (record.running or record.last is not None or record.failed))
         for record in init
@@ -63,15 +63,15 @@ def pod_status(
     *,
     volumes_made: bool = True,
 ) -> JsonObject:
-    """The status of a pod that is bound to this node.
+    """Return the status of a pod that is bound to this node.
 
     Args:
-        pod: the pod as it is now; conditions that have not changed keep their times.
-        init: its init containers.
-        containers: its containers.
-        now: the present time.
-        eviction: why the node ended it, where it did.
-        volumes_made: whether its containers could be started, as far as its volumes are concerned.
+        pod: The present pod; conditions that have not changed keep their times.
+        init: Records of the init containers.
+        containers: Records of the main containers.
+        now: The present time.
+        eviction: The reason why the node ended the pod; None if it did not.
+        volumes_made: Whether the volumes exist, so that containers can start.
     """
     previous: JsonObject = pod.get("status") or {}
     phase = FAILED if eviction else pod_phase(init, containers)
@@ -95,18 +95,18 @@ def pod_status(
 
 
 def build_scheduled_condition(now: datetime) -> JsonObject:
-    """The condition that a pod has found its node."""
+    """Return the condition of a pod that is bound to a node."""
     return _condition("PodScheduled", {}, now)
 
 
 def unschedulable_condition(message: str, now: datetime) -> JsonObject:
-    """The condition that a pod has found no node."""
+    """Return the condition of a pod that cannot be bound to a node."""
     absent = {"status": "False", "reason": "Unschedulable", "message": message}
     return _condition("PodScheduled", absent, now)
 
 
 def merge_conditions(present: Sequence[JsonObject], new: Sequence[JsonObject]) -> list[JsonObject]:
-    """Conditions with new ones in their places; those whose status is the same keep their time."""
+    """Replace conditions of the same type; those whose status is the same keep their time."""
     merged = {condition["type"]: condition for condition in present}
     for condition in new:
         before = merged.get(condition["type"])

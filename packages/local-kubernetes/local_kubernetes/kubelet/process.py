@@ -1,4 +1,4 @@
-"""One container's command as a running process, under its guard."""
+"""The running process of one container, below its guard."""
 
 import asyncio
 import contextlib
@@ -21,12 +21,12 @@ _GUARD = (sys.executable, "-I", "-S", guard.__file__)
 
 @dataclass(frozen=True)
 class Exit:
-    """How a command ended.
+    """The end of a command.
 
     Args:
-        code: the exit code, 128 + the signal's number where a signal ended it.
-        signal: the signal's number, or 0.
-        log_failure: why its output could not be written, which ended it, or None.
+        code: Exit code; 128 + the signal's number if a signal ended the command.
+        signal: Number of the signal, or 0.
+        log_failure: The reason why the output could not be written, which ended the command; None otherwise.
     """
 
     code: int
@@ -35,7 +35,7 @@ class Exit:
 
 
 class ContainerProcess:
-    """A running command; made by `start`."""
+    """A running command; `start` creates it."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class ContainerProcess:
     async def start(
         cls, command: Sequence[str], environment: Mapping[str, str], directory: Path, log: ContainerLog
     ) -> "ContainerProcess":
-        """Start a command with exactly this environment; its output goes to `log`.
+        """Start a command with exactly this environment; write its output to `log`.
 
         Raises:
-            StartError: the command cannot be executed.
+            StartError: The command cannot be executed.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -91,13 +91,13 @@ class ContainerProcess:
         return running
 
     async def wait(self) -> Exit:
-        """Wait for the end of the command and of everything it started."""
+        """Wait for the end of the command and of every process that it started."""
         try:
             ended = await _message(self._reports)
             if not ended:
                 guard.kill_session(self.pid)
             await self._process.wait()
-            # A process that escaped its session may hold the output open for ever.
+            # A process that left its session can keep the output open indefinitely.
             if self._pumps is not None:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._pumps, _OUTPUT_GRACE)
@@ -109,11 +109,11 @@ class ContainerProcess:
         return Exit(128 + number, number, self._log_failure)
 
     def terminate(self) -> None:
-        """Ask the command to end."""
+        """Send SIGTERM to the command."""
         self._order(guard.TERMINATE)
 
     def kill(self) -> None:
-        """End the command and everything it started at once."""
+        """Kill the command and every process that it started."""
         self._order(guard.KILL)
 
     def _order(self, order: bytes) -> None:
@@ -136,12 +136,12 @@ class ContainerProcess:
 
 
 def _encode(text: str) -> bytes:
-    """Encode as a container sees it, whatever the locale of this process is."""
+    """Encode text as UTF-8, which containers expect, whatever the locale of this process is."""
     return text.encode("utf-8", "surrogateescape")
 
 
 async def _message(reports: asyncio.StreamReader) -> dict[str, int | str]:
-    """The guard's next report; empty if the guard is gone."""
+    """Return the guard's next report; empty if the guard has ended."""
     try:
         line = await reports.readline()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a reference to a container's resources gives."""
+"""The values of references to a container's resources."""
 
 import math
 from decimal import Decimal
@@ -7,6 +7,6 @@ from local_kubernetes.api.quantities import parse_quantity
 
 
 def divide(quantity: str | float, divisor: str | float | None) -> str:
-    """A quantity in units of a divisor (0 or none: 1), rounded up: what a resource reference gives."""
+    """Return a quantity in units of a divisor (1 if it is 0 or missing), rounded up."""
     unit = parse_quantity(divisor or 1) or Decimal(1)
     return str(math.ceil(parse_quantity(quantity) / unit))

@@ -1,4 +1,4 @@
-"""Events about pods and what makes them, as `kubectl describe` shows them."""
+"""Events about pods and their controllers, as `kubectl describe` shows them."""
 
 import time
 from collections.abc import Callable
@@ -14,12 +14,12 @@ _WARNINGS = ("Failed", "BackOff", "Evicted", "NodeFailure", "InspectFailed", "Er
 
 
 class EventRecorder:
-    """Writes events, and keeps their number bounded.
+    """Writes events and bounds their number.
 
     Args:
-        store: where they are written.
-        host: the node's name; empty for one who works on no node.
-        clock: the present time.
+        store: The cluster's objects.
+        host: Name of the node; empty for a component without a node.
+        clock: Returns the present time.
     """
 
     def __init__(self, store: Store, host: str, clock: Callable[[], datetime]) -> None:
@@ -32,14 +32,14 @@ class EventRecorder:
     def record(
         self, pod: JsonObject, reason: str, message: str, *, container: str | None = None, component: str = "kubelet"
     ) -> None:
-        """Write an event about a pod, or another object; one that was written before is counted instead.
+        """Record an event about a pod or another object; a repeated event increases the count of the first one.
 
         Args:
-            pod: the pod, or other object.
-            reason: one word; those of failures make a Warning.
-            message: the sentence.
-            container: the container of the pod that it is about.
-            component: who says so.
+            pod: The pod or other object.
+            reason: The reason as one word; reasons of failures make a Warning.
+            message: The message as a sentence.
+            container: The container of the pod that the event is about; empty for the whole pod.
+            component: The component that reports the event.
         """
         metadata = pod["metadata"]
         namespace = str(metadata["namespace"])
@@ -58,7 +58,7 @@ class EventRecorder:
         self._forget_oldest()
 
     def forget(self, uid: str) -> None:
-        """A pod is gone: what was said of it is not counted on."""
+        """Forget the events of a deleted pod, so that later ones are not counted with them."""
         self._repeated = {known: name for known, name in self._repeated.items() if known[0] != uid}
 
     def _count(self, namespace: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What a pod refers to: config maps, secrets, and fields and resources of itself."""
+"""The objects that a pod refers to: config maps, secrets, and its own fields and resources."""
 
 import re
 from base64 import b64decode
@@ -23,20 +23,20 @@ _FIELDS = {
     "status.podIP": ("status", "podIP"),
     "status.podIPs": ("status", "podIP"),
 }
-# What a container without a limit may use: what the node offers.
+# A container without a limit can use the resources of the node.
 _UNLIMITED = {"cpu": "64", "memory": "64Gi", "ephemeral-storage": "1Ti"}
 
 
 class MissingReference(Exception):
-    """Something that a pod refers to is not there (yet); the message is the kubelet's."""
+    """An object that a pod refers to does not exist (yet); the message is that of the kubelet."""
 
 
 class References:
-    """Looks up what the pods of one namespace refer to.
+    """Looks up the objects that pods of one namespace refer to.
 
     Args:
-        store: the cluster's objects.
-        namespace: the pods' namespace.
+        store: The cluster's objects.
+        namespace: Namespace of the pods.
     """
 
     def __init__(self, store: Store, namespace: str) -> None:
@@ -44,27 +44,27 @@ class References:
         self._namespace = namespace
 
     def config_map(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
-        """A config map's values; raises MissingReference if there is none, unless that is allowed."""
+        """Return the values of a config map; raises MissingReference if it does not exist and is not optional."""
         document = self._document(CONFIG_MAPS, "configmap", name, optional=optional)
         values = {key: str(value).encode() for key, value in (document.get("data") or {}).items()}
         return values | {key: b64decode(value) for key, value in (document.get("binaryData") or {}).items()}
 
     def secret(self, name: str, *, optional: bool = False) -> dict[str, bytes]:
-        """A secret's values; raises MissingReference if there is none, unless that is allowed."""
+        """Return the values of a secret; raises MissingReference if it does not exist and is not optional."""
         document = self._document(SECRETS, "secret", name, optional=optional)
         values = {key: b64decode(value) for key, value in (document.get("data") or {}).items()}
         return values | {key: str(value).encode() for key, value in (document.get("stringData") or {}).items()}
 
     def claim_uid(self, name: str) -> str:
-        """The uid of a persistent volume claim; raises MissingReference if there is none."""
+        """Return the UID of a persistent volume claim; raises MissingReference if it does not exist."""
         document = self._document(PERSISTENT_VOLUME_CLAIMS, "persistentvolumeclaim", name, optional=False)
         return str(document["metadata"]["uid"])
 
     def variable(self, source: Mapping[str, Any], pod: JsonObject, container: JsonObject) -> str | None:
-        """The value that an environment variable's `valueFrom` gives; None for an optional one that is missing.
+        """Return the value of an environment variable's `valueFrom`; None for a missing optional value.
 
         Raises:
-            MissingReference: the config map, the secret, its key or the field does not exist.
+            MissingReference: The config map, the secret, its key or the field does not exist.
         """
         if "fieldRef" in source:
             return pod_field(pod, str(source["fieldRef"].get("fieldPath")))
@@ -95,7 +95,7 @@ class References:
 
 
 def pod_field(pod: JsonObject, path: str) -> str:
-    """The value of a pod's field as text; raises MissingReference for a field that cannot be referred to."""
+    """Return a field of a pod as text; raises MissingReference if pods cannot refer to that field."""
     subscript = _SUBSCRIPT.fullmatch(path)
     if subscript:
         return str((pod["metadata"].get(subscript[1]) or {}).get(subscript[2], ""))
@@ -109,7 +109,7 @@ def pod_field(pod: JsonObject, path: str) -> str:
 
 
 def container_resource(pod: JsonObject, container: JsonObject, reference: Mapping[str, Any]) -> str:
-    """A container's request or limit in units of the divisor; raises MissingReference if it is not known."""
+    """Return a container's request or limit in units of the divisor; raises MissingReference for unknown resources."""
     wanted = reference.get("containerName") or container["name"]
     containers = [*pod["spec"].get("containers", ()), *pod["spec"].get("initContainers", ())]
     named = [item for item in containers if item["name"] == wanted]

@@ -1,4 +1,4 @@
-"""When a container is started again."""
+"""The restart policies of containers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

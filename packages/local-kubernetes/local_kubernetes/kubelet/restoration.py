@@ -1,11 +1,11 @@
-"""What a node that has been started again knows of the containers it ran before."""
+"""The state of containers that a restarted node finds in the status of their pods."""
 
 from datetime import datetime
 
 from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.kubelet.states import ContainerRecord, Terminated, Waiting
 
-# What a kubelet finds of containers that ran when their machine went down.
+# The exit code and reason that a kubelet reports for containers that were running when the machine stopped.
 _LOST_CODE = 255
 _LOST_REASON = "Unknown"
 _UNKNOWN_CODE = 137
@@ -14,7 +14,7 @@ _UNKNOWN_MESSAGE = "The container could not be located when the pod was terminat
 
 
 def restore(record: ContainerRecord, status: JsonObject, now: datetime) -> None:
-    """Take over, into a new record, what a pod's status tells of a container; what ran has been lost."""
+    """Copy the state of a container from its pod's status into a new record; a running container counts as lost."""
     record.restarts = int(status.get("restartCount") or 0)
     record.container_id = str(status.get("containerID") or "")
     last = (status.get("lastState") or {}).get("terminated")
@@ -34,13 +34,13 @@ def has_begun(record: ContainerRecord) -> bool:
 
 
 def give_up(record: ContainerRecord, now: datetime) -> None:
-    """A container of a pod that is not started again: what has not ended never will."""
+    """Restore a container that is not started again; if it had not terminated, it is lost."""
     if not isinstance(record.state, Terminated):
         record.state = Terminated(_UNKNOWN_CODE, _UNKNOWN_REASON, now, now, _UNKNOWN_MESSAGE)
 
 
 def begin_anew(record: ContainerRecord) -> None:
-    """A container that is started again: its last run becomes the previous one."""
+    """Restore a container that is started again; its last run becomes the previous one."""
     if isinstance(record.state, Terminated):
         record.last = record.state
         record.restarts += 1

@@ -1,4 +1,4 @@
-"""What stands in for the software of an image: the interface, and the runtime that uses the machine's own programs."""
+"""The interface that replaces the software of an image, and the runtime that uses this machine's programs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class ContainerCommand:
 
 
 class Runtime(Protocol):
-    """What stands in for the software of an image.
+    """Replaces the software of an image.
 
     One instance serves all containers of a cluster, on one event loop.
     """
@@ -93,10 +93,10 @@ class Runtime(Protocol):
         ...
 
     async def image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
-        """Return what stands on this machine for files and folders of the image, by their path in the container.
+        """Return the files and directories of this machine that replace those of the image, by path in the container.
 
         Args:
-            folders: The folders of the container.
+            folders: The directories of the container.
 
         Raises:
             StartError: The software is not installed.
@@ -139,7 +139,7 @@ class HostRuntime:
         return ContainerCommand(words, container.environment)
 
     def uses_assigned_ports(self, container: JsonObject) -> bool:  # noqa: ARG002 - it does not know the programs
-        """Return False: a program listens where it likes."""
+        """Return False: the program chooses its own port."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""What the containers of a pod share."""
+"""The state that the containers of a pod share."""
 
 import asyncio
 import contextlib
@@ -13,18 +13,18 @@ from local_kubernetes.kubelet.volumes import PodFolders
 
 @dataclass
 class Sandbox:
-    """What the containers of a pod share.
+    """The state that the containers of a pod share.
 
     Args:
-        pod: the pod, with its address in the status.
-        references: where to look up what it refers to.
-        volumes: its volumes.
-        folders: where its volumes are made.
-        root: its folder.
-        logs: the folder of its logs.
-        publish: tells the API of a container's new state.
-        stopping: set when the pod is to end.
-        evict: ends the pod because the node cannot go on with it; takes the sentence why.
+        pod: The pod, with its address in the status.
+        references: Looks up the objects that the pod refers to.
+        volumes: The volumes of the pod.
+        folders: Directories of the volumes.
+        root: Directory of the pod.
+        logs: Directory of the pod's logs.
+        publish: Reports a new state of a container to the API server.
+        stopping: Set when the pod must terminate.
+        evict: Ends the pod because the node cannot run it any longer; takes the reason as a sentence.
     """
 
     pod: JsonObject
@@ -38,14 +38,14 @@ class Sandbox:
     stopping: asyncio.Event
 
     async def pause(self, seconds: float) -> None:
-        """Wait so long, or until the pod is to end."""
+        """Wait for a number of seconds, or until the pod must terminate."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.stopping.wait(), seconds)
 
     def container_folder(self, name: str) -> Path:
-        """The folder of one container."""
+        """Return the directory of one container."""
         return self.root / "containers" / name
 
     def termination_file(self, name: str) -> Path:
-        """Where a container leaves its termination message."""
+        """Return the path of the container's termination message."""
         return self.container_folder(name) / "termination-log"

@@ -1,4 +1,4 @@
-"""Services, without a network of their own: where the text of a container names one, the address that serves it."""
+"""Services without a network: names of services in the text of a container become the addresses of their pods."""
 
 import re
 import socket
@@ -17,14 +17,14 @@ _KEPT = 100
 
 
 class ServiceAddresses:
-    """Where the ports of services are on this machine.
+    """Maps the ports of services to ports of this machine.
 
-    A process listens where it likes, so a port of a service is that of its pods. Some runtimes have their programs
-    listen on ports that are assigned here: their own ones may be the same in many pods.
+    A process listens on the port that it chooses, so the port of a service is the port of its pods. Some runtimes let
+    programs listen on ports that this class assigns, because many pods may use the same port.
 
     Args:
         store: The cluster's objects.
-        uses_assigned_ports: Tells from a container's entry in its pod's spec whether it listens on assigned ports.
+        uses_assigned_ports: Returns whether a container listens on assigned ports, from its entry in the pod's spec.
     """
 
     def __init__(self, store: Store, uses_assigned_ports: Callable[[JsonObject], bool]) -> None:
@@ -33,11 +33,11 @@ class ServiceAddresses:
         self._assigned: dict[tuple[str, str, int], int] = {}
 
     def resolve(self, text: str, namespace: str) -> str:
-        """The text with each `SERVICE:PORT`, `SERVICE.NAMESPACE:PORT` and `SERVICE.NAMESPACE.svc…:PORT` replaced.
+        """Replace each `SERVICE:PORT`, `SERVICE.NAMESPACE:PORT` and `SERVICE.NAMESPACE.svc…:PORT` in a text.
 
         Args:
-            text: any text.
-            namespace: of the pod whose text it is.
+            text: Any text.
+            namespace: Namespace of the pod that uses the text.
         """
 
         def replacement(match: re.Match[str]) -> str:
@@ -47,7 +47,7 @@ class ServiceAddresses:
         return _NAMED.sub(replacement, text)
 
     def assign_port(self, namespace: str, pod: str, port: int) -> int:
-        """Return the free port that stands for a port of a pod: the same one for a later pod of the same name."""
+        """Return the free port for a port of a pod; a later pod of the same name gets the same port."""
         key = (namespace, pod, port)
         if key not in self._assigned:
             self._forget_gone()
@@ -55,7 +55,7 @@ class ServiceAddresses:
         return self._assigned[key]
 
     def _port(self, namespace: str, name: str, number: int) -> int | None:
-        """Where the port of a service is; None if there is no such service or port."""
+        """Return the address of a service's port; None if the service or port does not exist."""
         if not self._store.exists(SERVICES, namespace, name):
             return None
         spec = self._store.view(SERVICES, namespace, name).get("spec") or {}
@@ -80,14 +80,14 @@ class ServiceAddresses:
                 yield pod
 
     def _forget_gone(self) -> None:
-        """Keep the ports of pods that are there, and of those that are about to be replaced by their like."""
+        """Keep the ports of existing pods, and of pods that their controller is about to replace."""
         known = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self._store.views(PODS, None)}
         if len(self._assigned) > 2 * len(known) + _KEPT:
             self._assigned = {key: port for key, port in self._assigned.items() if key[:2] in known}
 
 
 def _container_port(container: Mapping[str, Any], target: int | str) -> int | None:
-    """The number of a container's port, which is named by its name or number; None if it has none such."""
+    """Return the number of a container's port, given by name or number; None if it does not exist."""
     for port in container.get("ports") or ():
         if target in (port.get("name"), port.get("containerPort")):
             return int(port["containerPort"])

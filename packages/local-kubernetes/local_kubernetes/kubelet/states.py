@@ -1,4 +1,4 @@
-"""The states of a container, as a pod's status shows them."""
+"""The states of a container, as in the status of a pod."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,47 +9,47 @@ from local_kubernetes.kubelet.restarts import ALWAYS, RestartPolicy
 
 @dataclass(frozen=True)
 class Waiting:
-    """Not running (yet).
+    """The container does not run (yet).
 
     Args:
-        reason: why, as one word: ContainerCreating, ErrImagePull, CrashLoopBackOff, …
-        message: why, as a sentence.
+        reason: The reason as one word, such as ContainerCreating, ErrImagePull or CrashLoopBackOff.
+        message: The reason as a sentence.
     """
 
     reason: str
     message: str = ""
 
     def document(self) -> JsonObject:
-        """The state as it stands in a status."""
+        """Return the state in the format of a pod's status."""
         waiting = {"reason": self.reason} | ({"message": self.message} if self.message else {})
         return {"waiting": waiting}
 
 
 @dataclass(frozen=True)
 class Running:
-    """Running.
+    """The container runs.
 
     Args:
-        started: since when.
+        started: Start time.
     """
 
     started: datetime
 
     def document(self) -> JsonObject:
-        """The state as it stands in a status."""
+        """Return the state in the format of a pod's status."""
         return {"running": {"startedAt": timestamp(self.started)}}
 
 
 @dataclass(frozen=True)
 class Terminated:
-    """Ended.
+    """The container has terminated.
 
     Args:
-        exit_code: the command's exit code, 128 + the signal's number where a signal ended it.
-        reason: Completed, Error, StartError, …
-        started: when it began.
-        finished: when it ended.
-        message: what it, or the runtime, said last.
+        exit_code: Exit code of the command; 128 + the signal's number if a signal ended it.
+        reason: The reason as one word, such as Completed, Error or StartError.
+        started: Start time.
+        finished: End time.
+        message: Termination message of the container or the runtime.
     """
 
     exit_code: int
@@ -60,7 +60,7 @@ class Terminated:
     container_id: str = ""
 
     def document(self) -> JsonObject:
-        """The state as it stands in a status."""
+        """Return the state in the format of a pod's status."""
         terminated: JsonObject = {
             "exitCode": self.exit_code,
             "reason": self.reason,
@@ -79,17 +79,17 @@ State = Waiting | Running | Terminated
 
 @dataclass
 class ContainerRecord:
-    """What is known of a container.
+    """The present state and history of a container.
 
     Args:
-        name: its name.
-        image: its image.
-        state: its present state.
-        last: how its previous run ended.
-        restarts: how often it was started again.
-        container_id: the identity of its present or last run.
-        sidecar: whether it is an init container that goes on running beside the others.
-        policy: when it is started again.
+        name: Name of the container.
+        image: Image of the container.
+        state: Present state.
+        last: Termination of the previous run; None if there is none.
+        restarts: Number of restarts.
+        container_id: Identity of the present or last run.
+        sidecar: Whether it is an init container that continues to run next to the main containers.
+        policy: Restart policy.
     """
 
     name: str
@@ -103,20 +103,20 @@ class ContainerRecord:
 
     @property
     def starts_again(self) -> bool:
-        """Whether the container has ended and its restart policy starts it again."""
+        """Whether the container has terminated and its restart policy starts it again."""
         return isinstance(self.state, Terminated) and self.policy.restarts_after(self.state.exit_code)
 
     @property
     def succeeded(self) -> bool:
-        """Whether it has ended with exit code 0."""
+        """Whether the container terminated with exit code 0."""
         return isinstance(self.state, Terminated) and self.state.exit_code == 0
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended with another exit code."""
+        """Whether the container terminated with another exit code than 0."""
         return isinstance(self.state, Terminated) and self.state.exit_code != 0
 
     @property
     def running(self) -> bool:
-        """Whether it runs."""
+        """Whether the container runs."""
         return isinstance(self.state, Running)

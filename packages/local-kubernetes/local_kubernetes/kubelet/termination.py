@@ -85,7 +85,7 @@ class Termination:
         await self._containers.wait_for_sidecars()
 
     def cancel_timers(self) -> None:
-        """Cancel the kill and the deadline that are still to come."""
+        """Cancel the scheduled kill and the deadline."""
         for timer in (self._kill_timer, self._deadline):
             if timer:
                 timer.cancel()
@@ -102,7 +102,7 @@ class Termination:
         """Kill all containers after `seconds`, unless an earlier kill is scheduled."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        # Every change of a deleted pod names its whole grace period again.
+        # Every change of a deleted pod repeats its whole grace period.
         if self._kill_timer and seconds > 0 and self._kill_timer.when() <= end:
             return
         if self._kill_timer:

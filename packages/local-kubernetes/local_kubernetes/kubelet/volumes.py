@@ -1,4 +1,4 @@
-"""A pod's volumes as folders of this machine."""
+"""The volumes of a pod as directories of this machine."""
 
 import errno
 import os
@@ -26,12 +26,12 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 @dataclass(frozen=True)
 class PodFolders:
-    """Where a pod's volumes are.
+    """The directories of a pod's volumes.
 
     Args:
-        volumes: the folder that holds a folder for each volume.
-        claims: the folder that holds a folder for each persistent volume claim; outlives the pod.
-        credentials: the files of the pod's service account: `token`, `ca.crt`, `namespace`.
+        volumes: Directory with one directory for each volume.
+        claims: Directory with one directory for each persistent volume claim; it outlives the pod.
+        credentials: Files of the pod's service account: `token`, `ca.crt`, `namespace`.
     """
 
     volumes: Path
@@ -40,13 +40,13 @@ class PodFolders:
 
 
 def make_volumes(pod: JsonObject, references: References, folders: PodFolders) -> dict[str, Path]:
-    """Make the pod's volumes, and return the folder (for some host paths: the file) of each.
+    """Create the pod's volumes; return the directory, or for some host paths the file, of each.
 
-    Repeating it is harmless: what has been made is made again.
+    Calling it again replaces the content.
 
     Raises:
-        MissingReference: what a volume is made of does not exist, or its kind is not known here.
-        OSError: a file cannot be written.
+        MissingReference: An object of a volume does not exist, or the kind of a volume is not supported.
+        OSError: A file could not be written.
     """
     made: dict[str, Path] = {}
     for volume in pod["spec"].get("volumes") or ():
@@ -65,16 +65,16 @@ def make_credentials(folder: Path, api: ApiAccess, namespace: str) -> None:
 
 
 def map_mounts(container: JsonObject, volumes: Mapping[str, Path], expand: Callable[[str], str]) -> dict[str, Path]:
-    """For each mount path of a container, the folder or file that stands for it.
+    """Return the directory or file for each mount path of a container.
 
     Args:
-        container: the container's entry in the pod's spec.
-        volumes: the pod's volumes, as `make_volumes` returned them.
-        expand: replaces the variables in a `subPathExpr`.
+        container: The container's entry in the pod's spec.
+        volumes: The pod's volumes, as `make_volumes` returned them.
+        expand: Replaces the variables in a `subPathExpr`.
 
     Raises:
-        MissingReference: a mount names a volume that the pod has not, or leaves it.
-        OSError: a sub-path's folder cannot be made.
+        MissingReference: A mount names a volume that does not exist, or a path outside its volume.
+        OSError: The directory of a sub-path could not be created.
     """
     folders: dict[str, Path] = {}
     for mount in container.get("volumeMounts") or ():
@@ -109,7 +109,7 @@ Files = dict[str, tuple[bytes, int]]
 
 
 def _volume_files(volume: JsonObject, pod: JsonObject, references: References, folders: PodFolders) -> Files:
-    """The files of a volume that is made of objects: by path, the content and the mode."""
+    """Return the files of a volume that objects define: the content and mode by path."""
     if "projected" in volume:
         source = volume["projected"]
         mode = int(source.get("defaultMode") or _DEFAULT_MODE)
@@ -148,7 +148,7 @@ def _source_files(source: JsonObject, mode: int, pod: JsonObject, references: Re
 
 
 def _select_files(values: Mapping[str, bytes], reference: Mapping[str, Any], mode: int) -> Files:
-    """The values that become files: those that `items` names, or all."""
+    """Return the values that become files: those in `items`, or all."""
     items = reference.get("items")
     if not items:
         return {key: (value, mode) for key, value in values.items()}
@@ -180,7 +180,7 @@ def _host_path(source: Mapping[str, Any]) -> Path:
 
 
 def _relative(path: str) -> PurePosixPath:
-    """A path below a folder; raises MissingReference where it leads out of it."""
+    """Return a path below a directory; raises MissingReference if it leads out of the directory."""
     relative = PurePosixPath(path)
     if relative.is_absolute() or ".." in relative.parts or "\0" in path:
         raise MissingReference(f"path {path!r} must lead into the volume")
@@ -188,7 +188,7 @@ def _relative(path: str) -> PurePosixPath:
 
 
 def _make_folder(folder: Path, what: str) -> None:
-    """Make what is to be mounted, unless it is there; raises MissingReference for a path that cannot be made."""
+    """Create the path to mount unless it exists; raises MissingReference if that is not possible."""
     try:
         if not folder.exists():
             folder.mkdir(parents=True)
@@ -199,7 +199,7 @@ def _make_folder(folder: Path, what: str) -> None:
 
 
 def _write_volume_file(folder: Path, path: str, content: bytes, mode: int) -> None:
-    """Write a file of a volume; raises MissingReference for a path that cannot be one beside the others."""
+    """Write a file of a volume; raises MissingReference if its path conflicts with another file."""
     try:
         _write_file(folder / _relative(path), content, mode)
     except OSError as error:
@@ -209,7 +209,7 @@ def _write_volume_file(folder: Path, path: str, content: bytes, mode: int) -> No
 
 
 def _write_file(path: Path, content: bytes, mode: int) -> None:
-    """Write a file anew: what is there, a link too, is replaced and not followed."""
+    """Write a file; replace an existing file or link without following it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -219,5 +219,5 @@ def _write_file(path: Path, content: bytes, mode: int) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a pod's folder as far as that is possible."""
+    """Delete a pod's directory as far as possible."""
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,1 +1,1 @@
-"""Controllers of the local cluster: what makes pods of other objects."""
+"""Controllers of the local cluster: they create pods for other objects."""

@@ -18,16 +18,16 @@ _EXPIRED = 410
 _RETRY_SECONDS = 1.0
 
 Place = tuple[str, str]
-"""A StatefulSet's namespace and name."""
+"""Namespace and name of a StatefulSet."""
 
 
 class StatefulSetController:
     """Creates and deletes the pods of StatefulSets.
 
     Args:
-        store: the cluster's objects; used on the event loop's thread only.
-        kinds: the kinds that the cluster serves.
-        recorder: writes events.
+        store: The cluster's objects; used only on the event loop's thread.
+        kinds: The kinds that the cluster serves.
+        recorder: Writes events.
     """
 
     def __init__(self, store: Store, kinds: KindRegistry, recorder: EventRecorder) -> None:
@@ -38,14 +38,14 @@ class StatefulSetController:
         self._arrival = asyncio.Event()
 
     async def run(self) -> None:
-        """Look after all StatefulSets until cancelled."""
+        """Reconcile all StatefulSets until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(STATEFUL_SETS, lambda item: [_place(item)]))
             tasks.create_task(self._follow(PODS, _owners))
             tasks.create_task(self._work())
 
     async def _follow(self, kind: Kind, places: Callable[[JsonObject], Iterable[Place]]) -> None:
-        """Take note of every set that may call for something: of all at first, then with each change."""
+        """Queue every set that may need a reconcile: all at first, then those that changed."""
         while True:
             items, version = self._store.list(kind, None)
             for item in items:

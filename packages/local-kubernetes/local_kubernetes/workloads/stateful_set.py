@@ -1,4 +1,4 @@
-"""What a StatefulSet and its pods call for: decides, changes nothing."""
+"""Decides which pods a StatefulSet needs; changes nothing."""
 
 import hashlib
 import json
@@ -14,13 +14,13 @@ _INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 @dataclass(frozen=True)
 class Decision:
-    """What is to be done about a StatefulSet.
+    """The changes that a StatefulSet needs.
 
     Args:
-        claims: persistent volume claims that its new pods need, as far as they are not there.
-        creations: pods to create.
-        deletions: names of pods to delete.
-        status: its new status.
+        claims: Persistent volume claims to create for new pods.
+        creations: Pods to create.
+        deletions: Names of pods to delete.
+        status: New status of the set.
     """
 
     claims: Sequence[JsonObject]
@@ -30,14 +30,14 @@ class Decision:
 
 
 def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> Decision:
-    """Say what to do next.
+    """Return the next changes.
 
-    Pods come in the order of their numbers and go in the reverse one; each waits for the one before it, unless
-    the set's `podManagementPolicy` is Parallel. Those of an earlier template are replaced one at a time.
+    Pods are created in the order of their numbers and deleted in reverse order; each waits for the one before it,
+    unless the set's `podManagementPolicy` is Parallel. Pods of an earlier template are replaced one at a time.
 
     Args:
-        stateful_set: the set.
-        pods: the pods that belong to it.
+        stateful_set: The set.
+        pods: The pods that belong to the set.
     """
     known = {number: pod for pod in pods if (number := _number(stateful_set, pod)) is not None}
     spec = stateful_set["spec"]
@@ -63,7 +63,7 @@ def belongs_to(stateful_set: JsonObject, pod: JsonObject) -> bool:
 
 
 def _next_steps(known: Mapping[int, JsonObject], wanted: range, *, parallel: bool) -> tuple[list[int], list[str]]:
-    """The numbers of pods to create, and the names of those to delete, by the number of replicas."""
+    """Return the numbers of the pods to create, and the names of the pods to delete."""
     missing: list[int] = []
     deletions: list[str] = []
     for number in wanted:
@@ -85,7 +85,7 @@ def _next_steps(known: Mapping[int, JsonObject], wanted: range, *, parallel: boo
 
 
 def _find_outdated(stateful_set: JsonObject, known: Mapping[int, JsonObject], wanted: range) -> list[str]:
-    """The pod of an earlier template whose turn it is to be replaced, where there is one."""
+    """Return the next pod of an earlier template to replace; None if there is none."""
     strategy = stateful_set["spec"].get("updateStrategy") or {}
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
         return []
@@ -154,7 +154,7 @@ def _owner_reference(stateful_set: JsonObject) -> JsonObject:
 
 
 def _status(stateful_set: JsonObject, known: Mapping[int, JsonObject]) -> JsonObject:
-    """The status; like Kubernetes it names most numbers only where they are not zero."""
+    """Return the status; like Kubernetes it omits most numbers that are zero."""
     previous, revision = stateful_set.get("status") or {}, _revision(stateful_set)
     present = [pod for pod in known.values() if not _has_ended(pod)]
     ready = sum(map(_is_healthy, present))
@@ -181,7 +181,7 @@ def _replicas(stateful_set: JsonObject) -> int:
 
 
 def _revision(stateful_set: JsonObject) -> str:
-    """The name of the set's present template."""
+    """Return the name of the revision of the set's present template."""
     text = json.dumps(stateful_set["spec"]["template"], sort_keys=True)
     return f"{stateful_set['metadata']['name']}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
@@ -192,7 +192,7 @@ def _revision_of(pod: JsonObject) -> str | None:
 
 
 def _number(stateful_set: JsonObject, pod: JsonObject) -> int | None:
-    """The number of a pod in its set; None for a pod with another name."""
+    """Return the number of a pod in its set; None if the name does not belong to the set."""
     prefix, _, number = _name(pod).rpartition("-")
     return int(number) if prefix == stateful_set["metadata"]["name"] and number.isdecimal() else None
 
