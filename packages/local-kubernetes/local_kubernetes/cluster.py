@@ -80,7 +80,7 @@ class LocalCluster:
         """Start the cluster.
 
         Raises:
-            LocalClusterError: The home directory or port is in use, the home is not writable, or the journal is damaged.
+            LocalClusterError: The home or the port is in use, the home is not writable, or the journal is damaged.
         """
         async with AsyncExitStack() as starting:
             home = starting.enter_context(lock_home(self.home))

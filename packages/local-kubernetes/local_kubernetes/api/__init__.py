@@ -1,1 +1,1 @@
-"""The API server of the local cluster: Kubernetes' REST interface over objects held in memory."""
+"""The API server of the local cluster: the REST API of Kubernetes over objects in memory."""

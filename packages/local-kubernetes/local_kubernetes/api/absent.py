@@ -1,9 +1,9 @@
-"""What Kubernetes has and the local cluster has not: asked for, it answers 501 with a sentence."""
+"""Resources of Kubernetes that the local cluster does not serve: a request for one is answered with 501 and a sentence."""
 
 from collections.abc import Mapping
 
 PATHS = ("/metrics", "/logs", "/debug")
-"""Where the server would speak of itself."""
+"""Paths of the server's own information that are not served."""
 
 RESOURCES: Mapping[str, tuple[str, ...]] = {
     "": ("bindings", "componentstatuses", "podtemplates", "replicationcontrollers"),
@@ -33,7 +33,7 @@ RESOURCES: Mapping[str, tuple[str, ...]] = {
         "volumeattributesclasses",
     ),
 }
-"""By group, the resources that are not served."""
+"""The resources that are not served, by group."""
 
 SUBRESOURCES: Mapping[str, tuple[str, ...]] = {
     "namespaces": ("finalize",),
@@ -42,11 +42,11 @@ SUBRESOURCES: Mapping[str, tuple[str, ...]] = {
     "serviceaccounts": ("token",),
     "services": ("proxy",),
 }
-"""By resource, the subresources that are not served."""
+"""The subresources that are not served, by resource."""
 
 
 def absent_resource(group: str, plural: str) -> str | None:
-    """The sentence for a resource that is not served; None for all that are, or that Kubernetes has not, either."""
+    """Return the message for a resource of Kubernetes that is not served; None for every other one."""
     if plural not in RESOURCES.get(group, ()):
         return None
     return (
@@ -55,5 +55,5 @@ def absent_resource(group: str, plural: str) -> str | None:
 
 
 def absent_subresource(plural: str, name: str) -> str | None:
-    """The sentence for a subresource that is not served; None for all others."""
+    """Return the message for a subresource that is not served; None for every other one."""
     return f"{plural}/{name} is not part of the local cluster" if name in SUBRESOURCES.get(plural, ()) else None

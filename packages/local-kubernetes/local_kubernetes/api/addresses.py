@@ -1,4 +1,4 @@
-"""The addresses of services: nothing listens there, but each service has one of its own."""
+"""The cluster IPs of services: each service has one, but nothing listens there."""
 
 from collections.abc import Container
 from ipaddress import ip_network
@@ -7,10 +7,10 @@ SERVICE_NETWORK = ip_network("10.96.0.0/16")
 
 
 def allocate_address(taken: Container[str]) -> str:
-    """The first free address of the service network.
+    """Return the first free address of the service network.
 
     Raises:
-        RuntimeError: where none is free.
+        RuntimeError: No address is free.
     """
     for address in SERVICE_NETWORK.hosts():
         if str(address) not in taken:

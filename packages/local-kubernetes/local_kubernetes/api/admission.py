@@ -1,4 +1,4 @@
-"""What the API server does to a document before it is stored: defaults, validation, first status."""
+"""Defaults, validation and the first status of a document, before it is stored."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -65,12 +65,12 @@ _GO_TYPES = {str: "string", float: "float64", bool: "bool", list: "[]interface {
 
 
 def admit(served: ServedKind, document: JsonObject) -> None:
-    """Complete a document, in place, and refuse one that its kind does not allow.
+    """Fill in the defaults of a document, in place, and reject it if it is not valid.
 
-    The document is as in a create or update request, in the version of `served`.
+    The document is that of a create or update request, in the version of `served`.
 
     Raises:
-        ApiStatusError: 422 with all that is wrong, 400 for what cannot be decoded.
+        ApiStatusError: 422 with all errors; 400 for a document that cannot be decoded.
     """
     if served.schema is not None:
         _admit_custom(served, served.schema, document)
@@ -86,10 +86,10 @@ def admit(served: ServedKind, document: JsonObject) -> None:
 
 
 def admit_new(store: Store, served: ServedKind, namespace: str | None, document: JsonObject) -> None:
-    """Complete a document that is about to be created, in place, after `admit`.
+    """Complete a document that is to be created, in place, after `admit`.
 
     Raises:
-        ApiStatusError: 403 where the service account of a pod does not exist.
+        ApiStatusError: 403 if the service account of a pod does not exist.
     """
     kind = served.kind
     if kind.key == PODS.key:
@@ -114,19 +114,19 @@ def admit_new(store: Store, served: ServedKind, namespace: str | None, document:
 
 
 def after_creation(store: Store, served: ServedKind, document: JsonObject) -> None:
-    """Do what a cluster's controllers do for a new object: a namespace gets its service account."""
+    """Create what controllers create for a new object: a namespace gets its service account."""
     if served.kind.key == NAMESPACES.key:
         create_default_account(store, document["metadata"]["name"])
 
 
 def create_default_account(store: Store, namespace: str) -> None:
-    """Give a namespace its service account, unless it has one: no pod is created without."""
+    """Create the service account of a namespace unless it exists; pods cannot be created without it."""
     if not store.exists(SERVICE_ACCOUNTS, namespace, "default"):
         store.create(SERVICE_ACCOUNTS, namespace, {"metadata": {"name": "default"}})
 
 
 def warnings_of(kind: Kind, document: Mapping[str, Any], current: Mapping[str, Any] | None = None) -> list[str]:
-    """What whoever writes an object should be told of it, though it is accepted; `current` is what it replaces."""
+    """Return the warnings about an accepted document; `current` is the object that it replaces."""
     if kind.key == PODS.key:
         return list(pod_warnings(document["spec"]))
     if kind.key == STATEFUL_SETS.key:
@@ -137,7 +137,7 @@ def warnings_of(kind: Kind, document: Mapping[str, Any], current: Mapping[str, A
 
 
 def complete_status(kind: Kind, document: JsonObject) -> None:
-    """Fill in, in place, what a status always shows: the times of a pod's conditions, its list of addresses."""
+    """Fill in the fields that every status has, in place: the times of a pod's conditions, its list of addresses."""
     status = document.get("status")
     if kind.key == PODS.key and isinstance(status, dict):
         for condition in status.get("conditions") or []:
@@ -148,7 +148,7 @@ def complete_status(kind: Kind, document: JsonObject) -> None:
 
 
 def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -> None:
-    """Refuse an update that changes what cannot be changed; keep what the server has allocated.
+    """Reject changes of immutable fields, and keep fields that the server has allocated.
 
     Raises:
         ApiStatusError: 422.
@@ -181,7 +181,7 @@ def check_update(kind: Kind, current: Mapping[str, Any], document: JsonObject) -
 
 
 def _keep_address(current: Mapping[str, Any], document: JsonObject) -> None:
-    """Keep what a service was given; it is not changed, either."""
+    """Keep the fields that the server allocated to a service; they are immutable."""
     for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
         if key in current["spec"]:
             document["spec"].setdefault(key, current["spec"][key])
@@ -206,7 +206,7 @@ def _check_stateful_set(current: Mapping[str, Any], document: JsonObject) -> Non
 
 
 def _give_priority(store: Store, pod: JsonObject) -> None:
-    """Resolve the name of a pod's priority class; what it says must not be said by the pod otherwise."""
+    """Resolve a pod's priority class; the pod must not contradict it."""
     spec, pod_name = pod["spec"], text_at(pod, ("metadata", "name"))
     name = spec.get("priorityClassName")
     priority, policy = _SYSTEM_PRIORITIES.get(name, 0), "PreemptLowerPriority"
@@ -227,7 +227,7 @@ def _give_priority(store: Store, pod: JsonObject) -> None:
 
 
 def _refuse_runtime_class(pod: JsonObject) -> None:
-    """Refuse a pod that names a RuntimeClass, as there are none, or what one would say."""
+    """Reject a pod with a RuntimeClass, because none exists, or with fields that a RuntimeClass would set."""
     spec, name = pod["spec"], text_at(pod, ("metadata", "name"))
     if spec.get("runtimeClassName"):
         raise forbidden(PODS, name, f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
@@ -246,7 +246,7 @@ def _admit_custom(served: ServedKind, rules: Mapping[str, Any], document: JsonOb
 
 
 def _scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
-    """What is wrong with the number of replicas, where the kind has a `scale` subresource."""
+    """Return the errors in the number of replicas, for kinds with a `scale` subresource."""
     if served.scale is None:
         return
     path = served.scale.replicas
@@ -265,7 +265,7 @@ def _scale_causes(served: ServedKind, document: JsonObject) -> Iterator[Cause]:
 
 
 def _wrong_type(path: str, value: object, expected: str) -> Iterator[Cause]:
-    """That a value on the way to a number is of another type; one that is not there is none."""
+    """Return an error if a value on the path to a number has another type; missing values are no error."""
     if value is None:
         return
     shown = f"{value:g}" if isinstance(value, float) else value
@@ -283,7 +283,7 @@ def _fill_pod(document: JsonObject) -> None:
 
 
 def _with_claims(pod_spec: object, spec: JsonObject) -> object:
-    """A template's specification with the volumes that a StatefulSet makes of its claims, instead of its own."""
+    """Return the specification of a template with the volumes that a StatefulSet creates for its claims."""
     names = [text_at(claim, ("metadata", "name")) for claim in spec.get("volumeClaimTemplates") or []]
     if not names or not isinstance(pod_spec, dict):
         return pod_spec
@@ -325,9 +325,9 @@ def _fill_stateful_set(document: JsonObject) -> None:
 
 
 def _check_event(served: ServedKind, namespace: str | None, document: JsonObject) -> None:
-    """Refuse an event of an object elsewhere; those of objects without a namespace are in `default`.
+    """Reject an event in another namespace than its object; events of cluster-scoped objects are in `default`.
 
-    Events of the newer group have to say when, and of which type they are.
+    Events of the newer group must have a time and a type.
     """
     causes = []
     if served.group == NEW_EVENTS and not document.get("eventTime"):

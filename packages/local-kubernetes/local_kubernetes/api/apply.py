@@ -1,4 +1,4 @@
-"""Managers of fields: `metadata.managedFields`, and server-side apply, which goes by it."""
+"""Field managers: `metadata.managedFields`, and server-side apply, which depends on it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Manager:
     paths: frozenset[fields.Path]
 
     def is_same(self, other: _Manager) -> bool:
-        """Whether two entries are of one manager; what it applied is one whatever the version."""
+        """Whether two entries belong to one manager; entries of Apply match whatever their version is."""
         mine = (self.name, self.operation, self.subresource)
         theirs = (other.name, other.operation, other.subresource)
         return mine == theirs and (self.operation == "Apply" or self.api_version == other.api_version)
@@ -54,9 +54,9 @@ class _Manager:
 def record_update(
     served: ServedKind, current: JsonObject | None, document: JsonObject, manager: str, subresource: str | None
 ) -> None:
-    """Note in a document, in place, who made it differ from the object as it is (None: it is new).
+    """Record in a document, in place, who changed it from the current object (None: it is new).
 
-    An update owns, besides the fields that it sets, the objects and keyed lists that it makes for them.
+    An update owns the fields that it sets, and the objects and keyed lists that it creates for them.
     """
     metadata = document["metadata"]
     if metadata.get("managedFields") in ([], [{}]) and current is not None:
@@ -88,7 +88,7 @@ def record_update(
 def record_apply(
     served: ServedKind, document: JsonObject, config: JsonObject, manager: str, subresource: str | None
 ) -> None:
-    """Note in a new document, in place, that a manager has applied `config` to make it."""
+    """Record in a new document, in place, that a manager created it by applying `config`."""
     paths = frozenset(_find_owned_fields(served, config, subresource))
     _write(document, [_entry(served, manager, "Apply", subresource, paths)])
 
@@ -100,19 +100,19 @@ def apply_configuration(
     options: WriteOptions,
     subresource: str | None,
 ) -> JsonObject:
-    """An object with a configuration applied by a manager.
+    """Return an object with a manager's configuration applied.
 
-    Fields that the manager has applied before and now leaves out go, unless somebody else owns them too.
+    Fields that the manager applied before and now omits are removed, unless another manager owns them too.
 
     Args:
-        served: the kind, in the version of `current` and `config`.
-        current: the object as it is.
-        config: what the manager wants; fields that it leaves out are not touched.
-        options: whose configuration it is, and whether it takes over what others own.
+        served: The kind, in the version of `current` and `config`.
+        current: The present object.
+        config: The configuration; fields that it omits are not changed.
+        options: The name of the manager, and whether it takes over fields of others.
         subresource: `status` to apply the status only.
 
     Raises:
-        ApiStatusError: 409 where another manager owns a field with another value, and `force` is not set.
+        ApiStatusError: 409 if another manager owns a field with another value, and `force` is not set.
     """
     wanted = _find_owned_fields(served, config, subresource)
     present = _find_owned_fields(served, current, subresource)
@@ -136,7 +136,7 @@ def apply_configuration(
 
 
 def _differ(document: JsonObject, other: JsonObject) -> bool:
-    """Whether two states of an object differ in anything but who manages it."""
+    """Whether two states of an object differ in anything but their managers."""
 
     def drop_managers(item: JsonObject) -> JsonObject:
         metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
@@ -145,7 +145,7 @@ def _differ(document: JsonObject, other: JsonObject) -> bool:
     return drop_managers(document) != drop_managers(other)
 
 
-# What a built-in document has before anybody has written it: parts that its Go type always has.
+# Parts of a new built-in document that its Go type always has.
 _ALWAYS_THERE: Mapping[tuple[str, str], JsonObject] = {
     kinds.PODS.key: {"spec": {"containers": None}},
     kinds.STATEFUL_SETS.key: {
@@ -170,9 +170,9 @@ def _unwritten(served: ServedKind) -> JsonObject:
 
 
 def _branches(served: ServedKind, document: JsonObject, subresource: str | None) -> frozenset[fields.Path]:
-    """The objects and keyed lists of a document that a request to a subresource can own.
+    """Return the objects and keyed lists of a document that a request to a subresource can own.
 
-    What is there before anybody writes counts as made, however empty it still is.
+    A part that exists before the first write counts as created, even if it is empty.
     """
     part = _writable(served, document, subresource)
     made = set(fields.branches(part, served.schema))
@@ -182,14 +182,14 @@ def _branches(served: ServedKind, document: JsonObject, subresource: str | None)
 
 
 def _with_something(document: JsonObject) -> JsonObject:
-    """A document whose empty parts have a field, so that they count as parts."""
+    """Return the document with a field in every empty part, so that these count as parts."""
     return {key: _with_something(value) if isinstance(value, dict) else value for key, value in document.items()} or {
         "": None
     }
 
 
 def _writable(served: ServedKind, document: JsonObject, subresource: str | None) -> JsonObject:
-    """The part of a document that a request to a subresource can write."""
+    """Return the part of a document that a request to a subresource can write."""
     if subresource == "status" and served.kind.custom:
         return {"status": document["status"]} if "status" in document else {}
     if subresource == "status":
@@ -200,7 +200,7 @@ def _writable(served: ServedKind, document: JsonObject, subresource: str | None)
 
 
 def _find_owned_fields(served: ServedKind, document: JsonObject, subresource: str | None) -> dict[fields.Path, Any]:
-    """The fields of a document that a request to a subresource can own."""
+    """Return the fields of a document that a request to a subresource can own."""
     part = _writable(served, document, subresource)
     owned = dict(fields.leaves(part, served.schema)) if part else {}
     return {path: value for path, value in owned.items() if path[:2] not in _UNOWNED and path != ("f:metadata",)}
@@ -251,12 +251,12 @@ def _write(document: JsonObject, managers: list[_Manager]) -> None:
 
 
 def _place_in_order(manager: _Manager) -> tuple[str, ...]:
-    """Appliers first, then by time, as the API server sorts them."""
+    """Sort managers of Apply first, then by time, as the API server does."""
     return (manager.operation, manager.time, manager.name, manager.api_version, manager.subresource)
 
 
 def _without_identity(config: JsonObject) -> JsonObject:
-    """A configuration without what only says which object is meant."""
+    """Return a configuration without the fields that only identify the object."""
     return {key: value for key, value in config.items() if key not in ("apiVersion", "kind")}
 
 

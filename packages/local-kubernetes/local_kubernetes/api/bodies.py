@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON or YAML, of bounded size, read without surprises."""
+"""Request bodies: JSON or YAML of bounded size."""
 
 import json
 import math
@@ -18,7 +18,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 class _JsonYamlLoader(yaml.CSafeLoader):
-    """YAML as far as it is JSON: dates stay text."""
+    """The part of YAML that is JSON: dates stay text."""
 
 
 _JsonYamlLoader.yaml_implicit_resolvers = {
@@ -28,7 +28,7 @@ _JsonYamlLoader.yaml_implicit_resolvers = {
 
 
 async def read_bytes(request: web.Request) -> bytes:
-    """The body as it came.
+    """Return the bytes of the body.
 
     Raises:
         ApiStatusError: 413.
@@ -40,10 +40,10 @@ async def read_bytes(request: web.Request) -> bytes:
 
 
 async def read_object(request: web.Request) -> JsonObject:
-    """The document in a body; an empty body is an empty document.
+    """Return the document in a body; an empty body is an empty document.
 
     Raises:
-        ApiStatusError: 400 for a body that is no JSON or YAML object, 413, 415.
+        ApiStatusError: 400 for a body that is not a JSON or YAML object, 413, 415.
     """
     content_type = request.content_type if "Content-Type" in request.headers else JSON
     if content_type not in (JSON, YAML, PROTOBUF):
@@ -57,7 +57,7 @@ async def read_object(request: web.Request) -> JsonObject:
 
 
 async def read_required_object(request: web.Request) -> JsonObject:
-    """The document in a body that has to have one.
+    """Return the document in a body that must not be empty.
 
     Raises:
         ApiStatusError: 400, 413, 415 as for `read_object`, and 400 for an empty body.
@@ -69,7 +69,7 @@ async def read_required_object(request: web.Request) -> JsonObject:
 
 
 def decode(body: bytes, content_type: str) -> Any:
-    """The value that a body holds; None for an empty one.
+    """Return the value in a body; None for an empty body.
 
     Raises:
         ApiStatusError: 400.
@@ -88,14 +88,14 @@ def decode(body: bytes, content_type: str) -> Any:
 
 
 def _decode_json(body: bytes) -> Any:
-    """A JSON value; what is no character in it is replaced by the one for that, as Kubernetes does."""
+    """Parse JSON; invalid UTF-8 becomes replacement characters, as in Kubernetes."""
     text = body.decode(errors="replace")
     value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     return _without_surrogates(value) if "\\ud" in text.lower() else value
 
 
 def _without_surrogates(value: Any) -> Any:
-    """A JSON value whose texts can be encoded: halves of characters, which escapes can name, are replaced."""
+    """Replace lone surrogates, which escapes can produce and which cannot be encoded."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
@@ -104,10 +104,10 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _decode_yaml(body: bytes) -> Any:
-    if body.lstrip().startswith(b"{"):  # JSON, as clients send it for server-side apply: much faster to read
+    if body.lstrip().startswith(b"{"):  # clients send JSON for server-side apply; the JSON parser is much faster
         return _decode_json(body)
     for event in yaml.parse(body, Loader=_JsonYamlLoader):
-        # With aliases a small body can become a huge document.
+        # Aliases can turn a small body into a huge document.
         if isinstance(event, yaml.AliasEvent):
             raise yaml.YAMLError(f"aliases are not accepted, write the value of *{event.anchor} out")
         if isinstance(event, yaml.DocumentEndEvent):

@@ -1,4 +1,4 @@
-"""The columns of each kind, as the API server's printers have them."""
+"""The columns of each kind, as the API server prints them."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -22,7 +22,7 @@ _NONE = "<none>"
 
 
 def columns_of(served: ServedKind) -> tuple[Column, ...]:
-    """The columns of a kind, the name first."""
+    """Return the columns of a kind, the name first."""
     if served.kind.custom:
         return (NAME, *(build_column(column) for column in served.columns))
     if served.kind.key == EVENTS.key:
@@ -128,7 +128,7 @@ def _containers(key: str) -> Callable[[Document, datetime], Cell]:
 
 
 def _quota(prefix: str) -> Callable[[Document, datetime], Cell]:
-    """What a quota allows: its `limits.…`, or everything else."""
+    """Return the limits of a quota: its `limits.…`, or everything else."""
 
     def cell(document: Document, _: datetime) -> Cell:
         status = document.get("status") or {}

@@ -1,4 +1,4 @@
-"""What the containers of a pod must not say, in the words of the API server."""
+"""Validation of a pod's containers, with the messages of the API server."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ _VARIABLE_RULE = "a valid environment variable name must consist only of printab
 
 
 def containers_causes(spec: Spec, place: str) -> Iterator[Cause]:
-    """What is wrong with the containers of a pod, and its init containers."""
+    """Return the errors in the containers and init containers of a pod."""
     names: list[str] = []
     for field in ("containers", "initContainers"):
         host_ports: set[str] = set()
@@ -97,7 +97,7 @@ def _ports_causes(container: Spec, place: str) -> Iterator[Cause]:
 
 
 def _host_port_causes(spec: Spec, container: Spec, place: str, taken: set[str]) -> Iterator[Cause]:
-    """What is wrong with ports of the host: each is given once, and is the container's where that has the host's."""
+    """Return the errors in host ports: each occurs once, and equals the container port in the host's network."""
     for index, port in enumerate(container.get("ports") or []):
         here, number = f"{place}.ports[{index}].hostPort", port.get("hostPort")
         if not number:
@@ -165,7 +165,7 @@ def _file_causes(spec: Spec, source: Spec, place: str) -> Iterator[Cause]:
 
 
 def _variables_causes(source: Spec, place: str, index: int) -> Iterator[Cause]:
-    """What is wrong with a source of many variables; its kind is told at the list, as Kubernetes does."""
+    """Return the errors in a source of several variables; an unknown kind is reported at the list, as in Kubernetes."""
     prefix = source.get("prefix")
     if prefix and _VARIABLE.fullmatch(prefix) is None:
         yield invalid(f"{place}[{index}].prefix", prefix, _VARIABLE_RULE)
@@ -203,7 +203,7 @@ def _mounts_causes(spec: Spec, container: Spec, place: str) -> Iterator[Cause]:
 
 
 def _mount_causes(container: Spec, mount: Spec, place: str, here: str) -> Iterator[Cause]:
-    """What is wrong with a mount's paths within the volume, and with its propagation: told at the list."""
+    """Return the errors in a mount's sub-paths and propagation, reported at the list."""
     path, pattern, propagation = mount.get("subPath"), mount.get("subPathExpr"), mount.get("mountPropagation")
     if path:
         yield from inner_path_causes(path, f"{place}.subPath")
@@ -219,7 +219,7 @@ def _mount_causes(container: Spec, mount: Spec, place: str, here: str) -> Iterat
 
 
 def _phase_causes(spec: Spec, container: Spec, place: str, *, initial: bool) -> Iterator[Cause]:
-    """What is wrong with probes and hooks, which init containers have only if they run beside the others."""
+    """Return the errors in probes and hooks; only init containers that are sidecars can have them."""
     told = "may not be set for init containers without restartPolicy=Always"
     passes = initial and container.get("restartPolicy") != "Always"
     if container.get("lifecycle") is not None and passes:

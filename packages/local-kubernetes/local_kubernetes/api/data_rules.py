@@ -1,4 +1,4 @@
-"""Config maps, secrets and leases: what they may hold."""
+"""Validation of config maps, secrets and leases."""
 
 import base64
 
@@ -23,7 +23,7 @@ def fill_secret(document: JsonObject) -> None:
 
 
 def fill_config_map(document: JsonObject) -> None:
-    """Judge a config map; raises ApiStatusError 400 and 422."""
+    """Validate a config map; raises ApiStatusError 400 and 422."""
     size = _count_decoded_bytes("ConfigMap", document, "binaryData")
     size += sum(len(value.encode()) for value in (document.get("data") or {}).values())
     causes = []
@@ -45,7 +45,7 @@ def _check_size(kind: Kind, document: JsonObject, size: int) -> None:
 
 
 def _count_decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
-    """How much there is in a field of base64, which is brought into its one form, in place: without ends of lines."""
+    """Return the size of a base64 field, and normalize it, in place: without line breaks."""
     data, size = document.get(field) or {}, 0
     for key, value in data.items():
         try:
@@ -58,7 +58,7 @@ def _count_decoded_bytes(kind: str, document: JsonObject, field: str) -> int:
 
 
 def fill_lease(document: JsonObject) -> None:
-    """Judge a lease; raises ApiStatusError 422."""
+    """Validate a lease; raises ApiStatusError 422."""
     seconds = (document.get("spec") or {}).get("leaseDurationSeconds")
     if seconds is not None and seconds <= 0:
         cause = Cause("spec.leaseDurationSeconds", f"Invalid value: {seconds}: must be greater than 0")

@@ -1,4 +1,4 @@
-"""What the API server fills into documents of simple kinds, where they say nothing."""
+"""Defaults of simple kinds, as the API server sets them."""
 
 from collections.abc import Callable, Mapping
 
@@ -79,4 +79,4 @@ FILLERS: Mapping[tuple[str, str], Callable[[JsonObject], None]] = {
     kinds.ROLE_BINDINGS.key: _fill_binding,
     kinds.SERVICES.key: _service,
 }
-"""By kind: complete a document, in place."""
+"""The function that completes a document in place, by kind."""

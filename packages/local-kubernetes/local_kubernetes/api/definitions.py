@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: what they define, and whether they may."""
+"""CustomResourceDefinitions: the kinds that they define, and their validation."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 
 @dataclass(frozen=True)
 class ScalePaths:
-    """Where a kind with a `scale` subresource keeps its numbers, as dotted paths."""
+    """The paths of the numbers of a `scale` subresource, with dots."""
 
     replicas: str = REPLICAS_PATH
     status_replicas: str = ".status.replicas"
@@ -26,7 +26,7 @@ class ScalePaths:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of `kubectl get` for a custom resource: a title, a simple JSON path, a type, a priority."""
+    """A column of `kubectl get` for a custom resource: title, simple JSON path, type and priority."""
 
     name: str
     path: str
@@ -37,7 +37,7 @@ class Column:
 
 
 def build_kind(definition: Mapping[str, Any]) -> Kind:
-    """The kind that a (valid) definition defines, with its served versions, the stored one first."""
+    """Return the kind of a valid definition with its served versions, the stored one first."""
     spec = definition["spec"]
     names = spec["names"]
     served = [version for version in spec["versions"] if version.get("served")]
@@ -65,19 +65,19 @@ def build_kind(definition: Mapping[str, Any]) -> Kind:
 
 
 def version_of(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
-    """What a definition says of one of its served versions."""
+    """Return the entry of a definition for one of its served versions."""
     found: Mapping[str, Any] = next(item for item in definition["spec"]["versions"] if item["name"] == version)
     return found
 
 
 def schema_of(definition: Mapping[str, Any], version: str) -> Mapping[str, Any]:
-    """The schema of one version; one without keeps everything."""
+    """Return the schema of one version; without a schema every field is kept."""
     schema = (version_of(definition, version).get("schema") or {}).get("openAPIV3Schema")
     return schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def columns_of(definition: Mapping[str, Any], version: str) -> tuple[Column, ...]:
-    """The columns that `kubectl get` shows after the name; the age where the definition names none."""
+    """Return the columns after the name in `kubectl get`; the age if the definition names none."""
     columns = version_of(definition, version).get("additionalPrinterColumns") or [
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
     ]
@@ -95,7 +95,7 @@ def columns_of(definition: Mapping[str, Any], version: str) -> tuple[Column, ...
 
 
 def scale_of(definition: Mapping[str, Any], version: str) -> ScalePaths | None:
-    """Where one version keeps the numbers of its `scale` subresource; None where it has none."""
+    """Return the paths of the `scale` subresource of one version; None if it has none."""
     scale = (version_of(definition, version).get("subresources") or {}).get("scale")
     if scale is None:
         return None
@@ -103,10 +103,10 @@ def scale_of(definition: Mapping[str, Any], version: str) -> ScalePaths | None:
 
 
 def complete(definition: JsonObject) -> None:
-    """Fill in what a definition leaves out, in place, and refuse one that defines nothing sensible.
+    """Fill in the defaults of a definition, in place, and reject it if it is not valid.
 
     Raises:
-        ApiStatusError: 422 with all that is wrong.
+        ApiStatusError: 422 with all errors.
     """
     spec = definition.get("spec")
     name = str((definition.get("metadata") or {}).get("name") or "")
@@ -122,7 +122,7 @@ def complete(definition: JsonObject) -> None:
 
 
 def build_established_status(definition: JsonObject, now: datetime) -> JsonObject:
-    """The status of a definition whose kind is being served."""
+    """Return the status of a definition whose kind is served."""
     spec = definition["spec"]
     moment = timestamp(now)
     conditions = [

@@ -1,4 +1,4 @@
-"""What the API server says about itself: groups, versions, resources."""
+"""Discovery: groups, versions and resources."""
 
 from collections.abc import Iterable
 
@@ -28,7 +28,7 @@ _STATUS_VERBS = ["get", "patch", "update"]
 
 
 def paths(kinds: KindRegistry) -> JsonObject:
-    """The answer to `/`: where something is."""
+    """Return the answer to `/`: the served paths."""
     found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
     for name, version in group_versions(kinds):
         if name:
@@ -37,7 +37,7 @@ def paths(kinds: KindRegistry) -> JsonObject:
 
 
 def api_versions(address: str) -> JsonObject:
-    """The answer to `/api`."""
+    """Return the answer to `/api`."""
     return {
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -46,12 +46,12 @@ def api_versions(address: str) -> JsonObject:
 
 
 def group_list(kinds: KindRegistry) -> JsonObject:
-    """The answer to `/apis`."""
+    """Return the answer to `/apis`."""
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": list(_groups(kinds).values())}
 
 
 def group(kinds: KindRegistry, name: str) -> JsonObject:
-    """The answer to `/apis/GROUP`.
+    """Return the answer to `/apis/GROUP`.
 
     Raises:
         ApiStatusError: 404.
@@ -63,7 +63,7 @@ def group(kinds: KindRegistry, name: str) -> JsonObject:
 
 
 def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObject:
-    """The answer to `/api/v1` and `/apis/GROUP/VERSION`.
+    """Return the answer to `/api/v1` or `/apis/GROUP/VERSION`.
 
     Raises:
         ApiStatusError: 404.
@@ -94,7 +94,7 @@ def resource_list(kinds: KindRegistry, group_name: str, version: str) -> JsonObj
 
 
 def group_versions(kinds: KindRegistry) -> list[tuple[str, str]]:
-    """All served groups and versions, each once."""
+    """Return every served group and version once."""
     served = [(item.group, item.version) for item in kinds]
     served += [(review_group, "v1") for review_group, _ in REVIEWS]
     return list(dict.fromkeys(served))

@@ -1,4 +1,4 @@
-"""JSON documents as the API server handles them: plain dictionaries, copied on the way in and out."""
+"""JSON documents as the API server handles them: plain dictionaries, copied when they enter and leave."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ _LARGEST = 2**63 - 1
 
 
 def copy_json(value: Json) -> Json:
-    """Copy a JSON value deeply: several times faster than `copy.deepcopy`, which must expect cycles."""
+    """Copy a JSON value deeply; several times faster than `copy.deepcopy`, which must handle cycles."""
     copied: Json = _copy_value(value)
     return copied
 
 
 def text_at(document: Mapping[str, Any], path: Iterable[str]) -> str:
-    """The value at a path of keys as a selector compares it: text, and the empty text where there is none."""
+    """Return the value at a path as text, for selectors; the empty text if there is none."""
     value: object = document
     for key in path:
         if not isinstance(value, Mapping):
@@ -34,17 +34,17 @@ def text_at(document: Mapping[str, Any], path: Iterable[str]) -> str:
 
 
 def timestamp(moment: datetime) -> str:
-    """A time as Kubernetes writes it: RFC 3339, UTC, whole seconds."""
+    """Format a time as Kubernetes does: RFC 3339, UTC, whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_timestamp(text: str) -> datetime:
-    """The time that `timestamp` wrote (or one with fractions); raises ValueError otherwise."""
+    """Parse a time that `timestamp` wrote, or one with fractions; raises ValueError otherwise."""
     return datetime.fromisoformat(text)
 
 
 def later(moment: datetime, seconds: int) -> datetime:
-    """A time so many seconds after another; the last that can be written, where it is beyond that."""
+    """Return the time a number of seconds later, at most the last time that can be written."""
     try:
         return moment + timedelta(seconds=seconds)
     except OverflowError:
@@ -52,7 +52,7 @@ def later(moment: datetime, seconds: int) -> datetime:
 
 
 def whole_number(text: str) -> int:
-    """The number that a text says, as Kubernetes reads it: digits and a sign, 64 bits; raises ValueError otherwise."""
+    """Parse an integer as Kubernetes does: digits and a sign, 64 bits; raises ValueError otherwise."""
     if _WHOLE_NUMBER.fullmatch(text) is None or abs(int(text)) > _LARGEST:
         raise ValueError(f"{text!r} is no whole number of 64 bits")
     return int(text)

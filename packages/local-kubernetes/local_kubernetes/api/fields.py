@@ -1,8 +1,8 @@
-"""Documents as sets of fields, which is how managers of fields are told apart.
+"""Documents as sets of fields, which field managers own.
 
-A field is a path of elements in the form of `FieldsV1`: `f:name` a field of an object, `k:{…}` an item of a keyed
-list, `v:…` an item of a set. Which lists are keyed follows from a custom resource's schema or, for built-in
-kinds and all metadata, from the tables here.
+A field is a path of elements in the format of `FieldsV1`: `f:name` is a field of an object, `k:{…}` an item of a
+keyed list, `v:…` an item of a set. The schema of a custom resource says which lists are keyed; for built-in kinds
+and all metadata, the tables in this module do.
 """
 
 import json
@@ -52,7 +52,7 @@ _SET = ("",)
 
 
 def leaves(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """All fields of a value, with what they hold; an item of a keyed list is a field, and holds None."""
+    """Return all fields of a value with their values; an item of a keyed list is a field without a value."""
     if isinstance(value, dict) and (not value or _is_atomic_object(field, schema)):
         yield path, value
     elif isinstance(value, dict):
@@ -69,7 +69,7 @@ def leaves(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iter
 
 
 def branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> Iterator[Path]:
-    """The objects and keyed lists in a value that have fields of their own; `leaves` names these."""
+    """Return the objects and keyed lists in a value that have their own fields; `leaves` names these fields."""
     if isinstance(value, dict) and value and not _is_atomic_object(field, schema):
         if path:
             yield path
@@ -84,7 +84,7 @@ def branches(value: Any, schema: Schema, field: str = "", path: Path = ()) -> It
 
 
 def merge(live: Any, config: Any, schema: Schema, field: str = "", path: Path = ()) -> Any:
-    """A live value with a configuration laid over it: objects and keyed lists are merged, the rest replaced."""
+    """Merge a configuration into a live value: objects and keyed lists are merged, everything else is replaced."""
     if isinstance(config, dict) and isinstance(live, dict) and not _is_atomic_object(field, schema):
         result = dict(live)
         for key, item in config.items():
@@ -98,15 +98,15 @@ def merge(live: Any, config: Any, schema: Schema, field: str = "", path: Path = 
 
 
 def remove(document: JsonObject, paths: Iterable[Path]) -> JsonObject:
-    """A document without some of its fields; objects that this empties go as well."""
+    """Return a document without some fields; objects that become empty are removed as well."""
     result = copy_json(document)
-    for path in sorted(paths, key=len):  # an item of a list goes as a whole, with its key
+    for path in sorted(paths, key=len):  # an item of a list is removed as a whole, with its key
         _remove(result, path)
     return result
 
 
 def encode(paths: Iterable[Path]) -> JsonObject:
-    """Fields in the form of `FieldsV1`."""
+    """Encode fields as `FieldsV1`."""
     fields: JsonObject = {}
     for path in sorted(paths):
         node = fields
@@ -117,7 +117,7 @@ def encode(paths: Iterable[Path]) -> JsonObject:
 
 
 def decode(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
-    """The fields that a `FieldsV1` names."""
+    """Decode the fields of a `FieldsV1`."""
     if path and not fields:
         yield path
     for element, children in fields.items():
@@ -128,7 +128,7 @@ def decode(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
 
 
 def readable(path: Path) -> str:
-    """A path as messages show it: `.spec.containers[name="main"].image`."""
+    """Format a path for messages: `.spec.containers[name="main"].image`."""
     text = ""
     for element in path:
         if element.startswith("f:"):
@@ -158,7 +158,7 @@ def _is_atomic_object(field: str, schema: Schema) -> bool:
 
 
 def _list_keys(field: str, items: list[Any], schema: Schema) -> tuple[str, ...] | None:
-    """The keys of a list, `_SET` for a set, None for a list that is replaced as a whole."""
+    """Return the keys of a list, `_SET` for a set, or None for a list that is replaced as a whole."""
     objects = all(isinstance(item, dict) for item in items)
     if schema is not None:
         kind = schema.get("x-kubernetes-list-type")

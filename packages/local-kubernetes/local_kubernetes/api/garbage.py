@@ -1,6 +1,6 @@
-"""What goes when something goes: dependents of an owner, contents of a namespace, instances of a definition.
+"""Cascading deletion: dependents of an owner, contents of a namespace, instances of a definition.
 
-Kubernetes leaves this to controllers that follow behind; here it happens within the request.
+In Kubernetes, controllers do this later; here it happens within the request.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from local_kubernetes.api.documents import JsonObject
 
 Place = tuple[Kind, str, str]
-"""Where an object is: its kind, its namespace (empty: none), its name."""
+"""The place of an object: its kind, its namespace (empty if it has none), its name."""
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
 CONTAINERS = frozenset({NAMESPACES.key, CUSTOM_RESOURCE_DEFINITIONS.key})
-"""The kinds whose objects are first marked as going, and go when nothing is left in them."""
+"""The kinds whose objects are marked as deleted first, and removed when their contents are deleted."""
 
 
 class OwnerIndex:
-    """Which objects exist, and which of them name which owners, by uid."""
+    """The existing objects, and the owners that each names, by UID."""
 
     def __init__(self) -> None:
         self._places: dict[str, Place] = {}
@@ -31,7 +31,7 @@ class OwnerIndex:
         self._dependents: dict[str, set[str]] = {}
 
     def record(self, place: Place, document: JsonObject) -> None:
-        """Take note of an object as it is now."""
+        """Record the present version of an object."""
         uid = document["metadata"]["uid"]
         owners = frozenset(str(owner["uid"]) for owner in _owners(document))
         for gone in self._owners.get(uid, frozenset()) - owners:
@@ -42,18 +42,18 @@ class OwnerIndex:
         self._owners[uid] = owners
 
     def forget(self, document: JsonObject) -> None:
-        """Take note that an object is gone."""
+        """Record that an object was deleted."""
         uid = document["metadata"]["uid"]
         for owner in self._owners.pop(uid, frozenset()):
             self._drop(owner, uid)
         self._places.pop(uid, None)
 
     def place(self, uid: str) -> Place | None:
-        """Where the object with this uid is; None where there is none."""
+        """Return the place of the object with this UID; None if it does not exist."""
         return self._places.get(uid)
 
     def dependents(self, uid: str) -> list[Place]:
-        """Where the objects are that name this uid as an owner; the owner itself may be gone."""
+        """Return the places of the objects that name this UID as an owner; the owner may not exist."""
         places = (self._places[dependent] for dependent in self._dependents.get(uid, ()))
         return sorted(places, key=lambda place: (place[0].key, place[1], place[2]))
 
@@ -68,24 +68,24 @@ class OwnedObjects(Protocol):
     """The objects of a store, as the garbage collector reads and changes them.
 
     Attributes:
-        owners: The index of the objects and their owners.
+        owners: Index of the objects and their owners.
     """
 
     owners: OwnerIndex
 
     def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
-        """Whether an object exists."""
+        """Return whether an object exists."""
 
     def get(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
         """Return a copy of an object."""
 
     def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
-        """Return an object that the caller does not change."""
+        """Return an object that the caller must not change."""
 
     def update(
         self, kind: Kind, namespace: str | None, name: str, change: Callable[[JsonObject], JsonObject]
     ) -> JsonObject:
-        """Replace an object by what `change` returns."""
+        """Replace an object by the result of `change`."""
 
     def delete(self, kind: Kind, namespace: str | None, name: str, *, propagation: str | None = None) -> JsonObject:
         """Delete an object, or mark it as deleted, and return it."""
@@ -98,7 +98,7 @@ class OwnedObjects(Protocol):
 
 
 def contents(store: OwnedObjects, kind: Kind, document: JsonObject) -> Sequence[Place]:
-    """What an object contains and has to outlive: a namespace its objects, a definition its instances."""
+    """Return the objects that must be deleted first: those in a namespace, or the instances of a definition."""
     if kind.key == NAMESPACES.key:
         return store.inhabitants(document["metadata"]["name"])
     if kind.key == CUSTOM_RESOURCE_DEFINITIONS.key:
@@ -121,7 +121,7 @@ def prepare(store: OwnedObjects, document: JsonObject, propagation: str | None) 
 
 
 def after_marking(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
-    """When an object waits to be deleted: begin with what it contains, or with its dependents."""
+    """While an object waits for its deletion: delete its contents or its dependents."""
     metadata = document["metadata"]
     for place in contents(store, kind, document):
         _delete(store, place)
@@ -134,7 +134,7 @@ def after_marking(store: OwnedObjects, kind: Kind, document: JsonObject) -> None
 
 
 def after_creation(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
-    """When an object was created: one whose owners are all gone goes as well."""
+    """After an object was created: delete it if all of its owners were deleted."""
     owners = _owners(document)
     if owners and not any(store.owners.place(owner["uid"]) for owner in owners):
         metadata = document["metadata"]
@@ -142,7 +142,7 @@ def after_creation(store: OwnedObjects, kind: Kind, document: JsonObject) -> Non
 
 
 def after_removal(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
-    """When an object is gone: its dependents go, and those that waited for it may."""
+    """After an object was deleted: delete its dependents, and the objects that waited for it."""
     uid = document["metadata"]["uid"]
     for place in store.owners.dependents(uid):
         dependent = store.get(place[0], place[1] or None, place[2])
@@ -172,7 +172,7 @@ def _release(store: OwnedObjects, place: Place, owner: str) -> None:
 
 
 def _finish_foreground(store: OwnedObjects, uid: str) -> None:
-    """Let an owner go that waited for its dependents, once none is left that blocks it."""
+    """Delete an owner that waited for its dependents, once none is left that blocks it."""
     place = store.owners.place(uid)
     if place is None:
         return
@@ -195,7 +195,7 @@ def _blocks(store: OwnedObjects, place: Place, owner: str) -> bool:
 
 
 def _finish_container(store: OwnedObjects, kind: Kind, document: JsonObject) -> None:
-    """Let a namespace or a definition go that waited for its last object."""
+    """Delete a namespace or a definition that waited for its last object."""
     waiting = [(NAMESPACES, document["metadata"].get("namespace"))]
     if kind.custom:
         waiting.append((CUSTOM_RESOURCE_DEFINITIONS, kind.qualified_name))

@@ -1,4 +1,4 @@
-"""Requests for resources: which verb is meant, what it reads from the request, and what it answers."""
+"""Requests for resources: the verb, its options and its answer."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -51,13 +51,13 @@ VERBS = {"DELETE": "delete", "PATCH": "patch", "POST": "create", "PUT": "update"
 
 @dataclass(frozen=True)
 class ResourceRequest:
-    """A request for a resource, with what its path and headers say.
+    """A request for a resource, with its path and headers parsed.
 
     Args:
-        http: the request.
-        path: what it is for.
-        served: the kind, in the version asked for.
-        presentation: how the answer is to be shown.
+        http: The request.
+        path: The parsed path.
+        served: The kind, in the requested version.
+        presentation: The format of the answer.
     """
 
     http: web.Request
@@ -67,7 +67,7 @@ class ResourceRequest:
 
     @property
     def presenter(self) -> Presenter:
-        """Who shows the answer."""
+        """The presenter of the answer."""
         return Presenter(self.served, self.presentation)
 
     @property
@@ -81,7 +81,7 @@ class ResourceRequest:
         return self.path.namespace, self.name
 
     def answer(self, document: JsonObject, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
-        """An answer with an object of the kind, and warnings for the client."""
+        """Return an answer with an object of the kind, and warnings for the client."""
         answer = response(self.presenter.one(document), self.presentation, status)
         for warning in warnings:
             quoted = warning.replace("\\", "\\\\").replace('"', '\\"')
@@ -89,16 +89,16 @@ class ResourceRequest:
         return answer
 
     def write_options(self) -> WriteOptions:
-        """How to write."""
+        """Return the options of a write."""
         kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(self.http.method, "PatchOptions")
         return write_options(self.http.query, self.http.headers.get("User-Agent", ""), kind)
 
 
 def parse(http: web.Request, path: ResourcePath, served: ServedKind) -> ResourceRequest:
-    """Check a request against its kind, and read how the answer is to be shown.
+    """Check a request against its kind, and read the format of the answer.
 
     Raises:
-        ApiStatusError: 404 for a namespace where there is none, 405 for a creation outside of one, 406.
+        ApiStatusError: 404 for a namespace of a cluster-scoped kind, 405 for a creation without a namespace, 406.
     """
     if not served.kind.namespaced and path.namespace is not None:
         raise PageNotFound if served.kind.custom else resource_not_found()
@@ -114,7 +114,7 @@ class ResourceHandlers:
     """The verbs of resources.
 
     Args:
-        store: the objects.
+        store: The cluster's objects.
     """
 
     def __init__(self, store: Store) -> None:
@@ -125,7 +125,7 @@ class ResourceHandlers:
         """Answer a request for a collection, an object, or its status.
 
         Raises:
-            ApiStatusError: where it is refused.
+            ApiStatusError: The request is refused.
         """
         method = request.http.method
         if request.path.name is None:
@@ -199,7 +199,7 @@ class ResourceHandlers:
         )
         for item in items:
             place = (item["metadata"].get("namespace"), item["metadata"]["name"])
-            if self._store.exists(kind, *place):  # the deletion of another may have taken it along
+            if self._store.exists(kind, *place):  # the deletion of another object may have deleted it
                 self._delete_one(request.served, *place, options)
         metadata = {"resourceVersion": str(version)} | ({"continue": ""} if kind.custom else {})
         body = request.presenter.many(items, metadata)
@@ -228,9 +228,9 @@ class ResourceHandlers:
         return response(request.presenter.many(items, metadata), request.presentation)
 
     def _page(self, served: ServedKind, namespace: str | None, options: ListOptions) -> tuple[list[Event], JsonObject]:
-        """The last changes of the objects in a part of a list, and the list's metadata.
+        """Return the last changes of the objects in one page of a list, and the list's metadata.
 
-        All parts name the version of the first, so that a watch from there on misses nothing.
+        All pages have the version of the first one, so that a watch from that version misses nothing.
         """
         version = self._store.resource_version
         items = list(self._store.latest(served.kind, namespace, options.labels, options.fields))

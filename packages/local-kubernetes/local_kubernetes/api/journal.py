@@ -1,8 +1,8 @@
-"""The objects of a cluster on disk: every change is appended to one file, which the next start reads.
+"""The journal: the objects of a cluster on disk. Every change is appended to one file, which the next start reads.
 
-A crash can interrupt the last write: the beginning of a record at the end of the file is cut off, because no client
-was answered that the record was written. Any other damage is never hidden: the file stays as it is, until the user
-asks for a repair, which keeps a copy.
+A crash can interrupt the last write. An incomplete record at the end of the file is removed, because no client has
+received an answer for it. Any other damage is reported: the file stays unchanged until the user requests a repair,
+which keeps a copy.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ _Key = tuple[str, str]
 
 
 class JournalError(Exception):
-    """A journal cannot be used as it is; str() names the file, the cause, and what to do. The file is unchanged."""
+    """The journal cannot be used; the message names the file, the cause and the remedy. The file is unchanged."""
 
 
 class Journal:
-    """A file of changes, held open for appending.
+    """A file of changes, open for appending.
 
     Args:
-        path: The file. It is created, readable by its owner only, if it does not exist.
-        compact_bytes: How far the file may grow beyond what the objects need before it is rewritten.
-        repair: Whether to drop damaged records, after a copy of the file has been kept, instead of refusing.
+        path: The file. If it does not exist it is created, readable by its owner only.
+        compact_bytes: Size in bytes by which the file may exceed its objects before it is rewritten.
+        repair: Whether to drop damaged records, after saving a copy of the file, instead of refusing to open it.
 
     Raises:
-        JournalError: The file is not a journal, or is damaged in another way than by an interrupted write.
-        OSError: The file cannot be read or written.
+        JournalError: The file is not a journal, or an interrupted write cannot explain its damage.
+        OSError: The file could not be read or written.
     """
 
     def __init__(self, path: Path, *, compact_bytes: int = _COMPACT_BYTES, repair: bool = False) -> None:
@@ -77,10 +77,10 @@ class Journal:
         return entries
 
     def append(self, entry: Entry) -> None:
-        """Write a change; it survives the end of this process, and after `sync` that of the machine.
+        """Write a change; it survives the end of this process and, after `sync`, a crash of the machine.
 
         Raises:
-            OSError: it could not be written; the file is as it was.
+            OSError: The change could not be written; the file is unchanged.
         """
         self._append(encode_entry(self._next_number, entry))
         self._next_number += 1
@@ -97,14 +97,14 @@ class Journal:
 
     @property
     def overgrown(self) -> bool:
-        """Whether the file holds far more changes than objects."""
+        """Return whether the file contains far more changes than objects."""
         return self._size > 2 * self._needed + self._compact_bytes
 
     def compact(self, entries: Iterable[Entry]) -> None:
-        """Write the file anew, with nothing but the objects that there are.
+        """Rewrite the file with the present objects only.
 
         Raises:
-            OSError: it could not be written; the file is as it was.
+            OSError: The file could not be written; it is unchanged.
         """
         descriptor, size, number = self._write_new(entries)
         os.close(self._descriptor)
@@ -120,7 +120,7 @@ class Journal:
         """Replace the file by one with these changes; return its descriptor, its size, and the next number.
 
         Raises:
-            OSError: It could not be written; the file is unchanged.
+            OSError: The file could not be written; it is unchanged.
         """
         unfinished = _unfinished_path(self._path)
         if _is_unfinished_journal(unfinished):
@@ -162,10 +162,10 @@ class Journal:
             os.close(descriptor)
 
     async def sync(self) -> None:
-        """Wait until every change so far is on the disk; those who wait at the same time share the effort.
+        """Wait until every earlier change is on disk; concurrent callers share one sync.
 
         Raises:
-            OSError: the disk refuses.
+            OSError: The disk reported an error.
         """
         wanted = self._written
         while self._synced < wanted:
@@ -184,10 +184,10 @@ class Journal:
             self._syncing = None
 
     def close(self) -> None:
-        """Put everything on the disk, with a record that marks the end, and close the file.
+        """Write everything to disk, with a record that marks the end, and close the file.
 
         Raises:
-            OSError: The disk refuses.
+            OSError: The disk reported an error.
         """
         try:
             self._append(encode_closing(self._next_number))
@@ -198,7 +198,7 @@ class Journal:
 
 
 def latest(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The objects that are left after all changes, in the order of their last change."""
+    """Return the objects after all changes, in the order of their last change."""
     found: dict[tuple[_Key, tuple[str, str]], Entry] = {}
     for entry in entries:
         found.pop((entry.kind, entry.place), None)
@@ -208,7 +208,7 @@ def latest(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def log_unserved(entries: Iterable[Entry]) -> None:
-    """Log which objects stay in a journal although no kind is defined that they belong to."""
+    """Log the objects in a journal whose kind is not defined; they stay in the journal."""
     counts = Counter(".".join(filter(None, reversed(entry.kind))) for entry in entries)
     for name, number in sorted(counts.items()):
         logger.warning("%d objects stay in the journal but are not served: %s is not defined", number, name)
@@ -222,12 +222,12 @@ def _write(descriptor: int, line: bytes) -> int:
 
 
 def _unfinished_path(path: Path) -> Path:
-    """Return where a journal is written before it replaces the one that is in use."""
+    """Return the path of the new journal before it replaces the present one."""
     return path.with_name(f"{path.name}.new")
 
 
 def _is_unfinished_journal(path: Path) -> bool:
-    """Return whether a cluster that was killed left this file: it contains nothing, or the start of a journal."""
+    """Return whether a killed cluster left this file: it is empty, or begins like a journal."""
     if path.is_symlink() or not path.is_file():
         return False
     header = encode_header()
@@ -236,7 +236,7 @@ def _is_unfinished_journal(path: Path) -> bool:
 
 
 def _refuse_foreign(unfinished: Path) -> None:
-    """Raise JournalError if a foreign file exists where a journal is written."""
+    """Raise JournalError if another program's file exists at the path of the new journal."""
     if os.path.lexists(unfinished) and not _is_unfinished_journal(unfinished):
         raise JournalError(
             f"could not write the journal: {unfinished} was not written by a local cluster. {_MOVE_AWAY}"
@@ -244,7 +244,7 @@ def _refuse_foreign(unfinished: Path) -> None:
 
 
 def _refuse_irregular(path: Path) -> None:
-    """Raise JournalError if the journal is not a regular file, or a link to one."""
+    """Raise JournalError if the journal is not a regular file or a link to one."""
     if not path.exists():
         raise JournalError(
             f"could not read the journal {path}: it is a link to a file that does not exist. {_MOVE_AWAY}"
@@ -259,7 +259,7 @@ def _contents(descriptor: int) -> Contents:
 
 
 def _refuse_unusable(path: Path, contents: Contents, *, repair: bool) -> None:
-    """Raise JournalError unless the file is a journal, and is intact or to be repaired."""
+    """Raise JournalError unless the file is a journal that is intact or is to be repaired."""
     if not contents.is_journal:
         raise JournalError(
             f"could not read the journal {path}: it contains no intact record. It is left as it is. {_MOVE_AWAY}"
@@ -296,7 +296,7 @@ def _log_end(path: Path, contents: Contents) -> None:
 
 
 def _keep_copy(descriptor: int, path: Path) -> Path:
-    """Copy the file next to it, under a name that is free."""
+    """Copy the file to a free name in the same directory."""
     for number in count(1):
         copy = path.with_name(f"{path.name}.damaged-{number}")
         try:

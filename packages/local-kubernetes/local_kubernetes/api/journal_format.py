@@ -1,8 +1,8 @@
-"""The format of a journal file: how records are written, and what is found in a file that claims to be a journal.
+"""The format of a journal file: how records are written and recognized.
 
 Each line is one record: a CRC-32 checksum, the record's number, and JSON. Record 0 is the header, the records after
-it are changes of objects, and the last record marks that the journal was closed. Numbers make a missing or repeated
-line visible; the closing record makes a missing end visible.
+it are changes of objects, and the last record marks that the journal was closed. Numbers reveal a missing or repeated
+line; the closing record reveals a missing end.
 
 Earlier versions wrote changes without numbers, without a header, and without a closing record.
 """
@@ -24,7 +24,7 @@ _FORMAT = "journal, format 2"
 HEADER = f"local-kubernetes {_FORMAT}"
 CLOSING = "closed"
 LONGEST_LINE = 16 * 1024 * 1024
-"""A record is shorter; a longer line is not one, and is never read as a whole."""
+"""Maximum length of a record, in bytes. A longer line is not a record, and is never read as a whole."""
 
 _Key = tuple[str, str]
 _CHECKSUM_BYTES = 8
@@ -54,13 +54,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Damage:
-    """A place in a journal where a record is not as it was written.
+    """A position in a journal where a record is damaged.
 
     Attributes:
-        number: The number of the record, counted from the header (0).
-        offset: The position in the file, in bytes.
-        problem: What is wrong with the record.
-        object: Kind, namespace and name, where they are legible; otherwise empty.
+        number: Number of the record, counted from the header (0).
+        offset: Position in the file, in bytes.
+        problem: Description of the damage.
+        object: Kind, namespace and name, if they are legible; otherwise empty.
     """
 
     number: int
@@ -75,18 +75,18 @@ class Damage:
 
 @dataclass
 class Contents:
-    """What is in a journal file.
+    """The content of a journal file.
 
     Attributes:
         entries: The intact changes, in the order of their numbers.
-        damages: Where the file is not as it was written, in the order of the file.
-        torn: The last line of the file, if it is the beginning of the next record: a write was interrupted.
-        size: The size in bytes of the changes and the header; what follows is a torn or the closing record.
+        damages: The damaged records, in the order of the file.
+        torn: The last line of the file, if an interrupted write left the beginning of a record.
+        size: Size in bytes of the header and the changes, without a torn or closing record.
         next_number: The number of the next record.
         is_closed: Whether the last cluster closed the journal.
-        is_numbered: Whether the records have numbers; only those of earlier versions have none.
-        header: What record 0 says; empty if it is not intact, or was written by an earlier version.
-        is_journal: Whether there is any intact record.
+        is_numbered: Whether the records have numbers; those of earlier versions have none.
+        header: Content of record 0; empty if it is damaged, or an earlier version wrote the file.
+        is_journal: Whether the file has any intact record.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -105,9 +105,9 @@ class _Line:
     offset: int
     length: int
     number: int | None
-    """None for a record of an earlier version, and for a line that is not intact."""
+    """None for a record of an earlier version, and for a damaged line."""
     content: Entry | str | None
-    """None for a line that is not intact."""
+    """None for a damaged line."""
     object: str = ""
 
 
@@ -117,7 +117,7 @@ def encode_entry(number: int, entry: Entry) -> bytes:
 
 
 def is_readable(header: str) -> bool:
-    """Return whether this version reads journals with such a header: products of other names wrote the same format."""
+    """Return whether this version can read journals with this header; earlier product names wrote the same format."""
     return not header or header.endswith(f" {_FORMAT}")
 
 
@@ -127,12 +127,12 @@ def encode_header() -> bytes:
 
 
 def encode_closing(number: int) -> bytes:
-    """Return the line that ends a journal which was closed."""
+    """Return the line that marks the end of a closed journal."""
     return _encode(number, CLOSING)
 
 
 def read_contents(lines: Iterable[bytes]) -> Contents:
-    """Find out what is in a file, from its lines, each of at most `LONGEST_LINE` bytes."""
+    """Parse a file from its lines, each of at most `LONGEST_LINE` bytes."""
     found = []
     offset = 0
     last = b""
@@ -155,7 +155,7 @@ def read_contents(lines: Iterable[bytes]) -> Contents:
 
 
 def _add_tail(contents: Contents, tail: _Line, line: bytes) -> None:
-    """Add the last line, which is not an intact record: an interrupted write, or damage."""
+    """Add a last line that is not an intact record: an interrupted write, or damage."""
     number = contents.next_number
     if not contents.is_closed and _is_beginning(line, number if contents.is_numbered else None):
         problem = f"was not written completely ({tail.length} bytes)"
@@ -167,9 +167,9 @@ def _add_tail(contents: Contents, tail: _Line, line: bytes) -> None:
 
 
 def _is_beginning(line: bytes, number: int | None) -> bool:
-    """Return whether a crash can have left this line of exactly one record; `number` is None if it has none.
+    """Return whether an interrupted write can have left this line; `number` is None if records have no numbers.
 
-    A line of several records, with other bytes, or with its end is not: it was complete, and was damaged afterwards.
+    A line with the content of several records, with other bytes, or with a line end was complete and was damaged later.
     """
     if line.endswith(b"\n") or len(line) >= LONGEST_LINE or not re.fullmatch(rb"[ -~]*", line):
         return False
@@ -187,7 +187,7 @@ def _is_beginning(line: bytes, number: int | None) -> bool:
 
 
 def _is_beginning_of_array(text: bytes) -> bool:
-    """Return whether this is the beginning of a JSON array, as a change is, and not the whole array."""
+    """Return whether this is the beginning of a JSON array without its end; a change is a JSON array."""
     outside = _STRING.sub(b"", text)
     if not text.startswith(b"[") or not _OUTSIDE_STRINGS.fullmatch(outside):
         return False
@@ -201,7 +201,7 @@ def _is_beginning_of_array(text: bytes) -> bool:
 
 
 def _add(contents: Contents, numbered: dict[int, Entry], line: _Line) -> None:
-    """Add one line to what is known of the file."""
+    """Add one line."""
     expected = contents.next_number
     contents.next_number = expected + 1
     contents.is_closed = False
@@ -230,7 +230,7 @@ def _describe_missing(first: int, last: int) -> str:
 
 
 def _add_number(line: _Line, position: int) -> _Line:
-    """Return a line of an earlier version with the number that it would have."""
+    """Return a line of an earlier version with the number that it would have today."""
     number = None if line.content is None else position
     return _Line(line.offset, line.length, number, line.content, line.object)
 
@@ -249,7 +249,7 @@ def _encode(number: int, content: Any) -> bytes:
 
 
 def _decode(line: bytes) -> tuple[int | None, Entry | str] | None:
-    """Return number and content of a record; None if the line is not an intact one."""
+    """Return number and content of a record; None if the line is damaged."""
     checksum, _, text = line.removesuffix(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(text):
         return None
@@ -275,7 +275,7 @@ def _describe(content: Entry | str) -> str:
 
 
 def _legible_object(line: bytes) -> str:
-    """Return what a damaged line still says of its object; its content may be secret."""
+    """Return the legible identity of the object in a damaged line; the rest of the line may be secret."""
     found = _OBJECT.search(line)
     if found is None:
         return ""

@@ -16,7 +16,7 @@ _Token = tuple[str, str, str]
 
 
 def values_at(document: Any, path: str) -> list[Any]:
-    """The values at a path, none of them null; none at all where it leads nowhere or cannot be read."""
+    """Return the values at a path without nulls; none if the path does not match or is not supported."""
     found = [document]
     for token in _parse(path):
         found = [value for item in found for value in _step(item, token)]

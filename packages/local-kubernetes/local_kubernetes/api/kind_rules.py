@@ -40,13 +40,13 @@ _EITHER_OF_TYPES: Mapping[str, tuple[str, ...]] = {"kubernetes.io/basic-auth": (
 
 
 def kind_causes(kind: kinds.Kind, document: Part) -> list[Cause]:
-    """What is wrong with a document of a kind, as far as it is judged here; pods are judged elsewhere."""
+    """Return the errors in a document of a kind; `pod_rules` validates pods."""
     judge = _RULES.get(kind.key)
     return list(judge(document)) if judge is not None else []
 
 
 def stateful_set_causes(spec: Part) -> Iterator[Cause]:
-    """What is wrong with a stateful set's specification, but for its template and the number of its replicas."""
+    """Return the errors in a StatefulSet's specification, except for its template and its replicas."""
     template = (spec.get("template") or {}).get("spec") or {}
     if template.get("restartPolicy"):
         yield from choice_causes(template["restartPolicy"], ("Always",), "spec.template.spec.restartPolicy")

@@ -1,4 +1,4 @@
-"""The kinds of objects that the API server serves from the start, and their place in the API."""
+"""The built-in kinds of the API server and their paths."""
 
 from dataclasses import dataclass, field
 
@@ -10,20 +10,20 @@ class Kind:
     """A kind of object.
 
     Args:
-        group: the API group; empty for the core group.
-        versions: the served versions, the preferred one first.
-        plural: the resource's name in paths.
-        kind: the `kind` of a document.
-        singular: the resource's name for one object; by default the kind in lower case.
-        namespaced: whether its objects live in namespaces.
-        short_names: what `kubectl` accepts besides.
-        categories: the groups of kinds it belongs to (`all`).
-        status: whether `status` is a subresource, so that the main resource does not write it.
-        scale: whether there is a `scale` subresource.
-        generation: whether `metadata.generation` counts the changes of what the user asks for.
-        custom: whether it comes from a CustomResourceDefinition.
-        fields: what a field selector may name, besides name and namespace.
-        returns_deleted: whether a completed deletion answers with the object rather than with a Status.
+        group: API group; empty for the core group.
+        versions: Served versions, the preferred one first.
+        plural: Name of the resource in paths.
+        kind: The `kind` of a document.
+        singular: Name of the resource for one object; by default the kind in lower case.
+        namespaced: Whether objects belong to namespaces.
+        short_names: Short names for `kubectl`.
+        categories: Groups of kinds that it belongs to (`all`).
+        status: Whether `status` is a subresource, which requests to the main resource do not write.
+        scale: Whether there is a `scale` subresource.
+        generation: Whether `metadata.generation` counts the changes of the specification.
+        custom: Whether a CustomResourceDefinition defines it.
+        fields: Fields for field selectors, in addition to name and namespace.
+        returns_deleted: Whether a completed deletion answers with the object instead of a Status.
     """
 
     group: str
@@ -44,7 +44,7 @@ class Kind:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What identifies the kind: group and plural."""
+        """The identity of the kind: group and plural."""
         return (self.group, self.plural)
 
     @property
@@ -59,7 +59,7 @@ class Kind:
 
     @property
     def singular_name(self) -> str:
-        """The resource's name for one object."""
+        """The name of the resource for one object."""
         return self.singular or self.kind.lower()
 
     @property
@@ -69,11 +69,11 @@ class Kind:
 
     @property
     def selectable_fields(self) -> tuple[str, ...]:
-        """What a field selector may name."""
+        """The fields that a field selector can use."""
         return _OBJECT_FIELDS + self.fields
 
     def api_version_of(self, version: str) -> str:
-        """The `apiVersion` of a document in `version`."""
+        """Return the `apiVersion` of a document in `version`."""
         return f"{self.group}/{version}" if self.group else version
 
 

@@ -1,4 +1,4 @@
-"""What the API server itself writes into `metadata`, and what it lets nobody change."""
+"""The parts of `metadata` that the API server sets or protects."""
 
 import re
 import secrets
@@ -46,10 +46,10 @@ _SEGMENT = re.compile(r"(?!\.\.?$)[^/%]+")
 
 
 def metadata_of(document: JsonObject) -> JsonObject:
-    """The document's metadata, made where it has none.
+    """Return the document's metadata; add it if it is missing.
 
     Raises:
-        ApiStatusError: 400 where `metadata` is no object.
+        ApiStatusError: 400 if `metadata` is not an object.
     """
     metadata = document.setdefault("metadata", {})
     if metadata is None:
@@ -60,11 +60,11 @@ def metadata_of(document: JsonObject) -> JsonObject:
 
 
 def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: datetime) -> str:
-    """Write the metadata of a document that is about to be created, in place; return its name.
+    """Set the metadata of a document that is to be created, in place; return its name.
 
     Raises:
-        ApiStatusError: 400 where the document belongs to another namespace or brings a resource version;
-            422 where its name, labels, finalizers or owner references are not valid.
+        ApiStatusError: 400 if the document is for another namespace or has a resource version; 422 if its name,
+            labels, finalizers or owner references are not valid.
     """
     metadata = metadata_of(document)
     if metadata.get("resourceVersion"):
@@ -89,11 +89,11 @@ def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: d
 
 
 def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> None:
-    """Give an updated document, in place, what an update cannot change in its metadata.
+    """Set the metadata that an update cannot change, in place.
 
     Raises:
-        ApiStatusError: 400 or 422 where it contradicts the object: another name, namespace or uid, a
-            finalizer added to an object that is being deleted, invalid labels.
+        ApiStatusError: 400 or 422 if it contradicts the object: another name, namespace or UID, a finalizer added
+            to an object that is being deleted, or invalid labels.
     """
     was = current["metadata"]
     metadata = metadata_of(document)
@@ -112,7 +112,7 @@ def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> No
 
 
 def require_name(metadata: Mapping[str, Any], name: str) -> None:
-    """Refuse a document that does not bear the name that is on the URL.
+    """Reject a document whose name is not that of the URL.
 
     Raises:
         ApiStatusError: 400.
@@ -135,7 +135,7 @@ def _check_place(was: Mapping[str, Any], metadata: JsonObject) -> None:
 
 
 def drop_empty(metadata: JsonObject) -> None:
-    """Remove, in place, the collections that have nothing in them, as they are never shown."""
+    """Remove empty collections, in place; the API server never shows them."""
     for key in ("annotations", "finalizers", "labels", "ownerReferences"):
         if not metadata.get(key, True):
             del metadata[key]
@@ -145,7 +145,7 @@ def validate(kind: Kind, document: Mapping[str, Any]) -> None:
     """Check name, labels, annotations, finalizers and owner references.
 
     Raises:
-        ApiStatusError: 422 with all that is wrong.
+        ApiStatusError: 422 with all errors.
     """
     metadata = document["metadata"]
     causes = [
@@ -176,7 +176,7 @@ def _name_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
 
 
 def _name_problems(kind: Kind) -> Callable[[str], list[str]]:
-    """Why a text can be the name of no object of a kind."""
+    """Return why a text cannot be the name of an object of a kind."""
     if kind.key in _NAMED_BY_LABELS:
         return label_problems
     return _segment_problems if kind.plural in _PATH_SEGMENT_KINDS else subdomain_problems
@@ -211,7 +211,7 @@ def _finalizer_causes(kind: Kind, metadata: Mapping[str, Any]) -> list[Cause]:
 
 
 def finalizer_warnings(metadata: Mapping[str, Any], was: Mapping[str, Any]) -> Iterator[str]:
-    """What is told of the finalizers that a custom resource did not have before."""
+    """Return the warnings about finalizers that a custom resource did not have before."""
     for finalizer in metadata.get("finalizers") or []:
         if _is_bare(finalizer) and finalizer not in (was.get("finalizers") or []):
             yield (
@@ -221,7 +221,7 @@ def finalizer_warnings(metadata: Mapping[str, Any], was: Mapping[str, Any]) -> I
 
 
 def _is_bare(finalizer: str) -> bool:
-    """Whether a finalizer names nobody whose it is."""
+    """Whether a finalizer lacks a domain that names its owner."""
     return "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
 
 
@@ -258,7 +258,7 @@ def _refuse_new_finalizers(kind: Kind, was: Mapping[str, Any], metadata: Mapping
 
 
 def bumps_generation(kind: Kind, current: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-    """Whether an update changes what the user asks for, so that `metadata.generation` counts it."""
+    """Whether an update changes the specification, so that `metadata.generation` increases."""
     if not kind.generation:
         return False
     if kind.custom:
@@ -269,12 +269,12 @@ def bumps_generation(kind: Kind, current: Mapping[str, Any], document: Mapping[s
 
 
 def deletion_grace(kind: Kind, document: Mapping[str, Any], asked: int | None) -> int:
-    """How many seconds an object gets to end; only pods that run on a node get any.
+    """Return the grace period of an object in seconds; only pods on a node have one.
 
     Args:
-        kind: the object's kind.
-        document: the object.
-        asked: the `gracePeriodSeconds` of the request; None for the pod's own.
+        kind: The object's kind.
+        document: The object.
+        asked: The `gracePeriodSeconds` of the request; None for the pod's own grace period.
     """
     if kind.key != PODS.key:
         return 0

@@ -1,6 +1,6 @@
-"""The objects of a cluster as they are kept: in memory, in the history that watches replay, and in the journal.
+"""Storage of a cluster's objects: in memory, in the history for watches, and in the journal.
 
-Nothing here judges a change: `Store` does.
+`Store` validates changes; this module does not.
 """
 
 from collections import Counter
@@ -35,14 +35,14 @@ _BUILT_IN_KINDS = {kind.key: kind for kind in BUILT_IN_KINDS}
 class Objects:
     """All objects of a cluster, their versions and their recent changes.
 
-    Documents are neither copied on the way in nor on the way out.
+    Documents are not copied, neither from nor to the caller.
 
     Args:
-        first_version: The resource version to start from.
-        history: How many changes of each kind can be replayed to a watch.
-        queue: How many changes may wait for one subscriber before its stream is cut.
-        journal: Where changes are written, and what was written there before is read from; None keeps nothing.
-        room: How much the objects may take together.
+        first_version: Resource version to start from.
+        history: Number of changes of each kind that a watch can replay.
+        queue: Number of changes that can wait for one subscriber before its stream is cut.
+        journal: File to which changes are written, and from which earlier ones are read; None for no file.
+        room: Limit of the size of all objects.
     """
 
     def __init__(self, first_version: int, history: int, queue: int, journal: Journal | None, room: Room) -> None:
@@ -54,7 +54,7 @@ class Objects:
         self._journal = journal
         self._room = room
         self._kinds: dict[tuple[str, str], Kind] = {}
-        # An object is kept as the change that made it what it is, which has it encoded for watches.
+        # An object is stored as its last change, which has it encoded for watches.
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Event]] = {}
         self._feeds: dict[tuple[str, str], Feed] = {}
         self._unserved: dict[tuple[tuple[str, str], tuple[str, str]], Entry] = {}
@@ -75,7 +75,7 @@ class Objects:
     def latest(
         self, kind: Kind, namespace: str | None, labels: Selector | None, fields: Selector | None
     ) -> Iterator[Event]:
-        """Return the last change of each object of a kind in a namespace (None: everywhere), sorted."""
+        """Return the last change of each object of a kind in a namespace (None: all namespaces), sorted."""
         objects = self._of(kind)
         for place in sorted(objects):
             item = objects[place].current
@@ -105,10 +105,10 @@ class Objects:
         return [(self._kinds[key], place[0], place[1]) for place in sorted(self._objects.get(key, {}))]
 
     def put(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
-        """Store a new or changed object under the next version, which is written into it.
+        """Store a new or changed object with the next version, which is written into the object.
 
         Raises:
-            ApiStatusError: The object has no room, in memory or in the journal.
+            ApiStatusError: The size limit or the journal does not allow it.
         """
         metadata = new["metadata"]
         metadata["resourceVersion"] = str(self.version + 1)
@@ -125,10 +125,10 @@ class Objects:
         self._feed(kind).publish(place[0], event)
 
     def remove(self, kind: Kind, document: JsonObject) -> None:
-        """Remove an object; the version of its removal is written into `document`, which watches receive.
+        """Remove an object; the version of the removal is written into `document`, which watches receive.
 
         Raises:
-            ApiStatusError: The journal has no room.
+            ApiStatusError: The journal could not be written.
         """
         metadata = document["metadata"]
         place = (metadata.get("namespace", ""), metadata["name"])
@@ -141,7 +141,7 @@ class Objects:
         self._feed(kind).publish(place[0], Event(DELETED, document, last.current, self.version))
 
     def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
-        """Follow the changes of a kind; raises ApiStatusError 410 where the history does not reach back."""
+        """Subscribe to the changes of a kind; raises ApiStatusError 410 if the history does not reach back far enough."""
         return self._feed(kind).subscribe(namespace, since)
 
     def subscribers(self, kind: Kind) -> int:
@@ -163,7 +163,7 @@ class Objects:
         return self._feeds[kind.key]
 
     def _record(self, kind: Kind, place: tuple[str, str], document: JsonObject | None) -> None:
-        """Write a change to the journal before it is made; 500 where the journal has no room."""
+        """Write a change to the journal before it is made; raises 500 if the journal cannot be written."""
         if self._journal is None:
             return
         try:
@@ -176,7 +176,7 @@ class Objects:
             raise ApiStatusError(500, "InternalError", why) from error
 
     def _entries(self) -> Iterator[Entry]:
-        """All objects as they are, definitions before what they define; those of unknown kinds stay in the journal."""
+        """Return all objects, definitions before their instances; objects of unknown kinds stay in the journal."""
         yield from self._unserved.values()
         keys = sorted(self._objects, key=lambda key: key != CUSTOM_RESOURCE_DEFINITIONS.key)
         for key in keys:
@@ -184,7 +184,7 @@ class Objects:
                 yield Entry(key, place, event.resource_version, event.current)
 
     def _restore(self, journal: Journal) -> None:
-        """Read what was written before; all of it is older than any version that a client can ask for."""
+        """Read the objects of the journal; their versions are older than any that a client can request."""
         entries = journal.read()
         self.version = self._start = max([self.version, *(entry.version for entry in entries)])
         found = sorted(latest(entries), key=lambda entry: entry.kind != CUSTOM_RESOURCE_DEFINITIONS.key)

@@ -1,7 +1,7 @@
-"""OpenAPI as far as kubectl asks for it: which requests check fields, and which fields there are.
+"""The part of OpenAPI that kubectl needs: the requests that validate fields, and the fields.
 
-kubectl leaves the checking of fields to a server whose PATCH takes the parameter `fieldValidation`, and explains what
-the schemas say: descriptions of built-in kinds are not among it.
+kubectl leaves the validation of fields to servers whose PATCH has the parameter `fieldValidation`, and explains the
+schemas. The schemas of built-in kinds have no descriptions.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _EVERY_OBJECT: JsonObject = {
 
 
 def index(kinds: KindRegistry) -> JsonObject:
-    """The answer to `/openapi/v3`: where the documents of the groups are."""
+    """Return the answer to `/openapi/v3`: the paths of the groups' documents."""
     paths = {}
     for group, version in group_versions(kinds):
         path = f"apis/{group}/{version}" if group else f"api/{version}"
@@ -44,7 +44,7 @@ def index(kinds: KindRegistry) -> JsonObject:
 
 
 def document(kinds: KindRegistry, path: str) -> JsonObject:
-    """The answer to `/openapi/v3/PATH`, for the group and version at `path` (`apis/GROUP/VERSION`, `api/v1`).
+    """Return the answer to `/openapi/v3/PATH`, for a group and version (`apis/GROUP/VERSION`, `api/v1`).
 
     Raises:
         ApiStatusError: 404.
@@ -64,11 +64,11 @@ def document(kinds: KindRegistry, path: str) -> JsonObject:
 
 PROTOBUF_ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-"""The form in which kubectl gets `/openapi/v2`: no bytes at all are a document that describes no kind."""
+"""The protobuf document of `/openapi/v2` for kubectl: it is empty and describes no kind."""
 
 
 def swagger() -> JsonObject:
-    """The answer to `/openapi/v2`: nothing but its frame."""
+    """Return the answer to `/openapi/v2`: a document without kinds."""
     info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
     return {"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}
 
@@ -89,7 +89,7 @@ def _path(served: ServedKind) -> tuple[str, JsonObject]:
 
 
 def _schemas(served: ServedKind) -> dict[str, JsonObject]:
-    """The schema of a kind, by its name, and those of the types that it names."""
+    """Return the schema of a kind and of the types that it refers to, by name."""
     if served.schema is None:
         name = types.type_name(served.group, served.version, served.kind.kind)
         described = types.describe(name, lambda other: f"#/components/schemas/{other}")
@@ -100,7 +100,7 @@ def _schemas(served: ServedKind) -> dict[str, JsonObject]:
 
 
 def _choices(schema: Any) -> Any:
-    """A schema in which a value that may be a number or a text is described as readers of OpenAPI know it."""
+    """Return a schema in which an int-or-string value is described as clients of OpenAPI expect."""
     if isinstance(schema, list):
         return [_choices(item) for item in schema]
     if not isinstance(schema, Mapping):

@@ -9,7 +9,7 @@ _MAX_OPERATIONS = 10_000
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """The target with a merge patch applied: objects are merged, null removes, everything else replaces."""
+    """Apply a merge patch: objects are merged, null removes a field, every other value replaces the field."""
     if not isinstance(patch, dict):
         return copy_json(patch)
     result = dict(target) if isinstance(target, dict) else {}
@@ -22,11 +22,11 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def json_patch(target: Any, operations: Any) -> Any:
-    """The target with a JSON patch applied: all of its operations in turn, or none.
+    """Apply a JSON patch: all of its operations in order, or none.
 
     Raises:
-        ApiStatusError: 400 where it is no list of operations, 413 where there are too many, 422 where an
-            operation cannot be applied or a test fails.
+        ApiStatusError: 400 if it is not a list of operations, 413 if there are too many, 422 if an operation cannot
+            be applied or a test fails.
     """
     if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):
         raise bad_request("json patch: a list of operations is expected")
@@ -123,6 +123,6 @@ def _build_missing_error(path: list[str]) -> ApiStatusError:
 
 
 def unprocessable(why: str) -> ApiStatusError:
-    """422: a patch cannot be applied."""
+    """Return 422: a patch cannot be applied."""
     message = f"the server rejected our request due to an error in our request: {why}"
     return ApiStatusError(422, "Invalid", message, {})

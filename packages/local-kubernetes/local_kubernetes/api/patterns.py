@@ -1,4 +1,4 @@
-"""The patterns of custom resources' schemas: regular expressions as Go has them, read as Python's."""
+"""The patterns of custom resources' schemas: Go's regular expressions, converted to Python's."""
 
 import re
 from functools import lru_cache
@@ -10,8 +10,8 @@ _IN_PYTHON = {r"\z": r"\Z", "(?<": "(?P<"}
 
 @lru_cache(maxsize=1000)
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """The expression that a pattern stands for; raises re.error for none, and for what Python's have nothing like."""
+    """Compile a pattern; raises re.error if it is invalid, or has no equivalent in Python."""
     flagged = _LEADING_FLAGS.match(pattern)
-    if flagged is not None:  # Python wants flags before everything else
+    if flagged is not None:  # Python requires flags at the beginning
         pattern = f"{flagged[1]}^{pattern[flagged.end() :]}"
     return re.compile(_OTHERS.sub(lambda found: _IN_PYTHON.get(found[0], found[0]), pattern))

@@ -1,4 +1,4 @@
-"""The columns of pods: what of a pod's state one word can say."""
+"""The columns of pods, such as the state of a pod in one word."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,7 +21,7 @@ def _ready(pod: Document, _: datetime) -> Cell:
 
 
 def _status(pod: Document, _: datetime) -> Cell:
-    """The phase, or the more telling reason of a container, as kubectl has always shown it."""
+    """Return the phase, or the more specific reason of a container, as kubectl shows it."""
     status = pod.get("status") or {}
     reason = status.get("reason") or status.get("phase") or "Unknown"
     initializing = _describe_initialization(pod)
@@ -55,7 +55,7 @@ def _container_reason(container: Mapping[str, Any]) -> str:
 
 
 def _describe_initialization(pod: Document) -> str:
-    """What the first init container that has not succeeded says; empty where all have."""
+    """Return the state of the first init container that has not succeeded; empty if all have."""
     total = len(pod["spec"].get("initContainers") or [])
     for index, container in enumerate(_statuses(pod, "initContainerStatuses")):
         state = container.get("state") or {}

@@ -1,4 +1,4 @@
-"""What a pod's specification must not say, in the words of the API server."""
+"""Validation of a pod's specification, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,7 +30,7 @@ _MAX_SECONDS = 2**31 - 1
 
 
 def pod_spec_causes(spec: object, path: str = "spec") -> list[Cause]:
-    """All that is wrong with a pod's specification, as far as it is judged here."""
+    """Return all errors in a pod's specification."""
     if not isinstance(spec, dict):
         return [required(f"{path}.containers")]
     causes = [] if spec.get("containers") else [required(f"{path}.containers")]
@@ -62,7 +62,7 @@ def _own_causes(spec: Spec, path: str) -> Iterator[Cause]:
 
 
 def _name_causes(spec: Spec, path: str) -> Iterator[Cause]:
-    """What is wrong with the names of the pod's host, and with how it resolves others."""
+    """Return the errors in the pod's host name, host aliases and DNS settings."""
     for field in ("hostname", "subdomain"):
         name = spec.get(field)
         if name:

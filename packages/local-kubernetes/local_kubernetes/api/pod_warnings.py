@@ -1,4 +1,4 @@
-"""What the API server warns of in a pod that it accepts, as far as it matters here."""
+"""The warnings of the API server about pods that it accepts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _BYTES = ("memory", "ephemeral-storage")
 
 
 def pod_warnings(spec: Spec, place: str = "spec") -> Iterator[str]:
-    """The sentences for whoever creates a pod with such a specification."""
+    """Return the warnings for the creator of a pod with this specification."""
     for index, secret in enumerate(spec.get("imagePullSecrets") or []):
         if not secret.get("name"):
             yield f'{place}.imagePullSecrets[{index}].name: invalid empty name ""'
@@ -47,7 +47,7 @@ def _variable_warnings(variables: list[Spec], place: str) -> Iterator[str]:
 
 
 def _port_warnings(ports: list[Spec], place: str, seen: dict[tuple[Any, ...], list[str]]) -> Iterator[str]:
-    """What is told of ports that other containers of the pod, or the same, have; `seen` has those before."""
+    """Return the warnings about duplicate ports; `seen` has the ports of the containers before."""
     for index, port in enumerate(ports):
         here = f"{place}.ports[{index}]"
         others = seen.setdefault(tuple(port.get(field) for field in _PORT), [])

@@ -1,4 +1,4 @@
-"""What the API server asks of the kubelet: the logs of containers."""
+"""Logs of containers, which the API server reads from the kubelet."""
 
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -18,7 +18,7 @@ _PULLING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying
 
 
 class PodLogs(Protocol):
-    """Who has the logs of pods."""
+    """The source of the logs of pods."""
 
     async def read(
         self,
@@ -37,14 +37,14 @@ class PodLogs(Protocol):
         """Open the log of a container that has started.
 
         Raises:
-            ApiStatusError: where there is no such log.
+            ApiStatusError: The log does not exist.
         """
         ...
 
 
 @dataclass(frozen=True)
 class LogOptions:
-    """Which part of a container's log is wanted; the fields are those of Kubernetes' PodLogOptions."""
+    """The requested part of a container's log; the fields are those of Kubernetes' PodLogOptions."""
 
     container: str = ""
     follow: bool = False
@@ -60,7 +60,7 @@ def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
     """Read the options of a request for a log.
 
     Raises:
-        ApiStatusError: 400 for what is no number or time, 422 for numbers that make no sense.
+        ApiStatusError: 400 for an invalid number or time, 422 for a number out of range.
     """
     causes: list[Cause] = []
     tail_lines = _number(query, "tailLines", 0, causes)
@@ -89,10 +89,10 @@ def log_options(pod: str, query: Mapping[str, str]) -> LogOptions:
 
 
 def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
-    """The container whose log is meant.
+    """Return the container of a log request.
 
     Raises:
-        ApiStatusError: 400 where the pod has no such container, or several and none is named.
+        ApiStatusError: 400 if the pod does not have the container, or has several and the request names none.
     """
     name = pod["metadata"]["name"]
     main = [container["name"] for container in pod["spec"].get("containers") or []]
@@ -106,7 +106,7 @@ def container_to_read(pod: Mapping[str, Any], options: LogOptions) -> str:
 
 
 def require_started(pod: Mapping[str, Any], container: str, options: LogOptions) -> None:
-    """Refuse the log of a container that has not started yet.
+    """Reject a request for the log of a container that has not started yet.
 
     Raises:
         ApiStatusError: 400.
@@ -141,7 +141,7 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
 
 
 def _time(text: str) -> datetime:
-    """A moment, to the second, as Kubernetes takes it; the first or last there is, beyond the calendar."""
+    """Parse a time to the second, as Kubernetes does; limit it to the times that Python can represent."""
     if _TIME.fullmatch(text) is None:
         raise bad_request(f"sinceTime: {text!r} is no RFC 3339 time")
     try:

@@ -1,4 +1,4 @@
-"""What the API server fills into a pod's specification, and what it refuses in one."""
+"""Defaults and rejected fields of a pod's specification."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ _EVICTION_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 
 def fill_pod_spec(spec: JsonObject) -> None:
-    """Fill in, in place, the defaults of a pod's or a pod template's specification."""
+    """Set the defaults of a specification of a pod or pod template, in place."""
     for key in _DISABLED:
         spec.pop(key, None)
     _set_defaults(spec, _DEFAULTS)
@@ -46,7 +46,7 @@ def fill_pod_spec(spec: JsonObject) -> None:
 
 
 def admit_pod(pod: JsonObject, now: datetime) -> None:
-    """Fill in, in place, what a pod gets besides when it is created: account, tolerations, first status."""
+    """Set the further defaults of a new pod, in place: service account, tolerations, first status."""
     spec = pod["spec"]
     spec.setdefault("serviceAccountName", "default")
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
@@ -60,13 +60,13 @@ def admit_pod(pod: JsonObject, now: datetime) -> None:
 
 
 def build_scheduled_condition(now: datetime, status: str, **more: str) -> JsonObject:
-    """The condition that says whether a pod has a node."""
+    """Return the condition that shows whether a pod has a node."""
     times = {"lastProbeTime": None, "lastTransitionTime": timestamp(now)}
     return {"type": "PodScheduled", "status": status, **times, **more}
 
 
 def add_tolerations(spec: JsonObject) -> None:
-    """Add, in place, what every pod tolerates for a while unless it says something else about that."""
+    """Add the default tolerations of every pod, in place, unless the pod has its own."""
     tolerations = spec.setdefault("tolerations", [])
     for key in _EVICTION_TOLERATIONS:
         if not any(item.get("key") in (key, None) and item.get("operator") == "Exists" for item in tolerations):
@@ -74,7 +74,7 @@ def add_tolerations(spec: JsonObject) -> None:
 
 
 def frozen_part(spec: Mapping[str, Any]) -> JsonObject:
-    """What of a pod's specification never changes: all but images, tolerations and the deadline."""
+    """Return the immutable part of a pod's specification: everything but images, tolerations and the deadline."""
     frozen = copy_json(dict(spec))
     for key in ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates"):
         frozen.pop(key, None)
@@ -85,7 +85,7 @@ def frozen_part(spec: Mapping[str, Any]) -> JsonObject:
 
 
 def quality_of_service(spec: Mapping[str, Any]) -> str:
-    """The class that follows from requests and limits: Guaranteed, Burstable or BestEffort."""
+    """Return the QoS class from requests and limits: Guaranteed, Burstable or BestEffort."""
     containers = [item for field in _CONTAINER_LISTS for item in spec.get(field) or []]
     resources = [container.get("resources") or {} for container in containers]
     named = [_select_compute_resources(item.get(part)) for item in resources for part in ("requests", "limits")]
@@ -106,7 +106,7 @@ def _select_compute_resources(quantities: object) -> dict[str, str]:
 
 
 def _set_defaults(part: JsonObject, defaults: Mapping[str, Any]) -> None:
-    """Set, in place, what is missing; an empty text says nothing."""
+    """Set missing fields, in place; an empty text counts as missing."""
     for key, value in defaults.items():
         if part.get(key) in (None, ""):
             part[key] = copy_json(value)

@@ -1,4 +1,4 @@
-"""What has to hold before an object is changed, and which part of it a request may change."""
+"""Preconditions of changes, and the part of an object that a request can change."""
 
 from local_kubernetes.api.documents import JsonObject, copy_json
 from local_kubernetes.api.kinds import NAMESPACES, Kind
@@ -11,10 +11,10 @@ PROTECTED_NAMESPACES = frozenset({"default", "kube-public", "kube-system"})
 
 
 class Room:
-    """How many bytes of JSON all objects take together, bounded as etcd bounds them.
+    """The size of all objects together as JSON, limited as etcd limits its database.
 
     Args:
-        limit: how many they may take.
+        limit: Limit in bytes.
     """
 
     def __init__(self, limit: int = MAX_TOTAL_BYTES) -> None:
@@ -22,7 +22,7 @@ class Room:
         self.used = 0
 
     def check(self, document: JsonObject, size: int, grown: int) -> None:
-        """Refuse an object of a size, or its growth, that is too much; what is being deleted may always be marked so.
+        """Reject an object that exceeds the size limit, or lets the total exceed it; deletions are always possible.
 
         Raises:
             ApiStatusError: 500.
@@ -35,7 +35,7 @@ class Room:
 
 
 def check_deletion(kind: Kind, current: JsonObject, uid: str | None, resource_version: str | None) -> None:
-    """Refuse to delete what must stay, and another object or version than the request means.
+    """Reject the deletion of a protected object, or of another object or version than the request names.
 
     Raises:
         ApiStatusError: 403, 409.
@@ -54,10 +54,10 @@ def _check_precondition(kind: Kind, metadata: JsonObject, key: str, wanted: str 
 
 
 def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
-    """Refuse an update of another object, or another version of it, than there is.
+    """Reject an update that names another object or version than the present one.
 
     Raises:
-        ApiStatusError: 409; 500, as in Kubernetes, for a version that is no number.
+        ApiStatusError: 409; 500, as in Kubernetes, for a version that is not a number.
     """
     metadata = metadata_of(new)
     found = current["metadata"]["uid"]
@@ -72,7 +72,7 @@ def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
 
 
 def of_subresource(kind: Kind, current: JsonObject, new: JsonObject, subresource: str | None) -> JsonObject:
-    """The part of an update that its subresource may write, over the object as it is."""
+    """Return the present object with the part of an update that its subresource can write."""
     if subresource == "status":
         result = copy_json(current)
         result["status"] = new.get("status")

@@ -1,4 +1,4 @@
-"""How an answer is shown: as the object, as its metadata only, or as a table for `kubectl get`."""
+"""The format of an answer: the object, its metadata only, or a table for `kubectl get`."""
 
 import json
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ _YAML = "application/yaml"
 
 @dataclass(frozen=True)
 class Presentation:
-    """What the client accepts.
+    """The format that the client accepts.
 
     Args:
         form: `object`, `metadata` or `table`.
-        yaml: whether as YAML instead of JSON.
-        include: what comes with the rows of a table: `Object`, `Metadata` or `None`.
+        yaml: Whether to send YAML instead of JSON.
+        include: The content of a table's rows in addition to cells: `Object`, `Metadata` or `None`.
     """
 
     form: str = "object"
@@ -35,10 +35,10 @@ class Presentation:
 
 
 def negotiate(accept: str, include: str | None) -> Presentation:
-    """Read the `Accept` header; the first entry that can be served counts.
+    """Read the `Accept` header; the first supported entry counts.
 
     Raises:
-        ApiStatusError: 406 where none can.
+        ApiStatusError: 406 if no entry is supported.
     """
     for entry in accept.split(",") if accept.strip() else ["*/*"]:
         media_type, *parameters = (part.strip() for part in entry.split(";"))
@@ -67,11 +67,11 @@ def _check_include(include: str | None) -> None:
 
 
 class Presenter:
-    """Shows objects of one kind to one client.
+    """Presents objects of one kind to one client.
 
     Args:
-        served: the kind, in the version asked for.
-        presentation: the form.
+        served: The kind, in the requested version.
+        presentation: The format.
     """
 
     def __init__(self, served: ServedKind, presentation: Presentation) -> None:
@@ -80,16 +80,16 @@ class Presenter:
 
     @property
     def plain(self) -> bool:
-        """Whether objects are shown as they are, but for their version."""
+        """Whether objects are shown unchanged, except for their version."""
         return self.presentation.form == "object" and self.served.group == self.served.kind.group
 
     @property
     def plain_json(self) -> bool:
-        """Whether they are shown as they are, and as JSON."""
+        """Whether objects are shown unchanged, as JSON."""
         return self.plain and not self.presentation.yaml
 
     def one(self, document: JsonObject, *, header: bool = True) -> JsonObject:
-        """An object; `header` is whether a table names its columns."""
+        """Return the answer with one object; `header` is whether a table names its columns."""
         shown = self.served.present(document)
         if self.presentation.form == "metadata":
             return _metadata_only(shown)
@@ -98,7 +98,7 @@ class Presenter:
         return shown
 
     def many(self, documents: list[JsonObject], metadata: JsonObject) -> JsonObject:
-        """A list of objects, with the list's own metadata."""
+        """Return a list of objects with the list's own metadata."""
         shown = [self.served.present(document) for document in documents]
         if self.presentation.form == "table":
             return self._table(shown, metadata, header=True)
@@ -110,7 +110,7 @@ class Presenter:
                 "items": [_metadata_only(item) for item in shown],
             }
         if not self.served.kind.custom:
-            for item in shown:  # within a typed list, items do not repeat their type
+            for item in shown:  # items of a typed list do not repeat their type
                 item.pop("apiVersion")
                 item.pop("kind")
         return {
@@ -121,15 +121,15 @@ class Presenter:
         }
 
     def encode_list(self, events: Sequence[Event], metadata: JsonObject) -> bytes:
-        """A list of objects as JSON, for a form that is `plain_json`: put together from what is encoded already."""
+        """Return a list of objects as JSON, for a format that is `plain_json`; the objects are already encoded."""
         api_version = self.served.api_version
         head = {"kind": self.served.kind.collection_kind, "apiVersion": api_version, "metadata": metadata}
-        # Within a typed list, items do not repeat their type.
+        # Items of a typed list do not repeat their type.
         items = b",".join(event.encode(api_version if self.served.kind.custom else "") for event in events)
         return json.dumps(head).encode()[:-1] + b', "items":[' + items + b"]}"
 
     def bookmark(self, version: int, *, initial_events_end: bool) -> JsonObject:
-        """The object of a bookmark: nothing but a version."""
+        """Return the object of a bookmark, which has only a version."""
         metadata: JsonObject = {"resourceVersion": str(version)}
         if initial_events_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
@@ -161,7 +161,7 @@ class Presenter:
 
 
 def response(document: JsonObject, presentation: Presentation, status: int = 200) -> web.Response:
-    """An answer with a document."""
+    """Return an answer with a document."""
     if presentation.yaml:
         text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False)
         return web.Response(status=status, body=text.encode(), content_type=_YAML)
@@ -169,12 +169,12 @@ def response(document: JsonObject, presentation: Presentation, status: int = 200
 
 
 def json_response(document: JsonObject, status: int = 200) -> web.Response:
-    """An answer in JSON, whose media type Kubernetes writes without a charset."""
+    """Return an answer in JSON; like Kubernetes, without a charset in the media type."""
     return build_encoded_response(json.dumps(document).encode(), status)
 
 
 def build_encoded_response(body: bytes, status: int = 200) -> web.Response:
-    """An answer with what is JSON already."""
+    """Return an answer with encoded JSON."""
     return web.Response(status=status, body=body, content_type="application/json")
 
 

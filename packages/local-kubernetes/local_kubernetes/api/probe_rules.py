@@ -1,4 +1,4 @@
-"""What probes and lifecycle hooks must not say, in the words of the API server."""
+"""Validation of probes and lifecycle hooks, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successTh
 
 
 def probe_causes(probe: Probe, place: str, name: str) -> Iterator[Cause]:
-    """What is wrong with a probe; `name` is the field that it is in."""
+    """Return the errors in a probe; `name` is its field."""
     yield from _handler_causes(probe, place, 0)
     for field in _NUMBERS:
         yield from natural_causes(probe.get(field) or 0, f"{place}.{field}")
@@ -35,7 +35,7 @@ def probe_causes(probe: Probe, place: str, name: str) -> Iterator[Cause]:
 
 
 def lifecycle_causes(lifecycle: Probe, place: str, grace_seconds: int) -> Iterator[Cause]:
-    """What is wrong with the hooks of a container's life."""
+    """Return the errors in the lifecycle hooks of a container."""
     for hook in ("postStart", "preStop"):
         if lifecycle.get(hook) is not None:
             yield from _handler_causes(lifecycle[hook], f"{place}.{hook}", grace_seconds)

@@ -1,6 +1,6 @@
-"""Bodies in Kubernetes' protobuf, in which kubectl sends what it makes itself (`kubectl create …`, `auth can-i`).
+"""Bodies in Kubernetes' protobuf, which kubectl sends for objects that it builds itself (`kubectl create …`).
 
-Only reading, and only the kinds that are named here: an answer is always JSON, which all clients take.
+Only decoding, and only for the kinds in this module: answers are always JSON, which all clients accept.
 """
 
 import base64
@@ -14,8 +14,8 @@ from local_kubernetes.api.documents import JsonObject, timestamp
 _MAGIC = b"k8s\x00"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
-# A field is `number name type`. The type is a scalar or another message; `list` and `map` (of texts to it) go
-# before it. A `?` marks fields that say something even when they are zero; others are left out then, as in JSON.
+# A field is `number name type`. The type is a scalar or another message; `list` and `map` (from texts) stand before it.
+# A `?` marks fields that are kept if they are zero; all others are omitted then, as in JSON.
 _MESSAGES: Mapping[str, str] = {
     "ClusterRole": "1 metadata ObjectMeta, 2 rules list PolicyRule",
     "ClusterRoleBinding": "1 metadata ObjectMeta, 2 subjects list Subject, 3 roleRef RoleRef",
@@ -87,10 +87,10 @@ _SCALARS = frozenset({"bool", "bytes", "int", "raw", "text"})
 
 
 def decode(body: bytes) -> JsonObject:
-    """The document in a body.
+    """Return the document in a body.
 
     Raises:
-        ValueError: where the body is no such message, or is of a kind that cannot be read.
+        ValueError: The body is not such a message, or its kind is not supported.
     """
     if not body.startswith(_MAGIC):
         raise ValueError("the body does not begin as Kubernetes' protobuf does")
@@ -104,7 +104,7 @@ def decode(body: bytes) -> JsonObject:
 
 @cache
 def _fields(message: str) -> dict[int, tuple[str, str, str, bool]]:
-    """The fields of a message by number: name, `list`, `map` or nothing, type, and whether zeros count."""
+    """Return the fields of a message by number: name, `list`, `map` or nothing, type, and whether zeros are kept."""
     fields = {}
     for field in _MESSAGES[message].split(", "):
         number, name, *form, kind = field.split()
@@ -174,7 +174,7 @@ def _time(parts: Mapping[str, int], *, exact: bool) -> str | None:
 
 
 def _wire(data: bytes) -> Iterator[tuple[int, int, Any]]:
-    """The fields of an encoded message: number, wire type, and an integer or bytes."""
+    """Yield the fields of an encoded message: number, wire type, and an integer or bytes."""
     position = 0
     while position < len(data):
         tag, position = _varint(data, position)

@@ -1,10 +1,10 @@
-"""Kubernetes quantities (`500m`, `1.5Gi`, `1e3`): as numbers, and in the one form in which Kubernetes shows them."""
+"""Kubernetes quantities (`500m`, `1.5Gi`, `1e3`) as numbers, and in the canonical form of Kubernetes."""
 
 import re
 from decimal import ROUND_UP, Context, Decimal, localcontext
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?", re.ASCII)
-# Beyond these no quantity is meant, and one would fill the memory with its digits.
+# No real quantity has a larger exponent, and one could fill the memory with its digits.
 _LONGEST = 100
 _LARGEST_EXPONENT = 100
 _LARGEST_BINARY = Decimal(2**63 - 1)
@@ -20,22 +20,25 @@ MILLI = Decimal("1e-3")
 
 
 def parse_quantity(text: str | float) -> Decimal:
-    """The number that a quantity stands for; raises ValueError if it is none."""
+    """Return the number of a quantity; raises ValueError if it is not a quantity."""
     return _parse(text)[0]
 
 
 def is_whole(text: str | float) -> bool:
-    """Whether a quantity stands for a whole number; raises ValueError if it is none."""
+    """Whether a quantity is a whole number; raises ValueError if it is not a quantity."""
     number = parse_quantity(text)
     return number == number.to_integral_value()
 
 
 def canonical_quantity(text: str | float, smallest: Decimal = NANO) -> str:
-    """A quantity with the largest unit, or exponent, that leaves a whole number; raises ValueError if it is none.
+    """Return a quantity with the largest unit or exponent that leaves a whole number.
 
     Args:
-        text: the quantity; a number is one, too.
-        smallest: what it is rounded up to a multiple of.
+        text: The quantity as text or number.
+        smallest: The unit to whose multiples the quantity is rounded up.
+
+    Raises:
+        ValueError: The text is not a quantity.
     """
     with localcontext(_EXACT):
         number, exponent, unit = _parse(text)
@@ -47,7 +50,7 @@ def canonical_quantity(text: str | float, smallest: Decimal = NANO) -> str:
 
 
 def _parse(text: str | float) -> tuple[Decimal, str, str]:
-    """The number that is meant, the exponent and the unit."""
+    """Return the number, the exponent and the unit of a quantity."""
     match = _QUANTITY.fullmatch(str(text).strip(" "))
     if match is None or len(match[0]) > _LONGEST or abs(int((match[2] or "e0")[1:])) > _LARGEST_EXPONENT:
         raise ValueError(f"{text!r} is not a quantity")

@@ -1,4 +1,4 @@
-"""What references of variables and files to a pod's own fields and resources must not say."""
+"""Validation of references to a pod's own fields and resources, with the messages of the API server."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _MEMORY_UNITS = ("1", *(f"1{unit}{binary}" for binary in ("", "i") for unit in (
 
 
 def field_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
-    """What is wrong with a reference to a field of the pod."""
+    """Return the errors in a reference to a field of the pod."""
     path = reference.get("fieldPath") or ""
     version = reference.get("apiVersion") or "v1"
     one = _FIELD_OF_MAP.fullmatch(path)
@@ -49,7 +49,7 @@ def field_causes(reference: Reference, place: str, *, in_volume: bool = False) -
 
 
 def resource_causes(reference: Reference, place: str, *, in_volume: bool = False) -> Iterator[Cause]:
-    """What is wrong with a reference to a container's resource."""
+    """Return the errors in a reference to a resource of a container."""
     resource = reference.get("resource") or ""
     if in_volume and not reference.get("containerName"):
         yield required(f"{place}.containerName")

@@ -1,4 +1,4 @@
-"""Which kinds are served at the moment, in which versions: the built-in ones and those of definitions."""
+"""The kinds and versions that are served at present: built-in ones and those of definitions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class ServedKind:
     """A kind in one of its versions.
 
     Args:
-        kind: the kind, as the store knows it.
-        group: the group of the path it is served at.
-        version: the version.
-        schema: what its documents look like; None for built-in kinds.
-        columns: the columns of `kubectl get` that its definition names.
-        scale: where it keeps its numbers, for kinds with a `scale` subresource.
+        kind: The kind, as the store has it.
+        group: Group of the path.
+        version: The version.
+        schema: Schema of the documents; None for built-in kinds.
+        columns: Columns of `kubectl get` from the definition.
+        scale: Paths of the `scale` subresource; None if there is none.
     """
 
     kind: Kind
@@ -44,29 +44,29 @@ class ServedKind:
 
     @property
     def declared(self) -> Mapping[str, Any]:
-        """The schema of its documents, of a built-in kind the type."""
+        """The schema of documents; for a built-in kind, that of its type."""
         if self.schema is not None:
             return self.schema
         return types.get_schema(types.type_name(self.group, self.version, self.kind.kind))
 
     def present(self, document: JsonObject) -> JsonObject:
-        """A stored document as this version shows it; parts are shared with the original."""
+        """Convert a stored document to this version; parts are shared with the original."""
         if self.group == events.GROUP:
             return events.present_event(document)
         return document | {"apiVersion": self.api_version}
 
     def accept(self, document: JsonObject) -> JsonObject:
-        """A document of this version as it is stored; parts are shared with the original."""
+        """Convert a document of this version to the stored form; parts are shared with the original."""
         if self.group == events.GROUP:
             return events.accept_event(document)
         return document
 
 
 class KindRegistry:
-    """The served kinds: built-in ones, and what the store's CustomResourceDefinitions define.
+    """The served kinds: built-in ones, and those of the store's CustomResourceDefinitions.
 
     Args:
-        store: the objects of the cluster; definitions that come or go there count at once.
+        store: The cluster's objects; a new or deleted definition takes effect at once.
     """
 
     def __init__(self, store: Store) -> None:
@@ -81,11 +81,11 @@ class KindRegistry:
         self._custom: dict[tuple[str, str], tuple[str, dict[str, ServedKind]]] = {}
 
     def find(self, group: str, version: str, plural: str) -> ServedKind:
-        """The kind that is served at a path.
+        """Return the kind that is served at a path.
 
         Raises:
-            ApiStatusError: 404, a page that is not found where the group is none of Kubernetes' own; 501 for what
-                Kubernetes has and the local cluster has not, unless a definition stands in for it.
+            ApiStatusError: 404, as plain text if the group is not one of Kubernetes; 501 for resources of Kubernetes
+                that the local cluster lacks, unless a definition provides them.
         """
         absent = absent_resource(group, plural)
         built_in = self._built_in.get((group, plural))
@@ -103,13 +103,13 @@ class KindRegistry:
         raise PageNotFound
 
     def __iter__(self) -> Iterator[ServedKind]:
-        """All kinds in all of their versions, the preferred version of each kind first."""
+        """Return all kinds in all versions, the preferred version of each kind first."""
         yield from self._built_in.values()
         for definition in self._store.views(CUSTOM_RESOURCE_DEFINITIONS, None):
             yield from self._versions(definition).values()
 
     def _versions(self, definition: JsonObject) -> dict[str, ServedKind]:
-        """The served versions of a definition, read once for each of its states."""
+        """Return the served versions of a definition; they are parsed once per change."""
         spec, metadata = definition["spec"], definition["metadata"]
         key = (spec["group"], spec["names"]["plural"])
         state = f"{metadata['uid']} {metadata['resourceVersion']}"

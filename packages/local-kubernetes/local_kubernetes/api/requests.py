@@ -1,4 +1,4 @@
-"""What a request asks for: its path and its options."""
+"""Paths and options of requests."""
 
 import base64
 import binascii
@@ -35,7 +35,7 @@ _MANAGER_BYTES = 128
 
 @dataclass(frozen=True)
 class ResourcePath:
-    """A path below `/api/v1` or `/apis/GROUP/VERSION`: a collection, an object, or a subresource of one."""
+    """A path below `/api/v1` or `/apis/GROUP/VERSION`: a collection, an object, or a subresource of an object."""
 
     group: str
     version: str
@@ -46,12 +46,12 @@ class ResourcePath:
 
 
 def parse_path(path: str) -> ResourcePath | None:
-    """Read an (encoded) URL path; None where it names no resource.
+    """Parse an encoded URL path; return None if it does not name a resource.
 
     Raises:
-        ApiStatusError: 501 for the old paths of watches.
+        ApiStatusError: 501 for the deprecated paths of watches.
     """
-    parts = unquote(path).replace("/namespaces//", "/").split("/")  # no namespace means all of them
+    parts = unquote(path).replace("/namespaces//", "/").split("/")  # no namespace means all namespaces
     parts = [part for part in parts if part]
     if parts[:1] == ["api"] and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -71,14 +71,14 @@ def parse_path(path: str) -> ResourcePath | None:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How to write.
+    """Options of a write.
 
     Args:
-        dry_run: judge and answer, store nothing.
-        manager: who writes, for `metadata.managedFields`.
-        force: take over fields that another manager owns (server-side apply).
-        field_validation: what to do about unknown fields: Ignore, Warn or Strict.
-        warnings: what the client should be told besides the answer; filled on the way.
+        dry_run: Whether to validate and answer without storing anything.
+        manager: Name of the field manager, for `metadata.managedFields`.
+        force: Whether to take over fields of another manager (server-side apply).
+        field_validation: Treatment of unknown fields: Ignore, Warn or Strict.
+        warnings: Warnings for the client, which the processing adds.
     """
 
     dry_run: bool = False
@@ -90,7 +90,7 @@ class WriteOptions:
 
 @dataclass(frozen=True)
 class DeleteOptions:
-    """How to delete; the fields are those of Kubernetes' DeleteOptions."""
+    """Options of a deletion; the fields are those of Kubernetes' DeleteOptions."""
 
     grace_seconds: int | None = None
     propagation: str | None = None
@@ -101,7 +101,7 @@ class DeleteOptions:
 
 @dataclass(frozen=True)
 class ListOptions:
-    """What to list or watch; the fields are those of Kubernetes' ListOptions."""
+    """Options of a list or watch; the fields are those of Kubernetes' ListOptions."""
 
     labels: LabelSelector | None = None
     fields: FieldSelector | None = None
@@ -119,9 +119,9 @@ def write_options(query: Query, user_agent: str, kind: str = "CreateOptions") ->
     """Read the options of a create, update or patch request.
 
     Args:
-        query: the query of the URL.
-        user_agent: who sends it, where the query names no manager of fields.
-        kind: `CreateOptions`, `UpdateOptions` or `PatchOptions`, for the sentence of a refusal.
+        query: Query of the URL.
+        user_agent: User agent, from which the field manager is derived if the query names none.
+        kind: `CreateOptions`, `UpdateOptions` or `PatchOptions`, for messages.
 
     Raises:
         ApiStatusError: 422 for values that Kubernetes does not know.
@@ -144,7 +144,7 @@ def write_options(query: Query, user_agent: str, kind: str = "CreateOptions") ->
 
 
 def check_patch_options(query: Query, *, applies: bool) -> None:
-    """Refuse what only one of server-side apply and all other patches can be asked for.
+    """Reject options that only server-side apply, or only the other patches, support.
 
     Raises:
         ApiStatusError: 422.
@@ -158,11 +158,10 @@ def check_patch_options(query: Query, *, applies: bool) -> None:
 
 
 def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
-    """Read the options of a deletion, from its body where that has them, else from the query.
+    """Read the options of a deletion from its body or, if that has none, from the query.
 
     Raises:
-        ApiStatusError: 400 for a body that is not DeleteOptions; 400 or 422 for values that Kubernetes does not
-            know.
+        ApiStatusError: 400 for a body that is not DeleteOptions; 400 or 422 for invalid values.
     """
     if body.get("kind") not in (None, "DeleteOptions"):
         raise bad_request(f"the body of a deletion must be DeleteOptions, not {body['kind']}")
@@ -190,7 +189,7 @@ def delete_options(query: Query, body: JsonObject) -> DeleteOptions:
 
 
 def _propagation(query: Query, body: JsonObject) -> tuple[str | None, list[Cause]]:
-    """What becomes of dependents, and what is wrong with how that was said."""
+    """Return the propagation policy, and the errors in it."""
     policy = body.get("propagationPolicy") or query.get("propagationPolicy") or None
     orphan = body.get("orphanDependents") or _flag(query, "orphanDependents")
     if policy is not None and orphan:
@@ -206,7 +205,7 @@ def list_options(query: Query, kind: Kind) -> ListOptions:
     """Read the options of a list or watch request.
 
     Raises:
-        ApiStatusError: 400 for bad selectors, numbers and versions; 422 for options that exclude each other.
+        ApiStatusError: 400 for invalid selectors, numbers and versions; 422 for options that exclude each other.
     """
     version = query.get("resourceVersion", "")
     if version and not _is_version(version):
@@ -229,16 +228,16 @@ def list_options(query: Query, kind: Kind) -> ListOptions:
 
 
 def encode_continuation(version: int, start: tuple[str, str]) -> str:
-    """The token with which a client asks for the rest of a list."""
+    """Return the token with which a client requests the next page of a list."""
     text = json.dumps({"v": "local/v1", "rv": version, "start": list(start)})
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode_continuation(token: str) -> tuple[int, tuple[str, str]]:
-    """The version and the last place of the part of a list that the client has.
+    """Return the version and the last place of the pages that the client has.
 
     Raises:
-        ApiStatusError: 400 for a token of somebody else's.
+        ApiStatusError: 400 for a token that this server did not issue.
     """
     try:
         content = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
@@ -255,7 +254,7 @@ def _check_list_options(options: ListOptions) -> None:
 
 
 def _version_causes(options: ListOptions) -> Iterator[Cause]:
-    """What is wrong with the combination of version, match, watch and initial events."""
+    """Return the errors in the combination of version, match, watch and initial events."""
     match = options.version_match
 
     def forbidden(field: str, why: str) -> Cause:
@@ -293,7 +292,10 @@ def _dry_run_causes(value: str | None) -> list[Cause]:
 
 
 def _flag(query: Query, key: str) -> bool:
-    return key in query and query[key].lower() not in ("0", "false")  # as Kubernetes reads flags: `?watch` is one
+    return key in query and query[key].lower() not in (
+        "0",
+        "false",
+    )  # a flag without a value is true in Kubernetes: `?watch`
 
 
 def _number(query: Query, key: str) -> int | None:
@@ -307,7 +309,7 @@ def _number(query: Query, key: str) -> int | None:
 
 
 def _is_version(text: str) -> bool:
-    """Whether a text can be a resource version: a number of 64 bits without sign."""
+    """Whether a text is a valid resource version: an unsigned 64-bit number."""
     return text.isascii() and text.isdecimal() and int(text[:21]) < 2**64
 
 

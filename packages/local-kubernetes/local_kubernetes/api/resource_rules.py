@@ -1,4 +1,4 @@
-"""What the requests and limits of containers and pods must not say, in the words of the API server."""
+"""Validation of resource requests and limits, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -27,12 +27,12 @@ _STANDARD = _OF_CONTAINERS | {
 
 
 def resources_causes(resources: Resources, place: str, claims: Sequence[str]) -> Iterator[Cause]:
-    """What is wrong with requests and limits; what is limited and not requested is requested so.
+    """Return the errors in requests and limits; a limit without a request is also the request.
 
     Args:
-        resources: the requests, limits and claims.
-        place: the field that they are in.
-        claims: the claims that the pod has.
+        resources: Requests, limits and claims.
+        place: Their field.
+        claims: The claims of the pod.
     """
     limits = resources.get("limits") or {}
     requests = limits | (resources.get("requests") or {})
@@ -70,7 +70,7 @@ def _amount_causes(name: str, amount: str, place: str) -> Iterator[Cause]:
 
 
 def _limit_causes(name: str, amount: str, limits: Resources, place: str) -> Iterator[Cause]:
-    """What is wrong with a request beside its limit."""
+    """Return the errors in a request compared with its limit."""
     request, limit = parse_quantity(amount), _number(limits.get(name))
     whole = _is_extended(name) or _is_huge_page(name)
     if limit is None and whole:
@@ -90,5 +90,5 @@ def _is_huge_page(name: str) -> bool:
 
 
 def _is_extended(name: str) -> bool:
-    """Whether a resource is somebody's own, so that only whole ones of it can be had."""
+    """Whether a resource is an extended resource, which is requested in whole units."""
     return "/" in name and not name.partition("/")[0].endswith("kubernetes.io")

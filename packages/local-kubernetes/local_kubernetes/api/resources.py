@@ -1,4 +1,4 @@
-"""What the verbs of the API do to objects: between the HTTP requests and the store."""
+"""The verbs of the API on objects: the layer between HTTP requests and the store."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _VERSION_REQUIRED = frozenset({CUSTOM_RESOURCE_DEFINITIONS.key, LEASES.key, POD_
 def create(
     store: Store, served: ServedKind, namespace: str | None, body: JsonObject, options: WriteOptions
 ) -> JsonObject:
-    """Create an object from a request's body; raises ApiStatusError where that is refused."""
+    """Create an object from a request's body; raises ApiStatusError if it is refused."""
     document = copy_json(body)
     _check_type(served, document)
     _check_fields(served, document, options)
@@ -80,9 +80,9 @@ def replace(
     options: WriteOptions,
     subresource: str | None = None,
 ) -> JsonObject:
-    """Replace an object, or its status, by a request's body; raises ApiStatusError where that is refused.
+    """Replace an object or its status by a request's body; raises ApiStatusError if it is refused.
 
-    Objects of some kinds are created where there is none.
+    Objects of some kinds are created if they do not exist.
     """
     _check_version(served, body)
     require_name(metadata_of(body), place[1])
@@ -103,13 +103,13 @@ def patch(
     options: WriteOptions,
     subresource: str | None = None,
 ) -> tuple[JsonObject, bool]:
-    """Patch an object or its status; `content` is the patch's media type and value.
+    """Patch an object or its status; `content` is the media type and value of the patch.
 
     Returns:
         The object, and whether it was created, which only server-side apply does.
 
     Raises:
-        ApiStatusError: 415 for a patch that the kind does not take, else as the patch or the update says.
+        ApiStatusError: 415 for a patch that the kind does not support; else the errors of the patch or the update.
     """
     media_type, value = content
     if media_type == APPLY_PATCH:
@@ -142,9 +142,9 @@ def change(
     *,
     tracked: bool = True,
 ) -> JsonObject:
-    """Update an object by what `edit` makes of it; raises ApiStatusError where that is refused.
+    """Replace an object by the result of `edit`; raises ApiStatusError if it is refused.
 
-    With `tracked`, whatever differs afterwards belongs to the manager that the options name.
+    With `tracked`, changed fields belong to the field manager of the options.
     """
 
     def apply_edit(current: JsonObject) -> JsonObject:
@@ -202,7 +202,7 @@ def _apply(
 
 
 def _check_applied(served: ServedKind, value: JsonObject) -> None:
-    """Refuse a configuration of another type, or with fields that the type does not have, as Kubernetes does."""
+    """Reject a configuration of another type, or with unknown fields, as Kubernetes does."""
     kind, version = value.get("kind") or "", value.get("apiVersion") or ""
     if (kind, version) != (served.kind.kind, served.api_version):
         group, _, short = str(version).rpartition("/")
@@ -220,7 +220,7 @@ def _check_applied(served: ServedKind, value: JsonObject) -> None:
 
 
 def _check_no_object_is_meant(served: ServedKind, metadata: JsonObject, name: str) -> None:
-    """Refuse a configuration that is for an object which is not there."""
+    """Reject a configuration with the UID of an object that does not exist."""
     metadata.pop("resourceVersion", None)
     if metadata.get("uid"):
         why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
@@ -228,7 +228,7 @@ def _check_no_object_is_meant(served: ServedKind, metadata: JsonObject, name: st
 
 
 def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject, options: WriteOptions) -> None:
-    """Refuse a patch that makes something else of an object."""
+    """Reject a patch that changes the type of an object."""
     require_name(metadata_of(patched), text_at(current, ("metadata", "name")))
     uid = text_at(patched, ("metadata", "uid"))
     if uid and uid != text_at(current, ("metadata", "uid")):
@@ -244,7 +244,7 @@ def _check_patched(served: ServedKind, current: JsonObject, patched: JsonObject,
 
 
 def _bad_patch(why: str) -> ApiStatusError:
-    """422: what a patch makes of an object is none of its kind."""
+    """Return 422: the patched object is not of its kind."""
     cause = Cause("patch", f"Invalid value: {why}")
     return ApiStatusError(422, "Invalid", f' "" is invalid: patch: {cause.message}', {"causes": [cause.document()]})
 
@@ -276,7 +276,7 @@ def _check_type(served: ServedKind, document: JsonObject) -> None:
 
 
 def _check_fields(served: ServedKind, document: JsonObject, options: WriteOptions) -> None:
-    """Warn of, or refuse, fields that the kind does not have; those of a built-in kind go, in place."""
+    """Warn of unknown fields, or reject them; remove those of a built-in kind, in place."""
     unknown = [f'unknown field "{path}"' for path in schema.unknown_fields(served.declared, document)]
     if unknown and not served.kind.custom:
         schema.prune(served.declared, document)

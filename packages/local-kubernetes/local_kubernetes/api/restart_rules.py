@@ -1,4 +1,4 @@
-"""What a container must not say about when it is started again, in the words of the API server."""
+"""Validation of restart policies of containers, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _MOST_CODES = 255
 
 
 def restart_causes(container: Mapping[str, Any], place: str) -> Iterator[Cause]:
-    """What is wrong with the restart policy of a container and its rules for exit codes."""
+    """Return the errors in the restart policy of a container and its rules for exit codes."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
     if policy is not None:
         yield from choice_causes(policy, _POLICIES, f"{place}.restartPolicy")

@@ -1,4 +1,4 @@
-"""How long events are kept: an hour after their last change, as in Kubernetes, and of too many the latest."""
+"""Retention of events: an hour after their last change, as in Kubernetes, and at most a fixed number."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,10 +21,10 @@ class EventRetention:
     """Removes old events from a store.
 
     Args:
-        store: the objects.
-        clock: the present time.
-        age: how long after its last change an event goes.
-        most: how many of them may stay.
+        store: The cluster's objects.
+        clock: Returns the present time.
+        age: Time after its last change at which an event is removed.
+        most: Maximum number of events.
     """
 
     def __init__(
@@ -37,13 +37,13 @@ class EventRetention:
         self._seen: dict[int, datetime] = {}
 
     async def run(self) -> None:
-        """Look once a minute, until cancelled."""
+        """Remove old events once a minute until cancelled."""
         while True:
             self.sweep()
             await asyncio.sleep(_SWEEP_SECONDS)
 
     def sweep(self) -> None:
-        """Remove what is there too long or too many; the time of a change is when it is seen here first."""
+        """Remove events that are too old or too many; the age counts from when this object first sees a change."""
         now = self._clock()
         changes = sorted(self._store.latest(EVENTS, None), key=lambda change: change.resource_version)
         self._seen = {item.resource_version: self._seen.get(item.resource_version, now) for item in changes}
@@ -56,4 +56,4 @@ class EventRetention:
         try:
             self._store.delete(EVENTS, namespace, name)
         except ApiStatusError:
-            return  # the journal has no room: the next look tries again
+            return  # the journal is full: try again next time

@@ -1,4 +1,4 @@
-"""Questions about permissions: whoever has the token may do everything."""
+"""Access reviews: a client with the token has every permission."""
 
 from collections.abc import Mapping
 
@@ -19,14 +19,14 @@ REVIEWS: Mapping[tuple[str, str], tuple[str, bool]] = {
     (_AUTHORIZATION, "localsubjectaccessreviews"): ("LocalSubjectAccessReview", True),
     (_AUTHENTICATION, "selfsubjectreviews"): ("SelfSubjectReview", False),
 }
-"""The reviews, by group and plural: their kind, and whether they are asked in a namespace."""
+"""The kind of each review, and whether it is namespaced, by group and plural."""
 
 
 def answer(group: str, plural: str, review: JsonObject) -> JsonObject:
-    """The review with the answer as its status.
+    """Return the review with the answer in its status.
 
     Raises:
-        ApiStatusError: 422 for a question about nothing.
+        ApiStatusError: 422 for a review without a subject.
     """
     kind, _ = REVIEWS[group, plural]
     spec = review.get("spec") or {}

@@ -1,4 +1,4 @@
-"""The rules that many fields share, in the words of the API server: names, choices, ranges, paths."""
+"""Rules that many fields share: names, choices, ranges, paths; with the messages of the API server."""
 
 import json
 import re
@@ -38,39 +38,39 @@ _LARGEST_PORT = 65535
 
 
 def invalid(place: str, value: object, why: str) -> Cause:
-    """That a value is not as it has to be."""
+    """Return the error of an invalid value."""
     shown = json.dumps(value, ensure_ascii=False)
     return Cause(place, f"Invalid value: {shown}: {why}")
 
 
 def required(place: str, why: str = "") -> Cause:
-    """That something is missing at a place."""
+    """Return the error of a missing value."""
     return Cause(place, f"Required value: {why}" if why else "Required value", "FieldValueRequired")
 
 
 def forbidden(place: str, why: str) -> Cause:
-    """That something must not be at a place."""
+    """Return the error of a value that is not allowed."""
     return Cause(place, f"Forbidden: {why}", "FieldValueForbidden")
 
 
 def too_many(place: str, found: int, most: int) -> Cause:
-    """That a list is too long."""
+    """Return the error of a list that is too long."""
     return Cause(place, f"Too many: {found}: must have at most {most} items", "FieldValueTooMany")
 
 
 def duplicate(place: str, value: object) -> Cause:
-    """That a value is there twice."""
+    """Return the error of a duplicate value."""
     return Cause(place, f"Duplicate value: {json.dumps(value)}", "FieldValueDuplicate")
 
 
 def not_found(place: str, value: object, why: str = "") -> Cause:
-    """That a value names nothing."""
+    """Return the error of a reference to something that does not exist."""
     told = f"Not found: {json.dumps(value)}"
     return Cause(place, f"{told}: {why}" if why else told, "FieldValueNotFound")
 
 
 def choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator[Cause]:
-    """What is wrong with a value that has to be one of several."""
+    """Return the errors in a value that must be one of several."""
     if value not in tuple(choices):
         supported = ", ".join(f'"{choice}"' for choice in choices)
         told = f'Unsupported value: "{value}": supported values: {supported}'
@@ -78,24 +78,24 @@ def choice_causes(value: object, choices: Iterable[str], place: str) -> Iterator
 
 
 def range_causes(value: int, least: int, most: int, place: str) -> Iterator[Cause]:
-    """What is wrong with a number that has to be within a range."""
+    """Return the errors in a number that must be within a range."""
     if not least <= value <= most:
         yield invalid(place, value, f"must be between {least} and {most}, inclusive")
 
 
 def natural_causes(value: int, place: str) -> Iterator[Cause]:
-    """What is wrong with a number that must not be negative."""
+    """Return the errors in a number that must not be negative."""
     if value < 0:
         yield invalid(place, value, NOT_NEGATIVE)
 
 
 def port_causes(port: int, place: str) -> Iterator[Cause]:
-    """What is wrong with a number of a port."""
+    """Return the errors in a port number."""
     yield from range_causes(port, 1, _LARGEST_PORT, place)
 
 
 def named_port_causes(port: int | str, place: str) -> Iterator[Cause]:
-    """What is wrong with a port that is a number or a name."""
+    """Return the errors in a port that is a number or a name."""
     if isinstance(port, int):
         yield from port_causes(port, place)
     else:
@@ -103,13 +103,13 @@ def named_port_causes(port: int | str, place: str) -> Iterator[Cause]:
 
 
 def mode_causes(mode: int | None, place: str) -> Iterator[Cause]:
-    """What is wrong with the permissions of a file."""
+    """Return the errors in the mode of a file."""
     if mode is not None and not 0 <= mode <= _LARGEST_MODE:
         yield invalid(place, mode, "must be a number between 0 and 0777 (octal), both inclusive")
 
 
 def address_causes(address: str, place: str) -> Iterator[Cause]:
-    """What is wrong with an IP address."""
+    """Return the errors in an IP address."""
     try:
         ip_address(address)
     except ValueError:
@@ -117,12 +117,12 @@ def address_causes(address: str, place: str) -> Iterator[Cause]:
 
 
 def inner_path_causes(path: str, place: str, *, reserved: bool = False) -> Iterator[Cause]:
-    """What is wrong with a path that has to stay within a volume.
+    """Return the errors in a path that must stay within a volume.
 
     Args:
-        path: the path.
-        place: the field that it is in.
-        reserved: whether names that begin with two dots are kept for others.
+        path: The path.
+        place: Its field.
+        reserved: Whether names that begin with two dots are reserved.
     """
     if path.startswith("/"):
         yield invalid(place, path, "must be a relative path")
@@ -133,12 +133,12 @@ def inner_path_causes(path: str, place: str, *, reserved: bool = False) -> Itera
 
 
 def backstep(place: str, path: str) -> Cause:
-    """That a path leads back."""
+    """Return the error of a path with `..`."""
     return invalid(place, path, "must not contain '..'")
 
 
 def name_causes(name: str, place: str, taken: Collection[str] = ()) -> Iterator[Cause]:
-    """What is wrong with a name that is a label of DNS, and given once."""
+    """Return the errors in a name that must be a unique DNS label."""
     if not name:
         yield required(place)
     elif problems := label_problems(name):
@@ -148,30 +148,30 @@ def name_causes(name: str, place: str, taken: Collection[str] = ()) -> Iterator[
 
 
 def subdomain_causes(name: str, place: str) -> Iterator[Cause]:
-    """What is wrong with the name of an object."""
+    """Return the errors in the name of an object."""
     yield from (invalid(place, name, why) for why in subdomain_problems(name))
 
 
 def qualified_causes(name: str, place: str) -> Iterator[Cause]:
-    """What is wrong with a name that may have a domain before it."""
+    """Return the errors in a name with an optional domain prefix."""
     yield from (invalid(place, name, why) for why in qualified_name_problems(name))
 
 
 def labels_causes(labels: Iterable[tuple[str, str]], place: str) -> Iterator[Cause]:
-    """What is wrong with labels: their keys and values."""
+    """Return the errors in the keys and values of labels."""
     for key, value in labels:
         yield from qualified_causes(key, place)
         yield from (invalid(place, value, why) for why in label_value_problems(value))
 
 
 def label_problems(text: str) -> list[str]:
-    """Why a text is not a DNS label."""
+    """Return why a text is not a DNS label."""
     problems = _problems(text, _LABEL, _LABEL_RULE, 63)
     return ["must not contain dots" if why == _LABEL_RULE and _is_subdomain(text) else why for why in problems]
 
 
 def subdomain_problems(text: str) -> list[str]:
-    """Why a text is no domain."""
+    """Return why a text is not a DNS subdomain."""
     return _problems(text, _SUBDOMAIN, _SUBDOMAIN_RULE, 253)
 
 
@@ -180,7 +180,7 @@ def _is_subdomain(text: str) -> bool:
 
 
 def qualified_name_problems(text: str) -> list[str]:
-    """Why a text is no name with, or without, a domain before it."""
+    """Return why a text is not a name with an optional domain prefix."""
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         return [
@@ -201,13 +201,13 @@ def qualified_name_problems(text: str) -> list[str]:
 
 
 def label_value_problems(text: str) -> list[str]:
-    """Why a text is no value of a label."""
+    """Return why a text is not a label value."""
     problems = ["must be no more than 63 bytes"] if len(text) > 63 else []
     return problems + ([_LABEL_VALUE_RULE] if re.fullmatch(f"({_NAME})?", text) is None else [])
 
 
 def config_key_problems(text: str) -> list[str]:
-    """Why a text is no key of a config map or secret."""
+    """Return why a text is not a key of a config map or secret."""
     problems = ["must be no more than 253 characters"] if len(text) > 253 else []
     if re.fullmatch(_CONFIG_KEY, text) is None:
         problems.append(_CONFIG_KEY_RULE)
@@ -219,7 +219,7 @@ def config_key_problems(text: str) -> list[str]:
 
 
 def port_name_problems(text: str) -> list[str]:
-    """Why a text is no name of a port."""
+    """Return why a text is not a port name."""
     problems = ["must be no more than 15 characters"] if len(text) > 15 else []
     if re.fullmatch(r"[-a-z0-9]+", text) is None:
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")

@@ -1,4 +1,4 @@
-"""The `scale` subresource: a number of replicas, wherever the kind keeps it."""
+"""The `scale` subresource: the number of replicas at the path that the kind names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ _SCALES = Kind("autoscaling", ("v1",), "scales", "Scale")
 
 
 def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
-    """The Scale of an object.
+    """Return the Scale of an object.
 
     Raises:
-        ApiStatusError: 404 for a kind without.
+        ApiStatusError: 404 for a kind without the subresource.
     """
     paths = served.scale
     if paths is None:
@@ -36,17 +36,17 @@ def scale_of(served: ServedKind, document: Mapping[str, Any]) -> JsonObject:
 
 
 def with_scale(served: ServedKind, document: JsonObject, scale: Mapping[str, Any]) -> JsonObject:
-    """An object with the number of replicas, and the preconditions, of a Scale.
+    """Return an object with the number of replicas, and the preconditions, of a Scale.
 
     Raises:
-        ApiStatusError: 404 for a kind without, 400 where the Scale has no sensible number.
+        ApiStatusError: 404 for a kind without the subresource, 400 for an invalid number.
     """
     if served.scale is None:
         raise resource_not_found()
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if isinstance(replicas, bool) or not isinstance(replicas, int):
         raise bad_request(f"spec.replicas: Invalid value: {replicas!r}: must be a whole number")
-    if replicas < 0 and not served.kind.custom:  # a custom resource has a schema that says so
+    if replicas < 0 and not served.kind.custom:  # the schema of a custom resource checks this
         told = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise invalid(_SCALES, document["metadata"]["name"], [Cause("spec.replicas", told)])
     result = copy_json(document)

@@ -1,4 +1,4 @@
-"""What must not be said about where a pod runs, in the words of the API server."""
+"""Validation of scheduling fields, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _MANY, _NONE, _ONE = ("In", "NotIn"), ("Exists", "DoesNotExist"), ("Gt", "Lt")
 
 
 def scheduling_causes(spec: Spec, place: str) -> Iterator[Cause]:
-    """What is wrong with what a pod asks of its node."""
+    """Return the errors in a pod's requirements on its node."""
     yield from labels_causes((spec.get("nodeSelector") or {}).items(), f"{place}.nodeSelector")
     gates = spec.get("schedulingGates") or []
     if spec.get("nodeName"):

@@ -1,7 +1,7 @@
 """Structural schemas of custom resources: pruning, defaults and validation.
 
-What a CustomResourceDefinition says in `openAPIV3Schema`, as the API server reads it. Rules in CEL
-(`x-kubernetes-validations`) and formats of strings are not evaluated.
+Implements `openAPIV3Schema` of a CustomResourceDefinition as the API server does. Rules in CEL
+(`x-kubernetes-validations`) and string formats are not evaluated.
 """
 
 import json
@@ -41,19 +41,19 @@ _NOWHERE = "<nil>"
 
 
 def unknown_fields(schema: Schema, document: Mapping[str, Any]) -> list[str]:
-    """The paths of the fields that the schema does not know, those of the metadata first."""
+    """Return the paths of unknown fields, those of the metadata first."""
     unknown = list(_unknown(schema, document, "", root=True, remove=False))
     return [*_unknown_metadata(document, remove=False), *unknown]
 
 
 def prune(schema: Schema, document: dict[str, Any]) -> None:
-    """Remove the fields that the schema does not know, in place."""
+    """Remove unknown fields, in place."""
     for _ in (*_unknown(schema, document, "", root=True, remove=True), *_unknown_metadata(document, remove=True)):
         pass
 
 
 def apply_defaults(schema: Schema, value: Any) -> None:
-    """Fill in, in place, the defaults of fields that are missing (or null where null is not allowed)."""
+    """Set the defaults of missing fields, in place; also of null fields where null is not allowed."""
     if isinstance(value, dict):
         for key, child in (schema.get("properties") or {}).items():
             missing = key not in value or (value[key] is None and not child.get("nullable"))
@@ -72,7 +72,7 @@ def apply_defaults(schema: Schema, value: Any) -> None:
 
 
 def validate(schema: Schema, document: Mapping[str, Any]) -> list[Cause]:
-    """All that is wrong with a document; `metadata` is judged elsewhere."""
+    """Return all errors in a document; `metadata` is validated elsewhere."""
     own = {key: value for key, value in document.items() if key not in _OBJECT_KEYS}
     required = [key for key in schema.get("required") or [] if key not in _OBJECT_KEYS]
     properties = {k: v for k, v in (schema.get("properties") or {}).items() if k not in _OBJECT_KEYS}
@@ -116,7 +116,7 @@ def _unknown_metadata(document: Mapping[str, Any], *, remove: bool) -> Iterator[
 
 
 def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
-    """What is wrong with a value at a path, one by one."""
+    """Yield the errors in a value at a path."""
     if value is None:
         if not schema.get("nullable") and schema.get("type"):
             yield _wrong_type(path, schema["type"], value)
@@ -124,7 +124,7 @@ def violations(schema: Schema, value: Any, path: str = "") -> Iterator[Cause]:
     wrong_type = _type_violation(schema, value, path)
     if wrong_type is not None:
         yield wrong_type
-    if _is_number(value):  # a number of the wrong type is judged further
+    if _is_number(value):  # a number of the wrong type is still validated further
         yield from _number_violations(schema, value, path)
     elif wrong_type is not None:
         return
@@ -148,13 +148,13 @@ def _type_violation(schema: Schema, value: Any, path: str) -> Cause | None:
     number_format = _number_format(schema)
     if not number_format or isinstance(value, str | list):
         return _wrong_type(path, expected, value)
-    found = "float64" if _is_number(value) else ""  # here the API server compares formats, not types
+    found = "float64" if _is_number(value) else ""  # here the API server compares formats instead of types
     told = f'Invalid value: "{found}": {path} in body must be of type {number_format}: "{found}"'
     return Cause(path, told, "FieldValueTypeInvalid")
 
 
 def _number_violations(schema: Schema, value: float, path: str) -> Iterator[Cause]:
-    """Whether a number fits into its type and format; the API server has no field for this cause."""
+    """Whether a number fits its type and format; the API server reports this error without a field."""
     expected, number_format = schema.get("type"), _number_format(schema)
     if expected == "integer":
         least, most = _INTEGERS.get(number_format, _INTEGERS["int64"])
@@ -178,7 +178,7 @@ def _object_violations(schema: Schema, value: Mapping[str, Any], path: str) -> I
         if child is None:
             continue
         if item is None and not child.get("nullable"):
-            continue  # it is dropped by the API server, and missed where it is required
+            continue  # the API server drops it, and reports it as missing if it is required
         yield from violations(child, item, _join(path, key))
     for key in required:
         if value.get(key) is None and not (properties.get(key) or {}).get("nullable"):
@@ -200,11 +200,11 @@ def _keyword_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause
         told = f"Invalid value: {shown}: {path} in body {rule.format(bound=bound)}"
         yield _LIMITS[keyword](path, bound, shown) if keyword in _LIMITS else Cause(path, told)
         if _is_text(value):
-            return  # a text is judged no further
+            return  # a text is not validated further
 
 
 def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause]:
-    """What is wrong by schemas that are combined; the API server has no field for these causes."""
+    """Yield the errors of combined schemas; the API server reports them without a field."""
 
     def cause(rule: str) -> Cause:
         return Cause(_NOWHERE, f'Invalid value: "": "{path}" must {rule}')
@@ -227,7 +227,7 @@ def _junctor_violations(schema: Schema, value: Any, path: str) -> Iterator[Cause
 
 
 def _find_repeated(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
-    """The items of a set, or of a list with keys, that are there already."""
+    """Yield the duplicate items of a set or keyed list."""
     kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
     if kind not in ("map", "set"):
         return
@@ -246,7 +246,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_integer(value: float) -> bool:
-    """Whether a number is an integer as the API server reads it: within 64 bits, or a float that is exact."""
+    """Whether a number is an integer for the API server: within 64 bits, or a float without a fraction."""
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return True
     return float(value).is_integer() and abs(value) < 2**53
@@ -276,7 +276,7 @@ _INTEGERS: Mapping[str, tuple[int, int]] = {
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**63), 2**63 - 1),
 }
-"""By format, the least and the largest integer."""
+"""The smallest and the greatest integer, by format."""
 _NUMBER_FORMATS = {"integer": tuple(_INTEGERS), "number": ("double", "float")}
 _LARGEST_FLOAT = 3.4028235677973366e38
 
@@ -330,7 +330,7 @@ def _wrong_type(path: str, expected: str, value: Any) -> Cause:
 
 
 def _number_format(schema: Schema) -> str:
-    """The format of a number; empty for formats that are not known for its type."""
+    """Return the format of a number; empty for formats that its type does not have."""
     found = str(schema.get("format") or "")
     return found if found in _NUMBER_FORMATS.get(schema.get("type") or "", ()) else ""
 

@@ -1,4 +1,4 @@
-"""What security contexts must not say, in the words of the API server. They have no effect on the local node."""
+"""Validation of security contexts, with the messages of the API server. They have no effect on the local node."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _PARAMETER_RULE = (
 
 
 def pod_security_causes(spec: Context, place: str) -> Iterator[Cause]:
-    """What is wrong with a pod's security context, and with what it shares with its host."""
+    """Return the errors in a pod's security context and its host namespaces."""
     context = spec.get("securityContext") or {}
     here = f"{place}.securityContext"
     yield from _id_causes(context, ("runAsUser", "runAsGroup", "fsGroup"), here)
@@ -45,7 +45,7 @@ def pod_security_causes(spec: Context, place: str) -> Iterator[Cause]:
 
 
 def container_security_causes(context: Context, place: str) -> Iterator[Cause]:
-    """What is wrong with a container's security context."""
+    """Return the errors in a container's security context."""
     yield from _id_causes(context, ("runAsUser", "runAsGroup"), place)
     if context.get("procMount") is not None:
         yield from choice_causes(context["procMount"], ("Default", "Unmasked"), f"{place}.procMount")

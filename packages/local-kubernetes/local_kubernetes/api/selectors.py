@@ -1,4 +1,4 @@
-"""Label and field selectors: parsed once, asked for every object."""
+"""Label and field selectors: parsed once, evaluated for each object."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ from local_kubernetes.api.status import bad_request
 
 
 class Selector(Protocol):
-    """What says whether an object is meant."""
+    """Selects objects."""
 
     def matches(self, document: Mapping[str, Any]) -> bool:
         """Whether the object is selected."""
@@ -27,7 +27,7 @@ class LabelRequirement:
     values: frozenset[str] = frozenset()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels satisfy it; a missing label satisfies `notin`, as in Kubernetes."""
+        """Whether the labels satisfy the requirement; as in Kubernetes, a missing label satisfies `notin`."""
         value = labels.get(self.key)
         if self.operator == "exists":
             return value is not None
@@ -42,7 +42,7 @@ class LabelRequirement:
 
 @dataclass(frozen=True)
 class LabelSelector:
-    """Requirements on labels, all of which must hold."""
+    """Label requirements that must all be satisfied."""
 
     requirements: tuple[LabelRequirement, ...]
 
@@ -54,7 +54,7 @@ class LabelSelector:
 
 @dataclass(frozen=True)
 class FieldRequirement:
-    """A field, the text it is compared with, and whether they have to be equal."""
+    """A field, the text to compare it with, and whether they must be equal."""
 
     path: tuple[str, ...]
     value: str
@@ -63,7 +63,7 @@ class FieldRequirement:
 
 @dataclass(frozen=True)
 class FieldSelector:
-    """Comparisons of fields, all of which must hold."""
+    """Field comparisons that must all be satisfied."""
 
     requirements: tuple[FieldRequirement, ...]
 
@@ -75,7 +75,7 @@ class FieldSelector:
         )
 
     def name(self) -> str | None:
-        """The one name that can match, where the selector asks for a name."""
+        """The only name that can match, if the selector requires a name."""
         for requirement in self.requirements:
             if requirement.path == ("metadata", "name") and requirement.equal:
                 return requirement.value
@@ -93,7 +93,7 @@ def parse_label_selector(text: str) -> LabelSelector:
     """Parse `a=b,c!=d,e in (f, g),h notin (i),j,!k`; the empty text selects everything.
 
     Raises:
-        ApiStatusError: 400 where the text is no label selector.
+        ApiStatusError: 400 if the text is not a label selector.
     """
     requirements: list[LabelRequirement] = []
     position = len(text) - len(text.lstrip())
@@ -109,10 +109,10 @@ def parse_label_selector(text: str) -> LabelSelector:
 
 
 def parse_field_selector(text: str, kind: Kind) -> FieldSelector:
-    """Parse `metadata.name=a,status.phase!=Running`; only fields that the kind names can be selected by.
+    """Parse `metadata.name=a,status.phase!=Running`; only the fields that the kind names are supported.
 
     Raises:
-        ApiStatusError: 400 where the text is no field selector or names another field.
+        ApiStatusError: 400 if the text is not a field selector or names another field.
     """
     requirements: list[FieldRequirement] = []
     for term in filter(None, re.split(r"(?<!\\),", text)):

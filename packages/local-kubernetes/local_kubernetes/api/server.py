@@ -1,4 +1,4 @@
-"""The HTTP face of the local cluster."""
+"""The HTTP server of the local cluster."""
 
 import asyncio
 import hmac
@@ -35,14 +35,14 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class ApiServer:
-    """Serves a store as Kubernetes' API.
+    """Serves a store as the Kubernetes API.
 
     Args:
-        store: the objects.
-        kinds: the kinds that are served.
-        token: the bearer token that every request has to bring, but for `/version` and the health paths.
-        tls: the TLS settings; None serves plain HTTP.
-        logs: who has the logs of pods.
+        store: The cluster's objects.
+        kinds: The served kinds.
+        token: Bearer token of every request, except for `/version` and the health paths.
+        tls: TLS settings; None for plain HTTP.
+        logs: The source of the logs of pods.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class ApiServer:
         self._address = ""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
-        """Listen, and return the port; 0 asks for a free one.
+        """Listen, and return the port; 0 selects a free port.
 
         Raises:
-            OSError: where the port cannot be had.
+            OSError: The port is in use or not permitted.
         """
         application = web.Application(client_max_size=MAX_BODY_BYTES)
         application.router.add_route("*", r"/{path:[\s\S]*}", self._serve)
@@ -83,7 +83,7 @@ class ApiServer:
         return bound
 
     async def stop(self) -> None:
-        """End all watches and connections. Harmless when repeated."""
+        """Close all watches and connections; can be called repeatedly."""
         runner, self._runner = self._runner, None
         if runner is not None:
             self._resources.close()
@@ -91,9 +91,9 @@ class ApiServer:
             await runner.cleanup()
 
     async def _stop_listening(self) -> None:
-        """Close the listening socket after the connections that it has just accepted are complete.
+        """Close the listening socket after the connections that it has accepted are complete.
 
-        asyncio never closes a connection that it accepts in the turn of the event loop in which its server closes.
+        asyncio never closes a connection that it accepts in the same iteration of the event loop in which its server closes.
         """
         listener, self._listener = self._listener, None
         if listener is None:
@@ -163,7 +163,7 @@ class ApiServer:
         return await self._subresources.handle(wanted)
 
     def _about_the_server(self, path: str) -> JsonObject | None:
-        """The answer to a question about the server itself; None for any other."""
+        """Return the answer to a request for the server's own information; None for any other request."""
         if path == "/":
             return discovery.paths(self._kinds)
         if path == "/api":
@@ -198,7 +198,7 @@ class ApiServer:
 
 
 def _check_name(name: str) -> None:
-    """Refuse what can be the name of nothing: it might lead out of a folder."""
+    """Reject path elements that cannot be names, because they could lead out of a directory."""
     found = f"'{name}'" if name in (".", "..") else "'%'" if "%" in name else ""
     if found:
         verb = "contain" if "%" in name else "be"

@@ -1,4 +1,4 @@
-"""What a service's specification must not say, in the words of the API server."""
+"""Validation of a service's specification, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ _OPEN_TYPES = ("LoadBalancer", "NodePort")
 
 
 def service_causes(spec: Mapping[str, Any]) -> Iterator[Cause]:
-    """All that is wrong with a specification that has its defaults, as far as it is judged here."""
+    """Return all errors in a specification that has its defaults."""
     yield from choice_causes(spec["type"], _TYPES, "spec.type")
     external = spec["type"] == "ExternalName"
     if external and not spec.get("externalName"):

@@ -1,6 +1,6 @@
-"""The form of documents: what is text, a list, an object, as the types of Kubernetes have it.
+"""The JSON types of documents, as the types of Kubernetes require them.
 
-The real API server decodes into Go types and refuses what does not fit; everything after it relies on that.
+The real API server decodes documents into Go types and rejects those that do not fit; all later steps rely on it.
 """
 
 import re
@@ -23,16 +23,16 @@ _MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\d*(Z|[+-]\d\d:\
 
 
 class _MisfitError(Exception):
-    """A value at a path is of another type than it should be."""
+    """A value at a path has another type than required."""
 
 
 def check_shape(served: ServedKind, document: JsonObject) -> None:
-    """Refuse a document whose parts are not of the types that its kind has; those of metadata, for a custom resource.
+    """Reject a document whose fields do not have the types of its kind; for a custom resource, check its metadata only.
 
-    Nulls are dropped, in place, as they say nothing there, and quantities and times are brought into their one form.
+    Nulls are dropped, in place, and quantities and times are converted to their canonical form.
 
     Raises:
-        ApiStatusError: 400 with the first part that does not fit.
+        ApiStatusError: 400 with the first field that does not fit.
     """
     try:
         if not served.kind.custom:
@@ -50,7 +50,7 @@ def check_shape(served: ServedKind, document: JsonObject) -> None:
 
 
 def _decode(schema: Schema, value: Any, path: str) -> Any:
-    """A value as its type has it; containers are changed in place."""
+    """Return a value as its type requires; containers are changed in place."""
     kind = schema.get("type")
     if kind == "object":
         return _decode_object(schema, value, path)
@@ -68,7 +68,7 @@ def _decode_object(schema: Schema, value: Any, path: str) -> JsonObject:
         place = f"{path}.{key}" if path else key
         child = schema["additionalProperties"] if fields is None else fields.get(key)
         if child is None:
-            continue  # it is not known, and told of elsewhere
+            continue  # an unknown field is reported elsewhere
         if item is not None:
             value[key] = _decode(child, item, place)
         elif fields is None:
@@ -87,7 +87,7 @@ def _decode_list(items: Schema, value: Any, path: str) -> list[Any]:
 
 
 def _zero(schema: Schema) -> Any:
-    """What stands for null in a list or a map."""
+    """Return the zero value that replaces null in a list or a map."""
     if schema.get("format") == "quantity":
         return "0"
     return _ZEROES[schema["type"]]() if "type" in schema else None
@@ -105,7 +105,7 @@ _ZEROES: Mapping[str, Callable[[], Any]] = {
 
 def _text(value: Any, path: str) -> str:
     if not isinstance(value, str):
-        raise _MisfitError(f"{path}: text is expected")  # what is there may be secret
+        raise _MisfitError(f"{path}: text is expected")  # the value may be secret
     return value
 
 
@@ -174,7 +174,7 @@ def _refuse(path: str, expected: str, value: Any) -> NoReturn:
 
 
 def _drop_empty_lists(schema: Schema, document: JsonObject) -> None:
-    """Remove, in place, the empty lists of a document and its specification, as they are never shown."""
+    """Remove the empty lists of a document and its specification, in place; the API server never shows them."""
     fields = schema["properties"]
     for part, known in ((document, fields), (document.get("spec"), (fields.get("spec") or {}).get("properties"))):
         if isinstance(part, dict) and known:

@@ -1,4 +1,4 @@
-"""Refusals as Kubernetes words them: the `Status` document, and one constructor for each reason."""
+"""Errors of the API: the `Status` document, and one constructor for each reason, with the messages of Kubernetes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class ApiStatusError(Exception):
-    """A request that is refused.
+    """A refused request.
 
     Args:
-        code: the HTTP status.
-        reason: Kubernetes' machine-readable reason (`NotFound`, `Conflict`, …); may be empty.
-        message: the sentence for a person.
-        details: the `details` object of the Status, where there is one.
+        code: HTTP status code.
+        reason: Machine-readable reason of Kubernetes (`NotFound`, `Conflict`, …); may be empty.
+        message: Message for the user.
+        details: The `details` of the Status; None if there are none.
     """
 
     def __init__(self, code: int, reason: str, message: str, details: JsonObject | None = None) -> None:
@@ -30,7 +30,7 @@ class ApiStatusError(Exception):
         self.details = details
 
     def document(self) -> JsonObject:
-        """The refusal as a `Status` document."""
+        """Return the error as a `Status` document."""
         document: JsonObject = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -51,8 +51,8 @@ class Cause:
     """One reason why a document is invalid.
 
     Args:
-        field: the path in the document, `spec.jars[0]`.
-        message: what is wrong, as it follows the field in the sentence.
+        field: Path in the document, such as `spec.jars[0]`.
+        message: The error, as it follows the field in the message.
         reason: `FieldValueRequired`, `FieldValueInvalid`, `FieldValueNotSupported`, `FieldValueForbidden`, …
     """
 
@@ -61,30 +61,30 @@ class Cause:
     reason: str = "FieldValueInvalid"
 
     def document(self) -> JsonObject:
-        """The cause as the `details` of a Status have it."""
+        """Return the cause in the format of a Status' `details`."""
         return {"reason": self.reason, "message": self.message, "field": self.field}
 
 
 def not_found(kind: Kind, name: str) -> ApiStatusError:
-    """404: there is no such object."""
+    """Return 404: the object does not exist."""
     return ApiStatusError(404, "NotFound", f'{kind.qualified_name} "{name}" not found', _details(kind, name))
 
 
 def already_exists(kind: Kind, name: str) -> ApiStatusError:
-    """409: an object of this name exists."""
+    """Return 409: an object of this name exists."""
     message = f'{kind.qualified_name} "{name}" already exists'
     return ApiStatusError(409, "AlreadyExists", message, _details(kind, name))
 
 
 def conflict(kind: Kind, name: str, why: str | None = None) -> ApiStatusError:
-    """409: the object is not, or no longer, the one that the writer has read."""
+    """Return 409: the object is not the version that the client has read."""
     why = why or ("the object has been modified; please apply your changes to the latest version and try again")
     message = f'Operation cannot be fulfilled on {kind.qualified_name} "{name}": {why}'
     return ApiStatusError(409, "Conflict", message, _details(kind, name))
 
 
 def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
-    """422: the document breaks the rules of its kind; all of `causes` (at least one) are told."""
+    """Return 422: the document is not valid; the message lists all `causes`, at least one."""
     sentences = [f"{cause.field}: {cause.message}" for cause in causes]
     text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
     qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
@@ -98,7 +98,7 @@ def invalid(kind: Kind, name: str, causes: Sequence[Cause]) -> ApiStatusError:
 
 
 def invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
-    """422: the options of a request make no sense; `kind` is that of the options, `ListOptions`."""
+    """Return 422: the options of a request are not valid; `kind` is that of the options, such as `ListOptions`."""
     sentences = [f"{cause.field}: {cause.message}" for cause in causes]
     text = sentences[0] if len(sentences) == 1 else "[" + ", ".join(sentences) + "]"
     details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause.document() for cause in causes]}
@@ -106,7 +106,7 @@ def invalid_options(kind: str, causes: Sequence[Cause]) -> ApiStatusError:
 
 
 def forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiStatusError:
-    """403: the request is understood and not allowed for this object."""
+    """Return 403: the request is not allowed for this object."""
     message = f'{kind.qualified_name} "{name}" is forbidden: {why}'
     details = _details(kind, name)
     if causes:
@@ -115,27 +115,27 @@ def forbidden(kind: Kind, name: str, why: str, causes: Sequence[Cause] = ()) -> 
 
 
 def bad_request(message: str) -> ApiStatusError:
-    """400: the request cannot be understood."""
+    """Return 400: the request is malformed."""
     return ApiStatusError(400, "BadRequest", message)
 
 
 def unauthorized() -> ApiStatusError:
-    """401: no token, or a wrong one."""
+    """Return 401: the token is missing or wrong."""
     return ApiStatusError(401, "Unauthorized", "Unauthorized")
 
 
 def expired(message: str) -> ApiStatusError:
-    """410: the history does not reach back that far; the client has to list again."""
+    """Return 410: the history does not reach back far enough; the client must list again."""
     return ApiStatusError(410, "Expired", message)
 
 
 def resource_not_found() -> ApiStatusError:
-    """404: there is nothing at this path."""
+    """Return 404: nothing is served at this path."""
     return ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
 class PageNotFound(ApiStatusError):
-    """404: nothing is served below this path; told as plain text, as Kubernetes does outside of its API groups."""
+    """Return 404 as plain text, as Kubernetes does outside of its API groups."""
 
     def __init__(self, text: str = "404 page not found\n") -> None:
         super().__init__(404, "NotFound", "404 page not found", {})
@@ -143,19 +143,19 @@ class PageNotFound(ApiStatusError):
 
 
 def method_not_allowed(message: str | None = None) -> ApiStatusError:
-    """405: the resource exists, this verb of it does not."""
+    """Return 405: the resource does not support this verb."""
     message = message or "the server does not allow this method on the requested resource"
     return ApiStatusError(405, "MethodNotAllowed", message, {})
 
 
 def verb_not_supported(kind: Kind, verb: str) -> ApiStatusError:
-    """405: a subresource of a custom resource does not have this verb."""
+    """Return 405: a subresource of a custom resource does not support this verb."""
     message = f'{verb} is not supported on resources of kind "{kind.qualified_name}"'
     return ApiStatusError(405, "MethodNotAllowed", message, {"group": kind.group, "kind": kind.plural})
 
 
 def precondition_failed(kind: Kind, name: str, field: str, wanted: str, found: str) -> ApiStatusError:
-    """409: a deletion names another uid or version (`field`: `UID`, `ResourceVersion`) than the object has."""
+    """Return 409: a deletion names another UID or version (`field`: `UID`, `ResourceVersion`) than the object has."""
     hint = "deleted and then recreated" if field == "UID" else "modified"
     qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
     message = (
@@ -166,7 +166,7 @@ def precondition_failed(kind: Kind, name: str, field: str, wanted: str, found: s
 
 
 def version_required(kind: Kind, name: str) -> ApiStatusError:
-    """422: an update of this kind has to say which version of the object it replaces."""
+    """Return 422: an update of this kind must name the version that it replaces."""
     told = "Invalid value: 0: must be specified for an update"
     cause = {"reason": "FieldValueInvalid", "message": told, "field": "metadata.resourceVersion"}
     message = f'{kind.qualified_name} "{name}" is invalid: metadata.resourceVersion: {told}'
@@ -174,24 +174,24 @@ def version_required(kind: Kind, name: str) -> ApiStatusError:
 
 
 def unsupported_media_type(accepted: Sequence[str], details: JsonObject | None = None) -> ApiStatusError:
-    """415: the body is of a type that this request does not take."""
+    """Return 415: the media type of the body is not supported."""
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return ApiStatusError(415, "UnsupportedMediaType", message, details)
 
 
 def too_large(limit: int) -> ApiStatusError:
-    """413: the body is over the limit, in bytes."""
+    """Return 413: the body exceeds the limit, in bytes."""
     message = f"Request entity too large: limit is {limit}"
     return ApiStatusError(413, "RequestEntityTooLarge", message)
 
 
 def not_implemented(message: str) -> ApiStatusError:
-    """501: Kubernetes has this, the local cluster has not."""
+    """Return 501: Kubernetes has this feature, the local cluster does not."""
     return ApiStatusError(501, "NotImplemented", message)
 
 
 def success(kind: Kind, name: str, uid: str) -> JsonObject:
-    """The `Status` that answers a deletion which is complete."""
+    """Return the `Status` that answers a completed deletion."""
     details = _details(kind, name) | {"uid": uid}
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
 

@@ -1,8 +1,7 @@
-"""How objects are read and changed: preconditions, namespaces, finalizers and deletion.
+"""Reads and changes of objects: preconditions, namespaces, finalizers and deletion.
 
-All methods are synchronous and meant for the event loop's thread: each is atomic. Documents are copied on
-the way in and out. `Objects` keeps the objects; `admission` and `schema` judge what the documents of
-a kind must look like.
+All methods are synchronous and belong to the event loop's thread, so each is atomic. Documents are copied when they
+enter and leave. `Objects` stores the objects; `admission` and `schema` validate the documents of a kind.
 """
 
 import time
@@ -46,13 +45,13 @@ class Store:
     """All objects of a cluster.
 
     Args:
-        clock: the present time.
-        first_version: the resource version to start from; by default one that is higher than any of an
-            earlier store's, so that a client of that one is told to list again instead of waiting in vain.
-        history: how many changes of each kind can be replayed to a watch.
-        queue: how many changes may wait for one subscriber before it is cut.
-        journal: where changes are written, and what was written there before is read from; None keeps nothing.
-        room: how much the objects may take together; by default as much as is allowed.
+        clock: Returns the present time.
+        first_version: Resource version to start from. The default is higher than any version of an earlier store, so
+            that clients of that store must list again.
+        history: Number of changes of each kind that a watch can replay.
+        queue: Number of changes that can wait for one subscriber before it is cut.
+        journal: File to which changes are written, and from which earlier ones are read; None for no file.
+        room: Limit of the size of all objects; by default that of Kubernetes.
     """
 
     def __init__(
@@ -77,10 +76,10 @@ class Store:
         return self._objects.version
 
     def create(self, kind: Kind, namespace: str | None, document: JsonObject, *, dry_run: bool = False) -> JsonObject:
-        """Store a new object and return it; the namespace is None for kinds without.
+        """Store a new object and return it; the namespace is None for cluster-scoped kinds.
 
         Raises:
-            ApiStatusError: 404 and 403 (the namespace is not there, or going), 409; 400 and 422 (metadata).
+            ApiStatusError: 404 or 403 (the namespace does not exist, or is being deleted), 409; 400 or 422 (metadata).
         """
         new = copy_json(document)
         self._require_namespace(kind, namespace, new)
@@ -101,11 +100,11 @@ class Store:
         return copy_json(self._get_existing(kind, namespace, name))
 
     def view(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
-        """The object that `get` returns, not copied: for readers that change nothing and do not wait."""
+        """Return an object without a copy, for callers that neither change nor keep it."""
         return self._get_existing(kind, namespace, name)
 
     def event(self, kind: Kind, namespace: str | None, name: str) -> Event:
-        """The last change of an object; raises ApiStatusError 404."""
+        """Return the last change of an object; raises ApiStatusError 404."""
         return self._objects.event(kind, namespace, name)
 
     def list(
@@ -116,7 +115,7 @@ class Store:
         labels: Selector | None = None,
         fields: Selector | None = None,
     ) -> tuple[list[JsonObject], int]:
-        """Read the objects in a namespace (None: everywhere), sorted, and the version that they are of."""
+        """Return the objects in a namespace (None: all namespaces), sorted, and the version of the list."""
         return [copy_json(item) for item in self.views(kind, namespace, labels, fields)], self.resource_version
 
     def views(
@@ -126,13 +125,13 @@ class Store:
         labels: Selector | None = None,
         fields: Selector | None = None,
     ) -> Iterator[JsonObject]:
-        """The objects that `list` returns, not copied: for readers that change nothing and do not wait."""
+        """Return the objects of `list` without copies, for callers that neither change nor keep them."""
         return (event.current for event in self.latest(kind, namespace, labels, fields))
 
     def latest(
         self, kind: Kind, namespace: str | None, labels: Selector | None = None, fields: Selector | None = None
     ) -> Iterator[Event]:
-        """The last change of each of the objects that `list` returns."""
+        """Return the last change of each object of `list`."""
         return self._objects.latest(kind, namespace, labels, fields)
 
     def update(
@@ -145,15 +144,15 @@ class Store:
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> JsonObject:
-        """Replace an object by what `change` makes of (a copy of) it, and return the result.
+        """Replace an object by the result of `change`, which receives a copy; return the new object.
 
-        Nothing is written, and the resource version stays, where the result is what was there. With the
-        subresource `status` only the status (and labels, annotations and finalizers of built-in kinds) is
-        taken; without it everything but the status, for kinds that have the subresource.
+        If nothing changes, nothing is written and the resource version stays. With the subresource `status`, only the status
+        (and labels, annotations and finalizers of built-in kinds) is taken. Without it, everything but the status is taken,
+        for kinds that have the subresource.
 
         Raises:
-            ApiStatusError: 404; 409 where the result names another resourceVersion or uid than the object
-                has; 400 and 422 for bad metadata. Whatever `change` raises passes through.
+            ApiStatusError: 404; 409 if the result has another resourceVersion or UID than the object; 400 and 422 for
+                invalid metadata. Exceptions of `change` are propagated.
         """
         current = self._get_existing(kind, namespace, name)
         new = copy_json(change(copy_json(current)))
@@ -180,20 +179,20 @@ class Store:
         resource_version: str | None = None,
         dry_run: bool = False,
     ) -> JsonObject:
-        """Delete an object, or begin to, and return it as it is now or last was.
+        """Delete an object or begin its deletion; return its present or last version.
 
-        Finalizers hold it; so does, for a pod on a node, its grace period, which the kubelet ends by deleting
+        Finalizers delay the deletion. So does the grace period of a pod on a node, which the kubelet ends by a deletion
         with `grace_seconds=0`.
 
         Args:
-            kind: the object's kind.
-            namespace: its namespace, None for kinds without.
-            name: its name.
-            grace_seconds: the grace period instead of the pod's own.
-            propagation: `Background` (the default), `Foreground` or `Orphan`: what becomes of dependents.
-            uid: the precondition that the object has this uid.
-            resource_version: the precondition that the object has this version.
-            dry_run: judge, change nothing.
+            kind: The object's kind.
+            namespace: The object's namespace; None for cluster-scoped kinds.
+            name: The object's name.
+            grace_seconds: Grace period in seconds, instead of the pod's own.
+            propagation: Treatment of dependents: `Background` (the default), `Foreground` or `Orphan`.
+            uid: Precondition: the UID of the object.
+            resource_version: Precondition: the version of the object.
+            dry_run: Whether to validate without a change.
 
         Raises:
             ApiStatusError: 404, 409 for a precondition, 403 for the default namespace.
@@ -210,22 +209,22 @@ class Store:
         return copy_json(self._remove_or_mark(kind, new, current, grace))
 
     def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
-        """Follow a kind's changes in a namespace (None: everywhere), after the version `since` (None: now).
+        """Subscribe to the changes of a kind in a namespace (None: all), after the version `since` (None: now).
 
-        Raises ApiStatusError 410 where the history does not reach back to `since`.
+        Raises ApiStatusError 410 if the history does not reach back to `since`.
         """
         return self._objects.subscribe(kind, namespace, since)
 
     def subscribers(self, kind: Kind) -> int:
-        """How many subscriptions of a kind are open."""
+        """Return the number of open subscriptions of a kind."""
         return self._objects.subscribers(kind)
 
     def close(self) -> None:
-        """End all subscriptions."""
+        """Close all subscriptions."""
         self._objects.close()
 
     def exists(self, kind: Kind, namespace: str | None, name: str) -> bool:
-        """Whether there is such an object."""
+        """Return whether an object exists."""
         return self._objects.exists(kind, namespace, name)
 
     def homeless(self) -> Counter[str]:
@@ -233,11 +232,11 @@ class Store:
         return self._objects.homeless()
 
     def inhabitants(self, namespace: str) -> Sequence[garbage.Place]:
-        """Where the objects in a namespace are."""
+        """Return the places of the objects in a namespace."""
         return self._objects.inhabitants(namespace)
 
     def instances(self, key: tuple[str, str]) -> Sequence[garbage.Place]:
-        """Where the objects of a kind, named by group and plural, are."""
+        """Return the places of the objects of a kind, named by group and plural."""
         return self._objects.instances(key)
 
     def _get_existing(self, kind: Kind, namespace: str | None, name: str) -> JsonObject:
@@ -254,7 +253,7 @@ class Store:
             raise forbidden(kind, name, why, [Cause("metadata.namespace", told, "NamespaceTerminating")])
 
     def _write(self, kind: Kind, new: JsonObject, current: JsonObject | None) -> None:
-        """Store a changed object, or remove it where it was only waiting to be let go."""
+        """Store a changed object, or remove it if it only waited for its last finalizer."""
         metadata = new["metadata"]
         marked = current is not None and "deletionTimestamp" in current["metadata"]
         if marked and not metadata.get("deletionGracePeriodSeconds") and not self._is_held(kind, new):
@@ -268,12 +267,14 @@ class Store:
         return document
 
     def _remove_or_mark(self, kind: Kind, new: JsonObject, current: JsonObject, grace: int) -> JsonObject:
-        """Let an object go that nothing holds; mark any other as going."""
+        """Remove an object that nothing delays; mark any other as deleted."""
         lingers = kind.key in garbage.CONTAINERS and "deletionTimestamp" not in current["metadata"]
         if grace == 0 and not lingers and not self._is_held(kind, new):
             if kind.key == PODS.key:
                 self._mark_deleted(kind, new, grace)
-                if current["metadata"].get("deletionGracePeriodSeconds"):  # a pod's last grace is a change of its own
+                if current["metadata"].get(
+                    "deletionGracePeriodSeconds"
+                ):  # the end of a pod's grace period is a separate change
                     self._objects.put(kind, copy_json(new), current)
             return self._remove(kind, new)
         self._mark_deleted(kind, new, grace)

@@ -1,6 +1,6 @@
-"""Strategic merge patches: merge patches that know which lists are keyed, and by what.
+"""Strategic merge patches: merge patches that know the keys of lists.
 
-The keys are those of the Go types (`patchMergeKey`) of the kinds that the API server has.
+The keys are those of the Go types (`patchMergeKey`) of built-in kinds.
 """
 
 from collections.abc import Callable
@@ -36,9 +36,9 @@ _RETAIN = "$retainKeys"
 
 
 def merge_key(field: str, items: list[Any]) -> str | None:
-    """The key by which the items of a list are merged; None where the list is replaced.
+    """Return the key by which the items of a list are merged; None if the list is replaced.
 
-    `ports` have two keys: a container's are merged by `containerPort`, a service's by `port`.
+    `ports` have two keys: `containerPort` in containers, `port` in services.
     """
     if field == "ports":
         return "containerPort" if any("containerPort" in item for item in items) else "port"
@@ -46,11 +46,11 @@ def merge_key(field: str, items: list[Any]) -> str | None:
 
 
 def strategic_merge_patch(target: Any, patch: Any) -> Any:
-    """The target with a strategic merge patch applied.
+    """Apply a strategic merge patch.
 
     Raises:
-        ApiStatusError: 400 for what is no object; 500, as in Kubernetes, for directives that are not known and
-            items without their key.
+        ApiStatusError: 400 if it is not an object; 500, as in Kubernetes, for unknown directives and items without
+            their key.
     """
     if not isinstance(patch, dict):
         raise bad_request("strategic merge patch: an object is expected")
@@ -115,7 +115,7 @@ def _merge_lists(current: list[Any], patch: list[dict[str, Any]], key: str) -> l
 
 
 def _in_order(items: list[Any], asked: list[Any], present: list[Any], name: Callable[[Any], Any]) -> list[Any]:
-    """The items that the patch names in its order, the others where they best fit among them."""
+    """Return the items of the patch in its order, with the other items between them where they fit best."""
     others = [item for item in items if name(item) not in asked]
     chosen = [item for value in asked for item in items if name(item) == value]
     return _interleave(others, chosen, [name(item) for item in present], name)
@@ -124,7 +124,7 @@ def _in_order(items: list[Any], asked: list[Any], present: list[Any], name: Call
 def _interleave(
     others: list[Any], asked: list[Any], present: list[Any], name: Callable[[Any], Any] = lambda item: item
 ) -> list[Any]:
-    """Two lists as one, each in its own order; an item of `others` goes before the first that it preceded."""
+    """Merge two lists that keep their order; an item of `others` stands before the first item that it preceded."""
     result: list[Any] = []
     left, right = list(others), list(asked)
     while left and right:
@@ -150,7 +150,7 @@ def _with_list_directives(result: dict[str, Any], patch: dict[str, Any]) -> dict
 
 
 def _order_items(field: str, items: list[Any], order: list[Any]) -> list[Any]:
-    """The items in the order that the patch asks for; those that it does not name keep theirs."""
+    """Return the items in the order that the patch requests; items that it does not name keep theirs."""
     key = merge_key(field, order) if order and isinstance(order[0], dict) else None
 
     def name(item: Any) -> Any:
@@ -160,5 +160,5 @@ def _order_items(field: str, items: list[Any], order: list[Any]) -> list[Any]:
 
 
 def _unusable(why: str) -> ApiStatusError:
-    """500, as in Kubernetes: a patch does not say what is to be done."""
+    """Return 500, as in Kubernetes: the patch is incomplete."""
     return ApiStatusError(500, "", why)

@@ -1,4 +1,4 @@
-"""Whether a definition's schema is one: judged once, so that everything that reads it can rely on it."""
+"""Validation of a definition's schema: done once, so that all readers can rely on it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
 def schema_causes(schema: object, path: str, *, typed: bool = True) -> Iterator[Cause]:
-    """All that is wrong with the schema at a path of a definition; a `typed` one has to say what it describes."""
+    """Return all errors in the schema at a path of a definition; a `typed` schema must have a type."""
     if not isinstance(schema, dict):
         yield Cause(path, "Invalid value: a schema must be an object", "FieldValueTypeInvalid")
         return

@@ -1,4 +1,4 @@
-"""Requests for what hangs on an object: logs, bindings, evictions, scales."""
+"""Requests for subresources: logs, bindings, evictions, scales."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -45,11 +45,11 @@ _SUCCESS: JsonObject = {
 
 
 class SubresourceHandlers:
-    """The subresources besides `status`, which is the object's own affair.
+    """The subresources except for `status`, which `handlers` serves.
 
     Args:
-        store: the objects.
-        logs: who has the logs of pods.
+        store: The cluster's objects.
+        logs: The source of the logs of pods.
     """
 
     def __init__(self, store: Store, logs: PodLogs) -> None:
@@ -60,7 +60,7 @@ class SubresourceHandlers:
         """Answer a request for a subresource.
 
         Raises:
-            ApiStatusError: where it is refused; 501 for what Kubernetes has and the local cluster has not.
+            ApiStatusError: The request is refused; 501 for subresources that the local cluster lacks.
         """
         name = (request.path.subresource or "").split("/")[0]
         handlers: dict[str, tuple[tuple[str, ...], Callable[..., Awaitable[web.StreamResponse]]]] = {}
@@ -159,7 +159,7 @@ class SubresourceHandlers:
 
 
 def _check_eviction(request: ResourceRequest, eviction: JsonObject) -> None:
-    """Refuse an eviction of another kind, or of another pod, than the path says."""
+    """Reject an eviction of another kind, or of another pod than the path names."""
     kind, version = eviction.get("kind"), eviction.get("apiVersion")
     if kind not in (None, _EVICTIONS.kind) or version not in (None, _EVICTIONS.api_version):
         told = f'{kind} in version "{version}" cannot be handled as a {_EVICTIONS.kind}: {_EVICTIONS.api_version} is'
@@ -184,7 +184,7 @@ async def _patch_scale(request: ResourceRequest, scale: JsonObject) -> JsonObjec
 
 
 async def _send_log(request: web.Request, pieces: AsyncIterator[bytes]) -> web.StreamResponse:
-    """Answer with a log as it comes; a client that takes nothing for a minute is cut."""
+    """Answer with a log as it is written; disconnect a client that reads nothing for a minute."""
     answer = web.StreamResponse(headers={"Content-Type": "text/plain", "Cache-Control": "no-cache"})
     await answer.prepare(request)
     try:

@@ -1,4 +1,4 @@
-"""Columns of `kubectl get`: what one is, and how ages and printer columns are shown."""
+"""Columns of `kubectl get`, and the format of ages and printer columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNKNOWN = "<unknown>"
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its title, what it shows of an object at a moment, its type and priority (1: only wide)."""
+    """A column: its title, a function that returns its cell, its type and priority (1: only with `-o wide`)."""
 
     name: str
     cell: Callable[[Document, datetime], Cell]
@@ -31,7 +31,7 @@ class Column:
     description: str = ""
 
     def definition(self) -> JsonObject:
-        """The column as a table's header has it."""
+        """Return the column in the format of a table's header."""
         return {
             "name": self.name,
             "type": self.type,
@@ -42,7 +42,7 @@ class Column:
 
 
 def age(moment: str | None, now: datetime) -> str:
-    """How long ago a time was, as kubectl shows it: `45s`, `3m20s`, `5h`, `2d`."""
+    """Format the age of a time as kubectl does: `45s`, `3m20s`, `5h`, `2d`."""
     if not moment:
         return _UNKNOWN
     try:
@@ -52,7 +52,7 @@ def age(moment: str | None, now: datetime) -> str:
 
 
 def duration(seconds: int) -> str:
-    """A length of time with at most two units, as Kubernetes rounds it for people."""
+    """Format a duration with at most two units, rounded as Kubernetes does."""
     if seconds < 0:
         return "0s" if seconds > -2 else "<invalid>"
     if seconds < 120:
@@ -79,7 +79,7 @@ def _rest(number: int, unit: str) -> str:
 
 
 def build_column(column: DefinedColumn) -> Column:
-    """A column that a CustomResourceDefinition names."""
+    """Return the column of an entry in a CustomResourceDefinition."""
 
     def cell(document: Document, now: datetime) -> Cell:
         values = values_at(document, column.path)

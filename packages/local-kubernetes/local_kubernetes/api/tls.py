@@ -1,4 +1,4 @@
-"""A certificate authority of its own for each cluster, and the server's certificate under it."""
+"""A certificate authority for each cluster, and the server's certificate."""
 
 import os
 import ssl
@@ -20,12 +20,12 @@ _ADDRESSES = ("127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class ServerIdentity:
-    """The files that a server needs to prove itself, and clients to believe it.
+    """The TLS files of servers and clients.
 
     Args:
-        ca_file: the authority's certificate, for clients.
-        certificate_file: the server's certificate.
-        key_file: the server's private key, readable by its owner only.
+        ca_file: Certificate of the authority, for clients.
+        certificate_file: Certificate of the server.
+        key_file: Private key of the server, readable by its owner only.
     """
 
     ca_file: Path
@@ -33,7 +33,7 @@ class ServerIdentity:
     key_file: Path
 
     def server_context(self) -> ssl.SSLContext:
-        """The TLS settings of the server."""
+        """Return the TLS settings of the server."""
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(self.certificate_file, self.key_file)
@@ -41,12 +41,12 @@ class ServerIdentity:
 
 
 def issue_identity(folder: Path) -> ServerIdentity:
-    """Make an authority and a certificate for the loopback addresses in `folder`, which exists.
+    """Create an authority and a certificate for the loopback addresses in the existing directory `folder`.
 
-    ECDSA P-256, which every client of Kubernetes and every Java accepts. The authority's key is not kept.
+    Uses ECDSA P-256, which every Kubernetes client and every Java supports. The key of the authority is not stored.
 
     Raises:
-        OSError: where the files cannot be written.
+        OSError: The files could not be written.
     """
     authority_key = ec.generate_private_key(ec.SECP256R1())
     server_key = ec.generate_private_key(ec.SECP256R1())

@@ -1,9 +1,9 @@
-"""The types of built-in kinds: which fields they have, and what these hold.
+"""The types of built-in kinds: their fields and the types of these.
 
-`types.json` has them as the real API server of `discovery.VERSION` describes them in its OpenAPI document. A field is
-told in a few words: its type; `[type]` for a list, `{type}` for a map; `by KEYS` for a list that is merged by keys, and
-`set` for one whose items are; `patched by KEY` where a strategic merge patch goes by another key, `patched` where it
-adds to a list of values, `replaced` where it does not merge; `whole` for what has one owner.
+`types.json` contains them as the real API server of `discovery.VERSION` describes them in its OpenAPI document. A field
+is described by its type: `[type]` is a list, `{type}` a map. `by KEYS` marks a list that is merged by keys, `set` a set.
+`patched by KEY` marks a list with another key for strategic merge patches, `patched` one to which they add values,
+`replaced` one that they replace, and `whole` a value with one owner.
 """
 
 import json
@@ -40,17 +40,17 @@ _SCALARS: Mapping[str, JsonObject] = {
 
 
 def type_name(group: str, version: str, kind: str) -> str:
-    """The name of a kind's type: `core.v1.Pod`, `rbac.v1.Role`."""
+    """Return the name of a kind's type, such as `core.v1.Pod` or `rbac.v1.Role`."""
     return f"{(group or 'core').partition('.')[0]}.{version}.{kind}"
 
 
 def get_schema(name: str) -> Schema:
-    """The schema of a type. Some types name themselves: their schemas contain themselves, and cannot be encoded."""
+    """Return the schema of a type. A recursive type has a schema that contains itself and cannot be encoded."""
     return _schemas()[name]
 
 
 def describe(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject]:
-    """The schemas of a type and of all that it names, by name; they refer to each other by what `reference` says."""
+    """Return the schemas of a type and of all types that it uses, by name; `reference` returns the reference to a type."""
     found: dict[str, JsonObject] = {}
     waiting = [name]
 
@@ -87,7 +87,7 @@ def _schemas() -> Mapping[str, Schema]:
 
 
 def _schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
-    """The schema of a field; `named` gives that of a type."""
+    """Return the schema of a field; `named` returns the schema of a type."""
     shape, name, words = (_FIELD.fullmatch(told) or _no_field(told)).groups()
     schema = _SCALARS[name] if name in _SCALARS else named(name)
     if shape:
@@ -98,7 +98,7 @@ def _schema(told: str, named: Callable[[str], JsonObject]) -> JsonObject:
 
 
 def _build_merge_extensions(words: list[str]) -> JsonObject:
-    """How a list or an object is merged with what is there, in the words of OpenAPI's extensions."""
+    """Return how a list or object is merged, as extensions of OpenAPI."""
     told = " ".join(words)
     found: JsonObject = {MAP_TYPE: "atomic"} if "whole" in words else {}
     if "set" in words:

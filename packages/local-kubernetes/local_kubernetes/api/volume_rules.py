@@ -1,4 +1,4 @@
-"""What the volumes of a pod must not say, in the words of the API server."""
+"""Validation of a pod's volumes, with the messages of the API server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ _LONGEST_TOKEN_SECONDS = 2**32
 
 
 def volume_causes(volumes: list[Volume], place: str) -> Iterator[Cause]:
-    """What is wrong with the volumes of a pod."""
+    """Return the errors in the volumes of a pod."""
     names: list[str] = []
     for index, volume in enumerate(volumes):
         here, name = f"{place}[{index}]", volume.get("name") or ""
@@ -50,7 +50,7 @@ def volume_causes(volumes: list[Volume], place: str) -> Iterator[Cause]:
 
 
 def _place_of_source(source: str) -> int:
-    """Where a kind of volume stands in the order in which the API server looks at them."""
+    """Return the position of a kind of volume in the order in which the API server validates them."""
     return _SOURCES.index(source) if source in _SOURCES else len(_SOURCES)
 
 
@@ -80,7 +80,7 @@ def _secret_causes(source: Volume, place: str) -> Iterator[Cause]:
 
 
 def _files_causes(source: Volume, name: str, place: str) -> Iterator[Cause]:
-    """What is wrong with files that are made of the keys of something with a name."""
+    """Return the errors in files that are made from the keys of a config map or secret."""
     if not source.get(name):
         yield required(f"{place}.{name}")
     for index, item in enumerate(source.get("items") or []):
@@ -91,7 +91,7 @@ def _files_causes(source: Volume, name: str, place: str) -> Iterator[Cause]:
 
 
 def _file_causes(item: Volume, place: str) -> Iterator[Cause]:
-    """What is wrong with a file's path and permissions."""
+    """Return the errors in a file's path and mode."""
     if not item.get("path"):
         yield required(f"{place}.path")
     else:
@@ -137,7 +137,7 @@ def _projected_causes(source: Volume, place: str) -> Iterator[Cause]:
 
 
 def _paths(kind: str, part: Volume) -> list[str]:
-    """The files that a part of a projected volume names."""
+    """Return the files of one source of a projected volume."""
     items = [part] if kind == "serviceAccountToken" else part.get("items") or []
     return [item["path"] for item in items if item.get("path")]
 

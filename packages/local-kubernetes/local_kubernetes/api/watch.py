@@ -1,4 +1,4 @@
-"""Who is told of changes: a bounded history of each kind, and bounded queues of its subscribers."""
+"""Subscriptions to changes: a bounded history of each kind, and bounded queues of its subscribers."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
 MAX_BYTES = 64 * 1024 * 1024
-"""How much the changes that are kept of a kind, or that wait for a subscriber, may take as JSON."""
+"""Limit in bytes, as JSON, of the history of a kind and of the queue of a subscriber."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +22,9 @@ class Event:
 
     Args:
         type: ADDED, MODIFIED or DELETED.
-        current: the object after the change (as it last was, for DELETED). Shared: not to be changed.
-        previous: the object before the change, None for ADDED. Shared: not to be changed.
-        resource_version: the version that the change made.
+        current: The object after the change, or its last version if it was deleted. Shared: must not be changed.
+        previous: The object before the change; None for ADDED. Shared: must not be changed.
+        resource_version: The version of the change.
     """
 
     type: str
@@ -35,16 +35,16 @@ class Event:
 
     @property
     def object(self) -> JsonObject:
-        """The object after the change: a copy of one's own."""
+        """Return a copy of the object after the change."""
         return copy_json(self.current)
 
     @property
     def size(self) -> int:
-        """How many bytes the object takes as JSON."""
+        """The size of the object in bytes, as JSON."""
         return len(self.encode(self.current["apiVersion"]))
 
     def encode(self, api_version: str) -> bytes:
-        """The object as JSON in one API version, or without its type (empty); made once for all who read it."""
+        """Return the object as JSON in one API version, or without its type if empty; encoded once for all readers."""
         if api_version not in self._encoded:
             shown = self.current | {"apiVersion": api_version}
             if not api_version:
@@ -54,9 +54,9 @@ class Event:
 
 
 class Subscription:
-    """The changes of a kind from one point on: an asynchronous iterator that ends when it is closed.
+    """A subscription: an asynchronous iterator over the changes of a kind, which ends when it is closed.
 
-    Iterating raises `ApiStatusError` 410 when the reader was so slow that changes had to be dropped.
+    Iterating raises `ApiStatusError` 410 if the reader was so slow that changes had to be dropped.
     """
 
     def __init__(self, limit: int, limit_bytes: int, on_close: Callable[["Subscription"], None]) -> None:
@@ -84,11 +84,11 @@ class Subscription:
         return self._take()
 
     async def batch(self, limit: int) -> list[Event]:
-        """The next changes, at least one, as many as are there up to a limit.
+        """Return the next changes: at least one, and those that are queued up to a limit.
 
         Raises:
-            StopAsyncIteration: the subscription has ended.
-            ApiStatusError: 410, as iterating does.
+            StopAsyncIteration: The subscription has ended.
+            ApiStatusError: 410, as for iterating.
         """
         events = [await anext(self)]
         while self._pending and len(events) < limit:
@@ -102,11 +102,11 @@ class Subscription:
 
     @property
     def drained(self) -> bool:
-        """Whether every change so far has been read."""
+        """Whether every change has been read."""
         return not self._pending and not self._overflowed
 
     def offer(self, event: Event) -> None:
-        """Queue a change; over the limit the queue is dropped and the reader is told so."""
+        """Queue a change; if the queue is full, drop it, and let the reader's next call raise 410."""
         if self._overflowed or self._closed:
             return
         if len(self._pending) >= self._limit or (self._pending and self._pending_bytes > self._limit_bytes):
@@ -118,7 +118,7 @@ class Subscription:
         self._arrival.set()
 
     def close(self) -> None:
-        """End the subscription; the reader gets what is queued, then the end. Harmless when repeated."""
+        """End the subscription after the queued changes; can be called repeatedly."""
         if not self._closed:
             self._closed = True
             self._on_close(self)
@@ -126,13 +126,13 @@ class Subscription:
 
 
 class Feed:
-    """The changes of one kind: the last of them, and those who follow.
+    """The changes of one kind: its history and its subscriptions.
 
     Args:
-        start: the resource version before the first change; earlier ones have expired.
-        history: how many changes can be replayed.
-        queue: how many changes may wait for one subscriber.
-        max_bytes: how much of either there may be as JSON.
+        start: Resource version before the first change; earlier versions have expired.
+        history: Number of changes that can be replayed.
+        queue: Number of changes that can wait for one subscriber.
+        max_bytes: Limit in bytes, as JSON, of the history and of each queue.
     """
 
     def __init__(self, start: int, history: int, queue: int, max_bytes: int = MAX_BYTES) -> None:
@@ -146,11 +146,11 @@ class Feed:
 
     @property
     def subscribers(self) -> int:
-        """How many subscriptions are open."""
+        """The number of open subscriptions."""
         return len(self._subscribers)
 
     def publish(self, namespace: str, event: Event) -> None:
-        """Record a change of an object in `namespace` (empty: none) and tell the subscribers."""
+        """Record a change of an object in `namespace` (empty for none), and notify the subscribers."""
         self._events.append((namespace, event))
         self._kept_bytes += event.size
         while len(self._events) > self._history or (len(self._events) > 1 and self._kept_bytes > self._max_bytes):
@@ -162,10 +162,10 @@ class Feed:
                 subscription.offer(event)
 
     def subscribe(self, namespace: str | None, since: int | None) -> Subscription:
-        """Follow the changes in a namespace (None: everywhere), after the version `since` (None: from now).
+        """Subscribe to the changes in a namespace (None: all), after the version `since` (None: from now).
 
         Raises:
-            ApiStatusError: 410 where the history does not reach back to `since`.
+            ApiStatusError: 410 if the history does not reach back to `since`.
         """
         replay: list[Event] = []
         if since is not None:
@@ -181,7 +181,7 @@ class Feed:
         return subscription
 
     def close(self) -> None:
-        """End all subscriptions."""
+        """Close all subscriptions."""
         for subscription in list(self._subscribers):
             subscription.close()
 

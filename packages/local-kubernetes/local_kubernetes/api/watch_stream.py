@@ -1,4 +1,4 @@
-"""Watches: what one sends, and how, as a stream of lines or as WebSocket messages."""
+"""Watches: the events of one, as a stream of lines or as WebSocket messages."""
 
 import asyncio
 import json
@@ -25,11 +25,11 @@ class Watch:
     """One client's view of the changes of a kind.
 
     Args:
-        store: the objects.
-        presenter: the kind and how it is shown.
-        namespace: the namespace, None for all.
-        options: selectors, the version to start from, how long.
-        bookmark_seconds: how often a bookmark is sent where the client takes them.
+        store: The cluster's objects.
+        presenter: The kind and the format of its objects.
+        namespace: The namespace; None for all.
+        options: Selectors, the version to start from, and the duration.
+        bookmark_seconds: Interval of bookmarks in seconds, if the client requests them.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Watch:
         self._subscription: Subscription | None = None
 
     def close(self) -> None:
-        """End the watch as if its time were up."""
+        """End the watch as if its time limit had expired."""
         if self._subscription is not None:
             self._subscription.close()
 
     async def batches(self) -> AsyncGenerator[list[bytes], None]:
-        """The events as JSON, as many at a time as there are, until the store or the time ends the watch.
+        """Yield the events as JSON, all pending ones at a time, until the store or the time limit ends the watch.
 
-        A version that has expired, or a client that is too slow, is told by an event of type ERROR.
+        An expired version, or a client that is too slow, is reported by an event of type ERROR.
         """
         try:
             subscription, initial = self._open()
@@ -67,7 +67,7 @@ class Watch:
         try:
             for start in range(0, len(initial), _BATCH):
                 yield [self._encode(ADDED, event) for event in initial[start : start + _BATCH]]
-                await asyncio.sleep(0)  # others have their turn
+                await asyncio.sleep(0)  # let other tasks run
             if self._options.initial_events and self._options.bookmarks:
                 yield [self._bookmark(initial_events_end=True)]
             async for frames in self._changes(subscription):
@@ -106,7 +106,7 @@ class Watch:
                 yield frames
 
     def _event(self, event: Event) -> bytes | None:
-        """An event as this client sees it: an object that begins to match its selectors has been added."""
+        """Return the event for this client: an object that begins to match its selectors is ADDED."""
         kind = event.type
         options = self._options
         if options.labels is not None or options.fields is not None:
@@ -141,13 +141,13 @@ class Watch:
 
 
 def _as_it_was(event: Event) -> JsonObject:
-    """The object when it last matched a selector, with the version of the change by which it ceased to."""
+    """Return the object as it last matched the selector, with the version of the change after which it does not match."""
     previous = event.previous or event.current
     return {**previous, "metadata": {**previous["metadata"], "resourceVersion": str(event.resource_version)}}
 
 
 async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamResponse:
-    """Answer with a stream of JSON lines; a client that takes none for half a minute is cut."""
+    """Answer with a stream of JSON lines; disconnect a client that reads nothing for half a minute."""
     response = web.StreamResponse(headers={"Content-Type": "application/json", "Cache-Control": "no-cache"})
     response.enable_chunked_encoding()
     await response.prepare(request)
@@ -166,7 +166,7 @@ async def send_as_lines(request: web.Request, watch: Watch) -> web.StreamRespons
 
 
 async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketResponse:
-    """Answer by WebSocket, one message for each event, until either side closes."""
+    """Answer by WebSocket with one message for each event, until one side closes."""
     socket = web.WebSocketResponse(heartbeat=_BOOKMARK_SECONDS)
     await socket.prepare(request)
     batches = watch.batches()
@@ -184,7 +184,7 @@ async def send_as_messages(request: web.Request, watch: Watch) -> web.WebSocketR
     sender = asyncio.create_task(send())
     try:
         async for _ in socket:
-            pass  # a watch takes no messages: reading notices that the client has closed
+            pass  # a watch receives no messages; reading detects that the client has closed
     finally:
         sender.cancel()
         await asyncio.gather(sender, return_exceptions=True)

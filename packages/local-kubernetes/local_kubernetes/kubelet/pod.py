@@ -126,7 +126,7 @@ class PodWorker:
         )
 
     async def _make_volumes(self, sandbox: Sandbox) -> bool:
-        """Create the volumes once the objects that they refer to exist; return False if the pod must terminate before."""
+        """Create the volumes once their objects exist; return False if the pod must terminate before."""
         folders = sandbox.folders
         retry = waited = _FIRST_RETRY
         while not self._termination.requested.is_set():
