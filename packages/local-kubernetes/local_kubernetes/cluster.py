@@ -112,7 +112,7 @@ class LocalCluster:
             port = await server.start(LOOPBACK, self._port)
         except OSError as error:
             raise LocalClusterError(
-                f"the local cluster cannot listen on port {self._port}: {error.strerror or error}"
+                f"the local cluster could not listen on port {self._port}: {error.strerror or error}"
             ) from error
         access = ApiAccess(f"https://{LOOPBACK}:{port}", identity.ca_file, token)
         logs.node = Kubelet(store, home, access, images=self._images)
@@ -133,7 +133,7 @@ class LocalCluster:
         parts = (("node", node), ("controller of StatefulSets", workloads), ("retention of events", events))
         for part, task in parts:
             if not task.cancelled() and (failure := task.exception()):
-                raise LocalClusterError(f"the {part} of the local cluster has failed: {failure}") from failure
+                raise LocalClusterError(f"the {part} of the local cluster failed: {failure}") from failure
 
 
 class _NodeLogs:
@@ -157,7 +157,7 @@ def _journal(home: Path, *, repair: bool) -> Iterator[Journal]:
         raise LocalClusterError(str(error)) from error
     except OSError as error:
         raise LocalClusterError(
-            f"the local cluster cannot keep its objects in {home / JOURNAL}: {error.strerror or error}"
+            f"the local cluster could not open its journal {home / JOURNAL}: {error.strerror or error}"
         ) from error
 
 
@@ -166,7 +166,7 @@ def _store(journal: Journal | None) -> Store:
         return Store(journal=journal)
     except OSError as error:
         raise LocalClusterError(
-            f"the local cluster cannot read the objects that were kept: {error.strerror or error}"
+            f"the local cluster could not restore the objects of its journal: {error.strerror or error}"
         ) from error
 
 
@@ -175,7 +175,7 @@ def _identity(home: Path) -> ServerIdentity:
         return issue_identity(home)
     except OSError as error:
         raise LocalClusterError(
-            f"the local cluster cannot write its certificates in {home}: {error.strerror or error}"
+            f"the local cluster could not write its certificates to {home}: {error.strerror or error}"
         ) from error
 
 

@@ -120,7 +120,7 @@ def _unwritable(path: Path, error: OSError) -> LocalClusterError:
 def _claim(home: Path) -> None:
     """Create the directory, or accept one that an earlier cluster created: files of the user must never be deleted."""
     if home.is_dir() and not (home / _LOCK).exists() and any(home.iterdir()):
-        raise UnusableHome(f"{home} is not empty and was not made by a local cluster; choose another folder for it")
+        raise UnusableHome(f"{home} is not empty and was not created by a local cluster. Choose another folder")
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(_PRIVATE_FOLDER)
 
@@ -132,7 +132,7 @@ def _lock(descriptor: int, home: Path) -> None:
     except OSError as error:
         holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
         raise LocalClusterError(
-            f"another local cluster runs in {home} (process {holder or 'unknown'}); end it, or choose another folder"
+            f"another local cluster runs in {home} (process {holder or 'unknown'}); stop it, or choose another folder"
         ) from error
     os.ftruncate(descriptor, 0)
     with _sentences(home / _LOCK):

@@ -115,7 +115,7 @@ async def test_a_second_cluster_in_the_same_home_is_refused(cluster: LocalCluste
 async def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text("mine")
 
-    with pytest.raises(LocalClusterError, match="is not empty and was not made by a local cluster"):
+    with pytest.raises(LocalClusterError, match="is not empty and was not created by a local cluster"):
         async with LocalCluster(tmp_path):
             pass
 
@@ -133,7 +133,7 @@ async def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> Non
 async def test_a_port_that_is_taken_is_one_sentence(cluster: LocalCluster, client: Client, tmp_path: Path) -> None:
     port = int(client.url.rsplit(":", 1)[1])
 
-    with pytest.raises(LocalClusterError, match=f"cannot listen on port {port}"):
+    with pytest.raises(LocalClusterError, match=f"could not listen on port {port}"):
         async with LocalCluster(tmp_path / "other", port=port):
             pass
 

@@ -1,4 +1,4 @@
-"""Resources of Kubernetes that the local cluster does not serve: a request for one is answered with 501 and a sentence."""
+"""Resources of Kubernetes that the local cluster lacks: a request for one is answered with 501 and a sentence."""
 
 from collections.abc import Mapping
 

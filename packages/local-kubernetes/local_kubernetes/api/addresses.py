@@ -15,4 +15,4 @@ def allocate_address(taken: Container[str]) -> str:
     for address in SERVICE_NETWORK.hosts():
         if str(address) not in taken:
             return str(address)
-    raise RuntimeError(f"all addresses of {SERVICE_NETWORK} are taken: delete services")
+    raise RuntimeError(f"all addresses of {SERVICE_NETWORK} are in use: delete services")

@@ -54,7 +54,7 @@ def later(moment: datetime, seconds: int) -> datetime:
 def whole_number(text: str) -> int:
     """Parse an integer as Kubernetes does: digits and a sign, 64 bits; raises ValueError otherwise."""
     if _WHOLE_NUMBER.fullmatch(text) is None or abs(int(text)) > _LARGEST:
-        raise ValueError(f"{text!r} is no whole number of 64 bits")
+        raise ValueError(f"{text!r} is not an integer of 64 bits")
     return int(text)
 
 

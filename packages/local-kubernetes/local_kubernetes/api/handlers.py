@@ -267,7 +267,7 @@ def _check_version(options: ListOptions, version: int) -> None:
         cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
         raise ApiStatusError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
     if options.version_match == "Exact" and wanted != version:
-        raise expired(f"The provided resource version {wanted} is not kept: ask for the present one")
+        raise expired(f"The provided resource version {wanted} is not available: request the present one")
 
 
 def _place(document: JsonObject) -> tuple[str, str]:

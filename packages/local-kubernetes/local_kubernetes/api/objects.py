@@ -141,7 +141,7 @@ class Objects:
         self._feed(kind).publish(place[0], Event(DELETED, document, last.current, self.version))
 
     def subscribe(self, kind: Kind, namespace: str | None, since: int | None) -> Subscription:
-        """Subscribe to the changes of a kind; raises ApiStatusError 410 if the history does not reach back far enough."""
+        """Subscribe to the changes of a kind; raises ApiStatusError 410 if `since` is older than the history."""
         return self._feed(kind).subscribe(namespace, since)
 
     def subscribers(self, kind: Kind) -> int:
@@ -172,7 +172,7 @@ class Objects:
             self._journal.append(Entry(kind.key, place, self.version + 1, document))
             self._unserved.pop((kind.key, place), None)
         except OSError as error:
-            why = f"the change cannot be written to the journal: {error.strerror or error}"
+            why = f"the change could not be written to the journal: {error.strerror or error}"
             raise ApiStatusError(500, "InternalError", why) from error
 
     def _entries(self) -> Iterator[Entry]:

@@ -22,7 +22,7 @@ _PATCH_TYPES = (
 _FIELD_VALIDATION: JsonObject = {
     "name": "fieldValidation",
     "in": "query",
-    "description": "What to do about unknown fields: Ignore, Warn or Strict.",
+    "description": "Treatment of unknown fields: Ignore, Warn or Strict.",
     "schema": {"type": "string", "uniqueItems": True},
 }
 
@@ -30,7 +30,7 @@ _FIELD_VALIDATION: JsonObject = {
 _EVERY_OBJECT: JsonObject = {
     "apiVersion": {"type": "string", "description": "The group and version of this object."},
     "kind": {"type": "string", "description": "The kind of this object."},
-    "metadata": {"type": "object", "description": "What every object has: its name, labels, owners."},
+    "metadata": {"type": "object", "description": "Metadata of the object: its name, labels and owners."},
 }
 
 

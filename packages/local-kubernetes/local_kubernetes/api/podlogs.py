@@ -133,7 +133,7 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
     try:
         number = whole_number(text)
     except ValueError as error:
-        raise bad_request(f"{key}: {text!r} is no whole number") from error
+        raise bad_request(f"{key}: {text!r} is not an integer") from error
     if number < least:
         rule = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
         causes.append(Cause(key, f"Invalid value: {number}: {rule}"))
@@ -143,11 +143,11 @@ def _number(query: Mapping[str, str], key: str, least: int, causes: list[Cause])
 def _time(text: str) -> datetime:
     """Parse a time to the second, as Kubernetes does; limit it to the times that Python can represent."""
     if _TIME.fullmatch(text) is None:
-        raise bad_request(f"sinceTime: {text!r} is no RFC 3339 time")
+        raise bad_request(f"sinceTime: {text!r} is not an RFC 3339 time")
     try:
         return parse_timestamp(text).astimezone(UTC).replace(microsecond=0)
     except ValueError as error:
-        raise bad_request(f"sinceTime: {text!r} is no RFC 3339 time") from error
+        raise bad_request(f"sinceTime: {text!r} is not an RFC 3339 time") from error
     except OverflowError:
         return datetime.min.replace(tzinfo=UTC) if text.startswith("0") else datetime.max.replace(tzinfo=UTC)
 

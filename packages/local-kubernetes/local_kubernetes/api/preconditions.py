@@ -30,7 +30,7 @@ class Room:
         if size > MAX_OBJECT_BYTES:
             raise ApiStatusError(500, "", "etcdserver: request is too large")
         if grown > 0 and self.used + grown > self._limit and "deletionTimestamp" not in document["metadata"]:
-            why = f"all objects together may take {self._limit} bytes: delete some"
+            why = f"all objects together are limited to {self._limit} bytes: delete some"
             raise ApiStatusError(500, "", f"etcdserver: mvcc: database space exceeded ({why})")
 
 
@@ -66,7 +66,7 @@ def check_update(kind: Kind, current: JsonObject, new: JsonObject) -> None:
         raise conflict(kind, current["metadata"]["name"], why)
     version = metadata.get("resourceVersion")
     if version and not str(version).isdecimal():
-        raise ApiStatusError(500, "", f'the resourceVersion "{version}" is no number')
+        raise ApiStatusError(500, "", f'the resourceVersion "{version}" is not a number')
     if version not in (None, "", current["metadata"]["resourceVersion"]):
         raise conflict(kind, current["metadata"]["name"])
 

@@ -292,10 +292,8 @@ def _dry_run_causes(value: str | None) -> list[Cause]:
 
 
 def _flag(query: Query, key: str) -> bool:
-    return key in query and query[key].lower() not in (
-        "0",
-        "false",
-    )  # a flag without a value is true in Kubernetes: `?watch`
+    # As in Kubernetes, a flag without a value is true: `?watch`.
+    return key in query and query[key].lower() not in ("0", "false")
 
 
 def _number(query: Query, key: str) -> int | None:

@@ -93,7 +93,7 @@ class ApiServer:
     async def _stop_listening(self) -> None:
         """Close the listening socket after the connections that it has accepted are complete.
 
-        asyncio never closes a connection that it accepts in the same iteration of the event loop in which its server closes.
+        asyncio never closes a connection that it accepts in the iteration of the event loop in which its server closes.
         """
         listener, self._listener = self._listener, None
         if listener is None:
@@ -119,7 +119,7 @@ class ApiServer:
             raise
         except Exception as error:
             _LOG.exception("%s %s failed", request.method, request.path)
-            told = f"an error in the local cluster: {type(error).__name__}: {error}"
+            told = f"internal error of the local cluster: {type(error).__name__}: {error}"
             return _refusal(ApiStatusError(500, "InternalError", told))
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:

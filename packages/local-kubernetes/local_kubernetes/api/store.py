@@ -146,9 +146,9 @@ class Store:
     ) -> JsonObject:
         """Replace an object by the result of `change`, which receives a copy; return the new object.
 
-        If nothing changes, nothing is written and the resource version stays. With the subresource `status`, only the status
-        (and labels, annotations and finalizers of built-in kinds) is taken. Without it, everything but the status is taken,
-        for kinds that have the subresource.
+        If nothing changes, nothing is written and the resource version stays. With the subresource `status`, only the
+        status (and labels, annotations and finalizers of built-in kinds) is taken. Without it, everything but the
+        status is taken, for kinds that have the subresource.
 
         Raises:
             ApiStatusError: 404; 409 if the result has another resourceVersion or UID than the object; 400 and 422 for

@@ -45,7 +45,7 @@ def _inner_causes(keyword: str, value: Any, path: str, *, typed: bool) -> Iterat
         try:
             compile_pattern(value)
         except re.error as error:
-            yield Cause(path, f"Invalid value: {value!r} is no regular expression: {error}")
+            yield Cause(path, f"Invalid value: {value!r} is not a regular expression: {error}")
 
 
 def _is_number(value: object) -> bool:
@@ -63,10 +63,10 @@ def _are_texts(value: object) -> bool:
 _Rule = tuple[Callable[[Any], bool], str]
 _FLAG: _Rule = (lambda value: isinstance(value, bool), "must be true or false")
 _NUMBER: _Rule = (_is_number, "must be a number")
-_COUNT: _Rule = (_is_count, "must be a whole number, 0 or more")
+_COUNT: _Rule = (_is_count, "must be an integer of at least 0")
 _LIST: _Rule = (lambda value: isinstance(value, list), "must be a list")
 _TEXT: _Rule = (lambda value: isinstance(value, str), "must be text")
-_TEXTS: _Rule = (_are_texts, "must be a list of texts")
+_TEXTS: _Rule = (_are_texts, "must be a list of strings")
 
 _KEYWORDS: dict[str, _Rule] = {
     "type": (lambda value: value in _TYPES or value == "", f"must be one of {', '.join(_TYPES)}"),
@@ -82,7 +82,7 @@ _KEYWORDS: dict[str, _Rule] = {
     "maximum": _NUMBER,
     "exclusiveMinimum": _FLAG,
     "exclusiveMaximum": _FLAG,
-    "multipleOf": (lambda value: _is_number(value) and value > 0, "must be a number over 0"),
+    "multipleOf": (lambda value: _is_number(value) and value > 0, "must be a number greater than 0"),
     "minLength": _COUNT,
     "maxLength": _COUNT,
     "minItems": _COUNT,

@@ -1,7 +1,7 @@
 """The types of built-in kinds: their fields and the types of these.
 
 `types.json` contains them as the real API server of `discovery.VERSION` describes them in its OpenAPI document. A field
-is described by its type: `[type]` is a list, `{type}` a map. `by KEYS` marks a list that is merged by keys, `set` a set.
+is described by its type: `[type]` is a list, `{type}` a map. `by KEYS` marks a list with merge keys, `set` a set.
 `patched by KEY` marks a list with another key for strategic merge patches, `patched` one to which they add values,
 `replaced` one that they replace, and `whole` a value with one owner.
 """
@@ -50,7 +50,7 @@ def get_schema(name: str) -> Schema:
 
 
 def describe(name: str, reference: Callable[[str], str]) -> dict[str, JsonObject]:
-    """Return the schemas of a type and of all types that it uses, by name; `reference` returns the reference to a type."""
+    """Return the schemas of a type and of all types that it uses, by name; `reference` formats a reference."""
     found: dict[str, JsonObject] = {}
     waiting = [name]
 
@@ -116,4 +116,4 @@ def _build_merge_extensions(words: list[str]) -> JsonObject:
 
 
 def _no_field(told: str) -> NoReturn:
-    raise ValueError(f"{told!r} does not tell a field")
+    raise ValueError(f"{told!r} does not describe a field")

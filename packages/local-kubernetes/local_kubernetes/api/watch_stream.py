@@ -141,7 +141,7 @@ class Watch:
 
 
 def _as_it_was(event: Event) -> JsonObject:
-    """Return the object as it last matched the selector, with the version of the change after which it does not match."""
+    """Return the last matching version of the object, with the resource version of the change that ended the match."""
     previous = event.previous or event.current
     return {**previous, "metadata": {**previous["metadata"], "resourceVersion": str(event.resource_version)}}
 

@@ -17,5 +17,5 @@ def read_regular(path: Path, limit: int) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         return file.read(limit)

@@ -80,7 +80,7 @@ def runtime_of(image: str, rules: Sequence[ImageRule] = DEFAULT_IMAGES) -> Runti
     known = ", ".join(rule.pattern for rule in rules)
     raise ImageMissing(
         f'the local cluster has no runtime for the image "{image}": containers are processes of this machine, '
-        f"and it knows how to run {known}; --image PATTERN=RUNTIME adds another"
+        f"and it can run {known}; --image PATTERN=RUNTIME adds another"
     )
 
 

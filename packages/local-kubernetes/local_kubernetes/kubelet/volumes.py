@@ -52,7 +52,7 @@ def make_volumes(pod: JsonObject, references: References, folders: PodFolders) -
     for volume in pod["spec"].get("volumes") or ():
         name = str(volume["name"])
         if not _NAME.fullmatch(name):
-            raise MissingReference(f"{name!r} is no volume name")
+            raise MissingReference(f"{name!r} is not a volume name")
         made[name] = _make_volume(volume, pod, references, folders)
     return made
 
@@ -142,7 +142,7 @@ def _source_files(source: JsonObject, mode: int, pod: JsonObject, references: Re
         token = (folders.credentials / "token").read_bytes()
         return {str(source["serviceAccountToken"].get("path")): (token, 0o600)}
     raise MissingReference(
-        f"the local cluster has no volumes of the kind {', '.join(source) or 'none'}: "
+        f"the local cluster does not support volumes of the kind {', '.join(source) or 'none'}: "
         "use configMap, secret, emptyDir, projected, downwardAPI, hostPath or persistentVolumeClaim"
     )
 
