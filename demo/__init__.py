@@ -1,1 +1,1 @@
-"""The main job end to end: an Airflow DAG runs real Spark on an embedded cluster, and says what happens."""
+"""The demo: an Airflow DAG runs real Spark on an embedded cluster, and the terminal shows each step."""

@@ -1,4 +1,4 @@
-"""`python -m demo`: the main job, once. Exit code 0 only if every task ended as it should."""
+"""Run the demo once. The exit code is 0 if every task ended as expected."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ def _abort(_number: int, _frame: object) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-# The imports below take a second; an interrupt in the middle of them would be a traceback, or be lost.
+# The imports below take a second. Without this handler, an interrupt of an import would print a traceback or be lost.
 for each in INTERRUPTS:
     signal.signal(each, _abort)
 
@@ -31,7 +31,7 @@ FULL_BELOW_BYTES = 5 * 2**20
 
 
 def main() -> int:
-    """Run the demo; return 0, 1 where it did not end as it should, or 130 where it was interrupted."""
+    """Run the demo. Return 0, or 1 if it did not end as expected, or 130 if it was interrupted."""
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
     default = REPOSITORY / ".demo"
     parser.add_argument("--home", type=Path, default=default, help="folder for all state (default: .demo)")
@@ -55,7 +55,7 @@ async def _run_with_deadline(home: Path) -> None:
     loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
-        # What follows the first interrupt would cut short the clean end that it has asked for.
+        # Another signal must not interrupt the cleanup.
         for number in INTERRUPTS:
             loop.add_signal_handler(number, lambda: None)
         if task is not None:
@@ -71,7 +71,7 @@ async def _run_with_deadline(home: Path) -> None:
 
 
 def _describe_full_disk(home: Path) -> str:
-    """The cause behind whatever failed first, where the disk is full; else an empty string."""
+    """Return a sentence if the disk is full, which causes failures of any kind; else an empty string."""
     try:
         free = shutil.disk_usage(home).free
     except OSError:

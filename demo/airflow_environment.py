@@ -1,4 +1,4 @@
-"""The environment in which the demo's Airflow runs: everything under one folder, loopback only."""
+"""The environment of the demo's Airflow: all files are in one folder, and all addresses are loopback addresses."""
 
 import base64
 import json
@@ -13,9 +13,12 @@ MAX_TASKS = 4
 
 
 def build_airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[str, str]:
-    """Return the environment variables for every Airflow process of the demo.
+    """Return the environment variables of every Airflow process of the demo.
 
-    `home` becomes AIRFLOW_HOME; `dags` is the folder of the DAG files; the connection points at `kubeconfig`.
+    Args:
+        home: The folder that becomes AIRFLOW_HOME.
+        dags: The folder of the DAG files.
+        kubeconfig: The kubeconfig of the connection.
     """
     port = _find_free_port()
     settings = {
@@ -24,14 +27,14 @@ def build_airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[
         "CORE__DEFAULT_TASK_RETRY_DELAY": "5",
         "CORE__LOAD_EXAMPLES": "False",
         "CORE__EXECUTOR": "LocalExecutor",
-        # Otherwise the first processes race to write one to airflow.cfg, and the triggerer may run without it.
+        # Without a key, the first processes all write one to airflow.cfg, and the triggerer may run without it.
         "CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
         "CORE__PARALLELISM": str(MAX_TASKS),
         "CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "API__HOST": "127.0.0.1",
         "API__PORT": str(port),
         "API__WORKERS": "1",
-        # The first request of a busy machine may take long; a worker that gives up fails its task for good.
+        # On a busy machine, the first request can take long. A worker that gives up fails its task.
         "WORKERS__EXECUTION_API_TIMEOUT": "60",
         "API_AUTH__JWT_SECRET": secrets.token_urlsafe(48),
         "API__SECRET_KEY": secrets.token_urlsafe(48),
@@ -52,7 +55,7 @@ def build_airflow_environment(home: Path, dags: Path, kubeconfig: Path) -> dict[
 
 
 def _select_inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    # Settings of an Airflow that the user runs beside must not leak into this one.
+    # The settings of another Airflow of the user must not apply to this one.
     return {key: value for key, value in environment.items() if not key.startswith("AIRFLOW_")}
 
 

@@ -1,8 +1,8 @@
-"""Runs inside the demo's Airflow: registers the DAGs, starts one run and reports it as JSON lines.
+"""Run one DAG inside the demo's Airflow, and report its states as JSON lines.
 
-Each line on standard output is one object: `{"registered": …}` once there is a database for the other
-processes to use, `{"task": …, "state": …}` whenever a task instance changes its state, and
-`{"run": …, "state": …}` at the end. Airflow's own output goes to standard error.
+Each line on standard output is one object: `{"registered": …}` when the database exists and other processes can use
+it, `{"task": …, "state": …}` when a task instance changes its state, and `{"run": …, "state": …}` at the end.
+Airflow's own output goes to standard error.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ RUN_ID = "demo"
 
 
 def main(dag_id: str) -> int:
-    """Create the metadata database, run `dag_id` once and report until the run has ended."""
-    # Airflow logs to standard output, from the moment it is imported; the report keeps that stream for itself.
+    """Create the metadata database, run a DAG once, and report states until the run ends."""
+    # Airflow logs to standard output when it is imported. Only the report uses this stream.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as report:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         problems = _register()
@@ -52,7 +52,7 @@ def _register() -> list[str]:
 
 
 def _await_execution_api() -> None:
-    # A task that starts while nothing listens there fails for good: Airflow retries for some seconds only.
+    # A task that starts before the server listens fails: Airflow retries only for some seconds.
     import httpx
     from airflow.sdk import conf
 
@@ -68,7 +68,7 @@ def _start(dag_id: str) -> None:
     from airflow.api.common.trigger_dag import trigger_dag
     from airflow.utils.types import DagRunTriggeredByType
 
-    now = datetime.now(UTC)  # as for a run that a person starts in the web interface
+    now = datetime.now(UTC)  # as for a run that a user starts in the web interface
     trigger_dag(dag_id, run_id=RUN_ID, logical_date=now, triggered_by=DagRunTriggeredByType.CLI)
 
 

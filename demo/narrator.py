@@ -1,4 +1,4 @@
-"""Show what happens on the cluster while the demo runs: states, executors, the driver's own lines, verdicts."""
+"""Show what happens on the cluster while the demo runs: states, executors, lines of the driver, verdicts."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.listwatch import Listed, Removed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 
-# Spark logs with a date, or with its level first; what is left are the lines that the job itself has printed.
+# A line of Spark's log begins with a date or a level. The job itself printed the other lines.
 SPARK_LOG_LINE = re.compile(
     r"^(\d\d(\d\d)?[-/]\d\d|WARNING:|Setting default log level|To adjust logging|Using Spark's|\s)"
 )
@@ -32,7 +32,7 @@ class DemoSink:
 
     Args:
         name: The name of the application.
-        say: Receives the name and each line for a person.
+        say: Receives the name and each line of text.
     """
 
     def __init__(self, name: str, say: Callable[[str, str], None]) -> None:
@@ -40,7 +40,7 @@ class DemoSink:
         self._say = say
 
     def show_state(self, entry: StateEntry, executors: ExecutorCount | None) -> None:
-        """Show the state word, and the executors of an application that runs."""
+        """Show the state, and the executors of an application that runs."""
         self._say(self._name, entry.state)
         if executors is not None:
             self.show_executors(executors)
@@ -54,18 +54,18 @@ class DemoSink:
         self._say(self._name, sentence)
 
     def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
-        """Show nothing: the demo's images exist."""
+        """Show nothing, because the images of the demo exist."""
 
     def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - only lines without a level are shown
-        """Show a line that the job itself has printed."""
+        """Show a line that the job itself printed."""
         if line.strip() and not SPARK_LOG_LINE.match(line):
             self._say(self._name, f"driver: {line.rstrip()}")
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
-        """Show nothing: the verdict says why the application failed."""
+        """Show nothing, because the verdict contains the cause of the failure."""
 
     def show_remark(self, level: int, sentence: str) -> None:
-        """Show nothing: the log of the task has it."""
+        """Show nothing, because the log of the task contains the remark."""
 
 
 async def narrate(client: KubeClient, namespace: str, say: Callable[[str, str], None]) -> None:
@@ -74,7 +74,7 @@ async def narrate(client: KubeClient, namespace: str, say: Callable[[str, str], 
     Args:
         client: The client for the cluster.
         namespace: The namespace.
-        say: Receives the name of an application and each line for a person.
+        say: Receives the name of an application and each line of text.
     """
     hub, known = WatchHub(client), set[str]()
     try:
@@ -102,5 +102,5 @@ async def _follow(hub: WatchHub, reference: ApplicationReference, say: Callable[
 
 
 def format_line(subject: str, text: str) -> str:
-    """Format one line of the narration: the time (UTC), the subject, what happened."""
+    """Format one line of the narration: the time in UTC, the subject and the text."""
     return f"{datetime.now(UTC):%H:%M:%S}  {subject:<18} {text}"

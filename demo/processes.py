@@ -1,4 +1,4 @@
-"""The demo's processes: started together, each with a log file, and none left behind however the demo ends."""
+"""Start the processes of the demo, each with a log file, and end all of them with the demo."""
 
 import asyncio
 import contextlib
@@ -17,33 +17,33 @@ LOG_TAIL_BYTES = 16_384
 
 
 class ProcessFailed(Exception):
-    """A process of the demo ended early; the message names it, its exit code and its log file."""
+    """A process of the demo ended early. The message contains its name, its exit code and its log file."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """A running process: its name, its log file, and the guard whose only child it is."""
+    """A running process: its name, its log file, and the guard that is its parent."""
 
     name: str
     log: Path
     process: asyncio.subprocess.Process
 
     def describe_failure(self) -> ProcessFailed:
-        """Describe the early end in one sentence, with the last line that the process has logged."""
+        """Return an error with the exit code and the last line of the log."""
         last = read_last_line(self.log)
         said = f": {last}" if last else ""
         return ProcessFailed(f"{self.name} ended with exit code {self.process.returncode}{said} (log: {self.log})")
 
 
 class Components:
-    """The processes of the demo; leaving the block ends all of them, and everything that they have started.
+    """The processes of the demo. The end of the context ends them and all processes that they started.
 
-    A guard gives each a session of its own, so that an interrupt at the terminal reaches the demo alone;
-    and it ends the process where the demo itself is killed.
+    Each process has a guard and its own session, so that an interrupt at the terminal reaches only the demo. If the
+    demo is killed, the guard ends the process.
 
     Args:
         environment: The environment of every process.
-        logs: The folder of their log files.
+        logs: The folder of the log files.
     """
 
     def __init__(self, environment: Mapping[str, str], logs: Path) -> None:
@@ -61,7 +61,7 @@ class Components:
         await asyncio.shield(asyncio.gather(*(_end(*running) for running in self._running)))
 
     async def start(self, name: str, command: Sequence[str], *, pipe_output: bool = False) -> Component:
-        """Start `command`; its standard error, and output unless `pipe_output`, go to its log file."""
+        """Start a process. Its log file receives standard error, and standard output unless `pipe_output` is set."""
         log = self._logs / f"{name.replace(' ', '-')}.log"
         ours, theirs = socket.socketpair()
         with theirs, log.open("wb") as output:
@@ -71,7 +71,7 @@ class Components:
                 stdout=asyncio.subprocess.PIPE if pipe_output else output,
                 stderr=output,
                 env=self._environment,
-                # A signal to the demo's whole group must not take the guards, or what they guard goes free.
+                # A signal to the process group of the demo must not end the guards: their processes would continue.
                 start_new_session=True,
             )
         self._running.append((process, ours))
@@ -89,7 +89,7 @@ async def _end(process: asyncio.subprocess.Process, control: socket.socket) -> N
 
 
 def read_last_line(log: Path) -> str:
-    """Return the last line of `log` that is not blank, or an empty string."""
+    """Return the last line of a log that is not blank, or an empty string."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))

@@ -1,4 +1,4 @@
-"""Puts the parts together: the local cluster, Airflow's processes, one DAG run, and what it came to."""
+"""Run the parts of the demo: the local cluster, the processes of Airflow and one DAG run. Check the result."""
 
 import asyncio
 import contextlib
@@ -31,14 +31,19 @@ AIRFLOW_COMMANDS = {
 
 
 class DemoFailed(Exception):
-    """The demo cannot go on, or did not end as it should; the message is one sentence for a person."""
+    """The demo could not run, or did not end as expected. The message is one sentence."""
 
 
 async def run(home: Path) -> None:
-    """Run the demo with all its state under `home`, from which an earlier demo's is removed.
+    """Run the demo.
 
-    Raises DemoFailed where `home` is not the demo's alone or a task did not end as it should, ProcessFailed
-    where a process ended early, and OSError where `home` cannot be written.
+    Args:
+        home: The folder for all state. The state of an earlier demo in it is removed.
+
+    Raises:
+        DemoFailed: The folder contains other files, or a task did not end as expected.
+        ProcessFailed: A process ended early.
+        OSError: The folder could not be written.
     """
     with _claim(home):
         await _run(home)
@@ -63,7 +68,7 @@ async def _run(home: Path) -> None:
 
 @contextlib.contextmanager
 def _claim(home: Path) -> Iterator[None]:
-    """Empty the folder and lock it against a second demo."""
+    """Empty the folder, and lock it against a second demo."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark = home / MARK
     if any(home.iterdir()) and not mark.exists():
@@ -103,7 +108,7 @@ async def _read_output(part: Component) -> AsyncIterator[str]:
 
 
 async def read_task_states(dag_run: Component) -> AsyncIterator[dict[str, str | None]]:
-    """Yield the states of the task instances, by task id: none yet once the DAG is there, then at each change."""
+    """Yield the states of the task instances by task id: none after the registration, then all after each change."""
     states: dict[str, str | None] = {}
     async for line in _read_output(dag_run):
         report = json.loads(line)
@@ -164,7 +169,7 @@ def _judge(states: Mapping[str, str | None], airflow_home: Path, scheduler_log: 
 
 
 def _describe_lack(state: str | None, expected: str, failure: str) -> str:
-    """What is missing in how a task ended; an empty string where nothing is."""
+    """Describe how the end of a task differs from the expected one; return an empty string if it does not."""
     if state != expected:
         return f"{expected} was expected"
     if expected == "failed" and EXPECTED_EXIT_CODE not in failure:

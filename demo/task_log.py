@@ -1,4 +1,4 @@
-"""Reads what Airflow has written about a task instance: one JSON object a line."""
+"""Read the logs of task instances, which have one JSON object per line."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,9 @@ from demo.dag_run import RUN_ID
 
 
 def find_log(airflow_home: Path, dag_id: str, task_id: str) -> Path:
-    """Return the newest log file of the task in the demo's run (of its first try, if it has none yet)."""
+    """Return the newest log file of a task in the demo's run, or the path for its first try if there is none."""
     folder = airflow_home / "logs" / f"dag_id={dag_id}" / f"run_id={RUN_ID}" / f"task_id={task_id}"
-    # Beside the attempts' logs, Airflow keeps those of their triggers: attempt=1.log.trigger.2.log.
+    # The folder also contains the logs of triggers, for example attempt=1.log.trigger.2.log.
     attempts = sorted(path for path in folder.glob("attempt=*.log") if ".trigger." not in path.name)
     return attempts[-1] if attempts else folder / "attempt=1.log"
 

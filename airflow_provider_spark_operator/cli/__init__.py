@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         exit_on_interrupt()
-    # The import takes a third of a second: SIGINT must have its handler before.
+    # This import takes a third of a second. The handler of SIGINT must be set before it.
     from airflow_provider_spark_operator.cli.command import run_command  # noqa: PLC0415
 
     return run_command(argv)

@@ -1,4 +1,4 @@
-"""A file that holds one SparkApplication."""
+"""Read a file with one SparkApplication."""
 
 from typing import Any
 
@@ -10,14 +10,19 @@ from airflow_provider_spark_operator.core.validation.application import validate
 
 
 def read_application_file(path: str) -> tuple[dict[str, Any], list[str]]:
-    """The one SparkApplication of a file, which has no errors, and its warnings; `-` is standard input.
+    """Return the SparkApplication in a file, and the warnings about it.
+
+    Args:
+        path: The path of the file; `-` for standard input.
 
     Raises:
-        CommandError: there is none, there are several, or it is not valid.
+        CommandError: The file does not contain exactly one document, or the document is not a valid SparkApplication.
     """
     documents = list(read_documents(path))
     if len(documents) != 1:
-        raise DocumentError(documents[0].source, f"holds {len(documents)} documents; give one application")
+        raise DocumentError(
+            documents[0].source, f"contains {len(documents)} documents; it must contain one application"
+        )
     (document,) = documents
     problems = validate_application(document.content)
     errors = errors_of(problems)

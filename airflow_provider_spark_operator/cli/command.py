@@ -46,13 +46,13 @@ def _run_and_report(options: argparse.Namespace) -> ExitCode:
         print_error("interrupted")
         return ExitCode.INTERRUPTED
     except OutputError:
-        return ExitCode.SUCCESS  # reported when the results are finished
+        return ExitCode.SUCCESS  # _finish reports it
     except Exception as defect:
         if isinstance(defect, FileNotFoundError) and not _has_working_directory():
-            print_error("the working directory does not exist any more: change to another one")
+            print_error("could not read the working directory: it was deleted. Change to another directory")
             return ExitCode.INVALID
         traceback.print_exc()
-        print_error(f"internal error: {defect}. Report it with the lines above")
+        print_error(f"internal error: {defect}. Report this error with the traceback above")
         return ExitCode.INFRASTRUCTURE_FAILED
 
 
@@ -65,7 +65,10 @@ def _has_working_directory() -> bool:
 
 
 def _finish(exit_code: ExitCode) -> ExitCode:
-    """Write the rest of the results; if they are lost, success is none, unless their reader left (`… | head`)."""
+    """Flush the results, and return the exit code of the command.
+
+    If results were lost, success becomes a failure, unless the reader closed the pipe (`… | head`).
+    """
     problem = finish_results()
     if problem is None or problem.errno == errno.EPIPE:
         return exit_code
@@ -80,7 +83,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
         if (error.name or "").startswith(__package__.partition(".")[0]):
             raise
         raise CommandError(
-            f"this needs the package {error.name}: pip install 'airflow-provider-spark-operator[local]'",
+            f"missing package {error.name}. Install it with pip install 'airflow-provider-spark-operator[local]'",
             ExitCode.INVALID,
         ) from None
     with raise_on_interrupt():

@@ -12,17 +12,19 @@ from airflow_provider_spark_operator.crds import custom_resource_definitions
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print the definitions, or the one of `--kind`, as YAML documents or one JSON list.
+    """Print all definitions, or the one of `--kind`, as YAML documents or as one JSON list.
 
     Raises:
-        CommandError: no such kind.
+        CommandError: There is no such kind.
     """
     definitions = custom_resource_definitions()
     if options.kind:
         kinds = {str(definition["spec"]["names"]["kind"]): definition for definition in definitions}
         chosen = {kind.lower(): definition for kind, definition in kinds.items()}.get(options.kind.lower())
         if chosen is None:
-            raise CommandError(f"--kind {options.kind}: unknown; give one of {', '.join(kinds)}", ExitCode.INVALID)
+            raise CommandError(
+                f"--kind {options.kind}: unknown kind; must be one of {', '.join(kinds)}", ExitCode.INVALID
+            )
         definitions = [chosen]
     if options.output == "json":
         document = {"apiVersion": "v1", "kind": "List", "items": definitions}

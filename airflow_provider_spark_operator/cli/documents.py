@@ -1,4 +1,4 @@
-"""Reading YAML documents that a command line names."""
+"""Read the YAML documents that a command line names."""
 
 import os
 import sys
@@ -14,12 +14,12 @@ from airflow_provider_spark_operator.kube.bounded_yaml import BoundedLoader, Dup
 
 STANDARD_INPUT = "-"
 LARGEST_INPUT = 16 * 1024 * 1024
-"""Size in bytes of the largest file that is read."""
+"""Maximum size of an input, in bytes."""
 
 
 @dataclass(frozen=True)
 class SourceDocument:
-    """One document of a YAML stream and where it stands: `source` is the file, `line` counts from 1."""
+    """One document of a YAML stream, and its position: the name of the file and the first line, which counts from 1."""
 
     source: str
     line: int
@@ -27,11 +27,11 @@ class SourceDocument:
 
 
 class DocumentError(CommandError):
-    """A file that does not exist, cannot be read or is not YAML; str() names it.
+    """A file does not exist, cannot be read or is not YAML.
 
     Attributes:
-        source: The file, or `standard input`.
-        problem: What is wrong with it.
+        source: The name of the file, or `standard input`.
+        problem: The problem, without the name of the file.
     """
 
     def __init__(self, source: str, problem: str) -> None:
@@ -41,10 +41,13 @@ class DocumentError(CommandError):
 
 
 def read_text(path: str) -> str:
-    """The text of a file, or of standard input for `-`.
+    """Return the text of a file.
+
+    Args:
+        path: The path of the file; `-` for standard input.
 
     Raises:
-        DocumentError: The file does not exist, is a directory, must not be read, is too large, or is not UTF-8.
+        DocumentError: The file does not exist, is a directory, is not readable, is too large, or is not UTF-8.
     """
     source = describe_source(path)
     try:
@@ -62,7 +65,7 @@ def read_text(path: str) -> str:
 
 
 def _read_bytes(path: str) -> bytes:
-    """Return the content; of one that is too large, enough to see that."""
+    """Return at most one byte more than the maximum, which shows that the input is too large."""
     if path != STANDARD_INPUT:
         if not path:
             raise OSError("the name of the file is empty")
@@ -74,10 +77,13 @@ def _read_bytes(path: str) -> bytes:
 
 
 def read_documents(path: str) -> Iterator[SourceDocument]:
-    """The non-empty documents of a YAML (or JSON) file; those before a mistake come before its error.
+    """Yield the non-empty documents of a YAML or JSON file. An error is raised after the documents before it.
+
+    Args:
+        path: The path of the file; `-` for standard input.
 
     Raises:
-        DocumentError: see `read_text`; or not YAML, or without any document.
+        DocumentError: The file cannot be read (see `read_text`), is not YAML, or contains no document.
     """
     source = describe_source(path)
     text = read_text(path)
@@ -95,7 +101,7 @@ def read_documents(path: str) -> Iterator[SourceDocument]:
     except yaml.YAMLError as error:
         raise DocumentError(source, f"not YAML: {_describe_yaml_error(error)}") from None
     if not found:
-        raise DocumentError(source, "holds no document")
+        raise DocumentError(source, "contains no document")
 
 
 def _describe_yaml_error(error: yaml.YAMLError) -> str:
@@ -105,7 +111,7 @@ def _describe_yaml_error(error: yaml.YAMLError) -> str:
 
 
 def describe_source(path: str) -> str:
-    """Return the name of a file for messages, its bytes read as UTF-8 whatever the locale is."""
+    """Return the name of a file for messages. The name is decoded as UTF-8 in every locale."""
     if path == STANDARD_INPUT:
         return "standard input"
     return os.fsencode(path).decode("utf-8", "backslashreplace") or "''"

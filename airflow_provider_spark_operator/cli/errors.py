@@ -1,4 +1,4 @@
-"""How a command that cannot go on says so: one clear sentence on stderr, and an exit code."""
+"""Errors and notes of a command: one sentence on stderr, and an exit code."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ _PLAIN = "\033[0m"
 
 
 class CommandError(Exception):
-    """Ends a command; str() is what the user reads, without the program's name before it."""
+    """An error that ends a command. Its text is the message for the user, without the name of the program."""
 
     def __init__(self, message: str, exit_code: ExitCode) -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class CommandError(Exception):
 
 
 def print_error(message: str, stream: TextIO | None = None) -> None:
-    """Print an error, each line under the program's name; in colour on a terminal unless NO_COLOR is set."""
+    """Print an error, each line after the name of the program. On a terminal, its label is red without NO_COLOR."""
     stream = stream or sys.stderr
     colour = stream.isatty() and not os.environ.get("NO_COLOR")
     label = f"{_RED}error:{_PLAIN}" if colour else "error:"
@@ -29,12 +29,12 @@ def print_error(message: str, stream: TextIO | None = None) -> None:
 
 
 def print_note(message: str, stream: TextIO | None = None) -> None:
-    """Print what is worth knowing but no result: to stderr, like everything that is none."""
+    """Print a message that is not a result, to stderr."""
     _print(f"spark-operator: {message}", stream or sys.stderr)
 
 
 def _print(line: str, stream: TextIO) -> None:
-    """Print a line; if the stream cannot take it, as after its terminal was closed, the command goes on without."""
+    """Print a line. If the stream cannot be written, for example after its terminal was closed, discard its output."""
     try:
         print(line, file=stream, flush=True)
     except OSError:

@@ -1,20 +1,20 @@
-"""What the exit code of `spark-operator` says."""
+"""The exit codes of `spark-operator`."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a command ended; part of the command line's contract."""
+    """How a command ended. The numbers are public API."""
 
     SUCCESS = 0
     APPLICATION_FAILED = 1
     CHECK_FAILED = 1
     """`reconcile --check` found resources that other controllers manage."""
     INVALID = 2
-    """The input or the usage is wrong."""
+    """The input or the usage is invalid."""
     API_FAILED = 3
-    """The API cannot be reached, refuses, or does not permit."""
+    """The API was unreachable, refused the request or denied permission."""
     TIMED_OUT = 4
     INFRASTRUCTURE_FAILED = 5
-    """The cluster could not schedule or keep the application, or the local cluster could not be run."""
+    """The cluster could not schedule or run the application, or the local cluster could not run."""
     INTERRUPTED = 130

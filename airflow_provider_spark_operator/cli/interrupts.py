@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-# ExitCode.INTERRUPTED; the enumeration takes longer to import.
+# The value of ExitCode.INTERRUPTED. Importing the enumeration would delay the handler.
 _INTERRUPTED = 130
 
 

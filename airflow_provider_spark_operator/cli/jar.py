@@ -1,4 +1,4 @@
-"""What a jar says of itself."""
+"""Read the manifest of a jar."""
 
 import re
 import zipfile
@@ -11,16 +11,16 @@ _LARGEST = 1 << 20
 
 
 def read_main_class(path: str) -> str | None:
-    """The class that the manifest of the jar at `path` names as its main one; None if there is none, or no jar."""
+    """Return the main class in the manifest of a jar; None if there is none, or if the file is not a jar."""
     try:
         with zipfile.ZipFile(path) as jar, jar.open(_MANIFEST) as stream:
             manifest = stream.read(_LARGEST)
     except (OSError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
         return None
     named = None
-    # Java reads whole lines only: what follows the last line end is nothing.
+    # Java ignores a last line without a line end.
     for line in _LINE_END.split(_CONTINUATION.sub(b"", manifest))[:-1]:
-        if not line:  # the end of the jar's own section: the others are about single entries of it
+        if not line:  # the end of the main section; other sections describe single entries
             break
         name, separator, value = line.partition(b": ")
         if separator and name.lower() == _MAIN_CLASS:

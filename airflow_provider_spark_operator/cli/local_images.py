@@ -1,4 +1,4 @@
-"""`spark-operator local images`: what a local cluster runs for which image."""
+"""`spark-operator local images`: list the images that a local cluster can run."""
 
 import argparse
 import asyncio
@@ -18,13 +18,16 @@ _HEAD = ("IMAGE", "RUNTIME", "RUNS")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print the table; the first line that fits an image's name decides.
+    """Print the table of images. The first line that matches the name of an image applies.
 
     Raises:
-        CommandError: a given rule is none.
+        CommandError: A rule of `--image` is invalid.
     """
     rules = parse_image_rules(options.image)
-    what_runs = {SparkRuntime.name: asyncio.run(_describe_spark()), HOST.name: "the container's command, as it is"}
+    what_runs = {
+        SparkRuntime.name: asyncio.run(_describe_spark()),
+        HOST.name: "the command of the container, unchanged",
+    }
     rows = [(rule.pattern, rule.runtime.name, what_runs[rule.runtime.name]) for rule in rules]
     if options.output == "json":
         print(json.dumps([dict(zip(map(str.lower, _HEAD), row, strict=True)) for row in rows], indent=2))
@@ -47,14 +50,14 @@ def parse_image_rules(given: Sequence[str] | None) -> tuple[ImageRule, ...]:
 
 
 async def _describe_spark() -> str:
-    """Describe the Spark and the Java for containers of a Spark image, or what to install."""
+    """Describe the Spark and the Java that run Spark images, or say what to install."""
     try:
         home, java = find_spark(), await find_java()
     except (SparkMissing, JavaMissing) as error:
-        return f"nothing yet: {error}"
+        return f"not available: {error}"
     try:
         release = f"Spark {version('pyspark')}"
-    except PackageNotFoundError:  # it is on the path without having been installed
+    except PackageNotFoundError:  # it is on sys.path without package metadata
         release = "Spark"
     return f"{release} of {home} on Java {java.major} of {java.home}"
 

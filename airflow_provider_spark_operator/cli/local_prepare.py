@@ -1,4 +1,4 @@
-"""`spark-operator local prepare`: an archive of Spark's classes, from which the local cluster's JVMs start sooner."""
+"""`spark-operator local prepare`: write an archive of Spark's classes, so that Spark starts faster."""
 
 import argparse
 

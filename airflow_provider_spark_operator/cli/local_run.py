@@ -1,4 +1,4 @@
-"""`spark-operator local run`: one application on a cluster of its own."""
+"""`spark-operator local run`: run one application on its own cluster."""
 
 import argparse
 import asyncio
@@ -32,10 +32,10 @@ from local_kubernetes.kubelet.images import ImageRule
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Run the application to its end: the driver's log to stdout, what happens to stderr.
+    """Run the application to its end. Print the driver's log to stdout, and states and errors to stderr.
 
     Raises:
-        CommandError: the file holds no valid application, or the cluster cannot be started.
+        CommandError: The file contains no valid application, or the cluster could not be started.
     """
     document, warnings = read_application_file(options.application)
     for warning in warnings:
@@ -74,7 +74,7 @@ async def _follow_through(
             return ExitCode.INFRASTRUCTURE_FAILED
         return _report(conclusion)
     except TimeoutError:
-        print_error(f"{submission.reference} had not ended after {limit:g} s")
+        print_error(f"{submission.reference} did not end within {limit:g} s")
         return ExitCode.TIMED_OUT
     except ApplicationDeleted as error:
         print_error(str(error))
@@ -86,7 +86,7 @@ async def _follow_through(
 def _retain_driver(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the application with a driver that is retained after its end, unless the application sets a policy.
 
-    Without this, a driver that fails at once is deleted before its log is read. The cluster deletes it at its end.
+    Without this policy, a driver that fails at once is deleted before its log is read.
     """
     spec = document["spec"]
     tolerations = {"resourceRetainPolicy": "Always", **(spec.get("applicationTolerations") or {})}
@@ -94,7 +94,7 @@ def _retain_driver(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _wait(hub: WatchHub, reference: ApplicationReference) -> Conclusion | str:
-    """Wait until the application ends; return a sentence if one of its pods cannot be started."""
+    """Wait until the application ends. Return a sentence if one of its pods cannot be started."""
     terminal = Terminal()
     narration = Narration(terminal, DriverLogOptions(), pauses=ATTENDED)
     end = asyncio.create_task(wait_for_end(hub, reference, narration))

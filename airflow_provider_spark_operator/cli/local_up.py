@@ -1,4 +1,4 @@
-"""`spark-operator local up`: a cluster on this machine, in the foreground."""
+"""`spark-operator local up`: run a local cluster in the foreground."""
 
 import argparse
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ _COMMAND = "spark-operator local up"
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Run until a signal ends it; everything started ends with it.
+    """Run the cluster until a signal ends it.
 
     Raises:
-        CommandError: the cluster cannot be started, or its kubeconfig not be written.
+        CommandError: The cluster could not be started, or its kubeconfig could not be written.
     """
     configure_logs(options.log_format)
     kubeconfig = Path(options.kubeconfig) if options.kubeconfig else None
     images = parse_image_rules(options.image)
     if options.repair and not options.keep:
-        raise CommandError("--repair: needs --keep, whose journal is repaired", ExitCode.INVALID)
+        raise CommandError("--repair: requires --keep", ExitCode.INVALID)
     return run_until_signal(lambda: _up(options, kubeconfig, images))
 
 

@@ -1,4 +1,4 @@
-"""What a long-running command logs to stderr: text for people, JSON for machines."""
+"""The log messages of a long-running command on stderr, as text or as JSON."""
 
 import json
 import logging
@@ -6,25 +6,25 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
-# Attributes that our records carry beside the message, in the order in which they are shown.
+# Attributes of our records in addition to the message, in the order of the output.
 _CONTEXT = ("application", "cluster", "namespace")
 
 
 class TextFormatter(logging.Formatter):
-    """`TIME LEVEL [application] message`, and a traceback where there is one."""
+    """Format a record as `TIME LEVEL [application] message`, with a traceback if the record has one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One record; only a traceback takes more than one line."""
+        """Return the record as one line, and its traceback below."""
         context = "".join(f"[{value}] " for name in _CONTEXT if (value := getattr(record, name, None)))
         line = f"{_format_time(record)} {record.levelname:<7} {context}{' '.join(record.getMessage().splitlines())}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: `time`, `level`, `logger`, `message`, and what the record is about."""
+    """Format a record as one line of JSON: `time`, `level`, `logger`, `message` and the object of the message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One record in one line, its traceback included."""
+        """Return the record and its traceback as one line."""
         entry = {
             "time": _format_time(record),
             "level": record.levelname.lower(),
@@ -38,17 +38,17 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logs(log_format: str, level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Send everything of `level` and above to stderr, ours and that of the libraries.
+    """Log the records of this program and its libraries to stderr.
 
     Args:
         log_format: `text` or `json`.
-        level: the lowest level shown.
-        stream: instead of stderr.
+        level: The lowest level that is logged.
+        stream: The stream to write to, by default stderr.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    # Each request of a probe is no news.
+    # Requests of probes are not worth a message.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
 
 

@@ -45,19 +45,19 @@ _WEBHOOK_PORT = 9443
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Run until a signal ends it.
+    """Run the controller until a signal ends it.
 
     Raises:
-        CommandError: the settings or a port cannot be used.
-        ConfigurationError: no way to the cluster.
-        KubeError: what is to be watched cannot be listed.
+        CommandError: The settings are invalid, or a port cannot be used.
+        ConfigurationError: The configuration of the client is missing or invalid.
+        KubeError: The resources could not be listed.
     """
     if options.webhook_port is not None and options.webhook is None:
-        raise CommandError("--webhook-port: needs --webhook NAME, which says whose webhooks", ExitCode.INVALID)
+        raise CommandError("--webhook-port: requires --webhook NAME", ExitCode.INVALID)
     mark = read_mark(options.config) if options.config else None
     settings = _read_settings(options)
     configure_logs(options.log_format)
-    # What the flags say is looked at before anything is asked of a cluster.
+    # The flags are checked before the first request to the cluster.
     scope = _find_scope(options)
     if options.check:
         return run_until_signal(lambda: _check(options, settings, scope))
@@ -69,9 +69,9 @@ async def _check(options: argparse.Namespace, settings: ControllerSettings, scop
     async with await open_client(access) as client:
         await require_version(client, SPARK_APPLICATIONS)
         lease = resolve_lease(settings.election, client.default_namespace) if settings.election.is_wanted else None
-        usual = NamedNamespaces((client.default_namespace,))
+        default = NamedNamespaces((client.default_namespace,))
         identity = Identity(settings.decisions.operator_name, lease)
-        return await check(client, _Scopes(scope, usual).choose(settings), identity)
+        return await check(client, _Scopes(scope, default).choose(settings), identity)
 
 
 async def _reconcile(
@@ -81,7 +81,7 @@ async def _reconcile(
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         client = await stack.enter_async_context(await open_client(access, observer=metrics.count_call))
-        # Fields that an older definition drops, such as the counters of restarts, are what the controller goes by.
+        # An older definition drops fields that the controller depends on, such as the counters of restarts.
         await require_version(client, SPARK_APPLICATIONS)
         scopes = _Scopes(scope, NamedNamespaces((client.default_namespace,)))
         words = ["ready", f"namespaces={describe(scopes.choose(settings))}", f"server={client.server}"]
@@ -90,12 +90,12 @@ async def _reconcile(
             words.append(f"lease={lease}")
         identity = Identity(settings.decisions.operator_name, lease)
         limiter = RequestLimiter(settings.requests)
-        # What is driven goes through a client of its own, which nobody who may not write gets past.
+        # The resources are managed through a separate client. Its gate stops writes while another controller leads.
         gate, name = chain_gates(limiter.gate, leadership.gate), identity.field_manager
-        driving = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
-        await stack.enter_async_context(driving)
+        managing = await open_client(access, observer=metrics.count_call, gate=gate, field_manager=name)
+        await stack.enter_async_context(managing)
         controller = Controller(
-            driving, scopes.choose(settings), settings, metrics=metrics, leadership=leadership, identity=identity
+            managing, scopes.choose(settings), settings, metrics=metrics, leadership=leadership, identity=identity
         )
 
         def apply(changed: ControllerSettings) -> None:
@@ -113,7 +113,7 @@ async def _reconcile(
 async def _enter_election(
     stack: AsyncExitStack, client: KubeClient, election: ElectionSettings
 ) -> tuple[Leadership, LeaseReference | None]:
-    """Take part in the election, if one is wanted. Return the leadership, and the Lease of the election."""
+    """Join the election, if the settings enable it. Return the leadership, and the Lease of the election."""
     if not election.is_wanted:
         return Leadership.without_election(), None
     lease = resolve_lease(election, client.default_namespace)
@@ -123,20 +123,20 @@ async def _enter_election(
 
 @dataclass(frozen=True)
 class _Scopes:
-    """What to watch: what the flags say; if they say nothing, the settings; if these neither, what is usual."""
+    """The namespaces to watch: those of the flags, else of the settings, else the default."""
 
     flags: Scope | None
-    usual: Scope
+    default: Scope
 
     def choose(self, settings: ControllerSettings) -> Scope:
-        """What to watch with these settings."""
-        return self.flags or settings.scope or self.usual
+        """Return the namespaces to watch with these settings."""
+        return self.flags or settings.scope or self.default
 
 
 async def _serve(
     options: argparse.Namespace, stack: AsyncExitStack, client: KubeClient, controller: Controller, metrics: Metrics
 ) -> list[str]:
-    """Serve what the flags ask for; return what is to be told of it."""
+    """Start the servers that the flags ask for. Return the words for the `ready` line."""
     words = []
     if options.health_port is not None:
         health = _serve_health(options.health_port, controller)
@@ -152,7 +152,7 @@ async def _serve(
 
 
 def _serve_health(port: int, controller: Controller) -> AbstractAsyncContextManager[int]:
-    # Whoever answers has an event loop that turns: that is all there is to being alive.
+    # A process that answers has a running event loop. It needs nothing else to be healthy.
     alive = asyncio.get_running_loop().is_running
     return serve_health(port, is_healthy=alive, is_ready=lambda: controller.is_ready)
 
@@ -162,11 +162,11 @@ async def _listen(stack: AsyncExitStack, server: AbstractAsyncContextManager[int
         return await stack.enter_async_context(server)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CommandError(f"{flag} {wanted}: cannot be listened on: {reason}", ExitCode.INVALID) from None
+        raise CommandError(f"{flag} {wanted}: could not listen on the port: {reason}", ExitCode.INVALID) from None
 
 
 def _read_settings(options: argparse.Namespace) -> ControllerSettings:
-    """Read the settings of the file, and override them with the flags."""
+    """Return the settings of the file, overridden by the flags."""
     settings = read_settings(options.config)
     if options.workers:
         settings = replace(settings, workers=options.workers)
@@ -180,7 +180,7 @@ def _read_settings(options: argparse.Namespace) -> ControllerSettings:
 
 
 def _replace_lease(election: ElectionSettings, lease: str) -> ElectionSettings:
-    """Return the settings of an election by the Lease that a flag names, as NAME or NAMESPACE/NAME."""
+    """Return the settings of an election with the Lease of the flag, NAME or NAMESPACE/NAME."""
     namespace, _, name = lease.rpartition("/")
     return replace(election, is_wanted=True, lease_name=name, lease_namespace=namespace or election.lease_namespace)
 
@@ -202,10 +202,8 @@ def _find_scope(options: argparse.Namespace) -> Scope | None:
         return None
     names = tuple(dict.fromkeys(name.strip() for name in options.namespaces.split(",") if name.strip()))
     if not names:
-        raise CommandError("--namespaces: names no namespace", ExitCode.INVALID)
+        raise CommandError("--namespaces: must name at least one namespace", ExitCode.INVALID)
     for name in names:
         if not is_namespace(name):
-            raise CommandError(
-                f"--namespaces: {name!r} is not the name of a namespace: {NAMESPACE_RULE}", ExitCode.INVALID
-            )
+            raise CommandError(f"--namespaces: invalid namespace {name!r}: {NAMESPACE_RULE}", ExitCode.INVALID)
     return NamedNamespaces(names)

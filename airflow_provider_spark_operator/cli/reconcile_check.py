@@ -1,4 +1,4 @@
-"""`spark-operator reconcile --check`: list the resources that other controllers drive."""
+"""`spark-operator reconcile --check`: list the resources that other controllers manage."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _SETTLED = "released, nothing due"
 
 @dataclass(frozen=True)
 class _Owned:
-    """A resource and the field manager of the controller that has driven it last."""
+    """A resource, and the field manager of the controller that managed it last."""
 
     name: str
     state: str
@@ -32,12 +32,12 @@ class _Owned:
 
 
 async def check(client: KubeClient, scope: Scope, identity: Identity) -> ExitCode:
-    """Print a line for each resource in scope that another controller drives, then how many are whose.
+    """Print each resource in scope that another controller manages, then the number of resources of each controller.
 
-    Settled applications are counted apart: no controller has anything left to do for them.
+    Settled applications are counted separately, because no controller has to do anything for them.
 
     Raises:
-        KubeError: The resources cannot be listed.
+        KubeError: The resources could not be listed.
     """
     totals: Counter[str] = Counter()
     own = identity.field_manager
@@ -66,7 +66,7 @@ async def _list_owned(client: KubeClient, kind: ResourceType, namespace: str | N
     try:
         listed = await client.list(kind, namespace)
     except NotFound:
-        return []  # the kind is optional, and so is a namespace
+        return []  # the definition of a kind and the namespace may be missing
     found = []
     for item in listed.items:
         manager = _SETTLED if is_settled(item) else find_last_manager(item, _FINALIZERS[kind], own) or _NONE

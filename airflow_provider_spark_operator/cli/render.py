@@ -31,7 +31,7 @@ _HEAD = ("apiVersion", "kind", "metadata")
 
 
 class _Dumper(yaml.SafeDumper):
-    """YAML with texts of several lines as such."""
+    """A YAML dumper that writes texts of several lines as literal blocks."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -45,11 +45,11 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Print the resources in the order of their creation.
 
     Raises:
-        CommandError: the input cannot be used, or nothing can be built from it.
+        CommandError: The input is invalid.
     """
     if options.spark_submit and (options.namespace or options.attempt is not None or options.config):
         raise CommandError(
-            "--namespace, --attempt and --config go with a file, not with --spark-submit", ExitCode.INVALID
+            "--namespace, --attempt and --config cannot be combined with --spark-submit", ExitCode.INVALID
         )
     try:
         if options.spark_submit:
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         elif len(options.words) == 1:
             documents = _render_attempt(options)
         else:
-            raise CommandError("give one file, or --spark-submit -- and spark-submit's arguments", ExitCode.INVALID)
+            raise CommandError("expected one file, or --spark-submit -- ARGS", ExitCode.INVALID)
     except DriverBuildError as error:
         raise CommandError(str(error), ExitCode.INVALID) from None
     _print(documents, options.output)
@@ -65,13 +65,12 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) -> list[JsonObject]:
-    """Render what `spark-submit ARGUMENTS` would send to the API, in the order of creation.
+    """Return the resources that `spark-submit ARGUMENTS` would create, in the order of their creation.
 
-    All ids are derived from the arguments. The uid of the driver, which owns the other resources, is one of them: no
-    pod with this uid will ever exist.
+    All ids are derived from the arguments, also the uid of the driver in the owner references. No pod has this uid.
 
     Raises:
-        DriverBuildError: where spark-submit would refuse.
+        DriverBuildError: spark-submit would refuse the arguments.
     """
     inputs = gather_submission(arguments, environment)
     naming = build_submit_naming(
@@ -100,7 +99,7 @@ def render_submission(arguments: Sequence[str], environment: Mapping[str, str]) 
 
 
 def _render_attempt(options: argparse.Namespace) -> list[JsonObject]:
-    """Render the resources of an attempt, without references to owners that do not exist yet."""
+    """Return the resources of an attempt, without references to owners that do not exist yet."""
     (path,) = options.words
     operator_name = read_settings(options.config).decisions.operator_name
     document, warnings = read_application_file(path)
@@ -126,11 +125,13 @@ def _set_namespace(document: dict[str, Any], path: str, namespace: str | None) -
     """Return the document with a namespace, as `kubectl apply` would set it."""
     metadata = document["metadata"]
     if not metadata.get("name"):
-        raise CommandError(f"{path}: metadata.name: is required here: ids are derived from it", ExitCode.INVALID)
+        raise CommandError(
+            f"{path}: metadata.name: is required: the ids of the resources are derived from it", ExitCode.INVALID
+        )
     given = metadata.get("namespace")
     if namespace and given and namespace != given:
         raise CommandError(
-            f"{path}: metadata.namespace: is {given!r}, but --namespace is {namespace!r}: leave one of them out",
+            f"{path}: metadata.namespace: is {given!r}, but --namespace is {namespace!r}: remove one of them",
             ExitCode.INVALID,
         )
     return {**document, "metadata": {**metadata, "namespace": given or namespace or "default"}}
@@ -143,6 +144,6 @@ def _print(documents: list[JsonObject], output: str) -> None:
         print(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}, indent=2, ensure_ascii=not is_plain))
         return
     for document in documents:
-        # Through JSON, so that parts which are the same object are not written as references to each other.
+        # The round trip through JSON makes copies of shared parts, so that YAML writes no references between them.
         unshared = json.loads(json.dumps(document))
         yaml.dump(unshared, sys.stdout, Dumper=_Dumper, sort_keys=False, explicit_start=True, allow_unicode=is_plain)

@@ -1,4 +1,4 @@
-"""The settings file of the controller, for every verb that speaks of what the controller does."""
+"""Read the settings file of the controller."""
 
 from airflow_provider_spark_operator.cli.documents import describe_source, read_text
 from airflow_provider_spark_operator.cli.errors import CommandError, print_note
@@ -12,10 +12,13 @@ from airflow_provider_spark_operator.reconcile.settings import (
 
 
 def read_settings(path: str | None) -> ControllerSettings:
-    """What the file says, or the defaults if there is none; keys that have no meaning here are noted on stderr.
+    """Return the settings of a file. Print a note for each key that is not supported.
+
+    Args:
+        path: The path of the file; None for the default settings.
 
     Raises:
-        CommandError: it cannot be read, or a value in it does not fit.
+        CommandError: The file could not be read, or a value in it is invalid.
     """
     if not path:
         return ControllerSettings()
@@ -26,5 +29,5 @@ def read_settings(path: str | None) -> ControllerSettings:
     except SettingsError as error:
         raise CommandError(f"{describe_source(path)}: {error}", ExitCode.INVALID) from None
     for key in settings.ignored:
-        print_note(f"{describe_source(path)}: {key} has no meaning here and is ignored")
+        print_note(f"{describe_source(path)}: {key} is not supported and is ignored")
     return settings

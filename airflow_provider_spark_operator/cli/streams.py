@@ -1,4 +1,4 @@
-"""The standard streams of a command, which may be closed, full, or unable to represent a character."""
+"""The standard streams of a command, also if they are closed, full, or cannot encode a character."""
 
 import errno
 import io
@@ -17,12 +17,12 @@ class OutputError(OSError):
 
 
 class _Results(io.FileIO):
-    """Standard output, whose failures are distinguishable from those of other files."""
+    """Standard output, with its own type of error."""
 
     problem: OutputError | None = None
 
     def write(self, content: Any, /) -> int:
-        """Write; the first failure is kept, since a buffer above may forget what it could not write."""
+        """Write bytes. Keep the first error, because a buffer above may drop the bytes and continue."""
         try:
             return super().write(content)
         except OSError as error:
@@ -32,15 +32,16 @@ class _Results(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Make the standard streams usable: a character that an encoding lacks is escaped, writing to a closed one fails.
+    """Replace standard streams that are closed, and escape characters that the encoding of a stream lacks.
 
-    Without this, a file that the program opens would take the place of a closed stream.
+    Without this, a file that the program opens could get the descriptor of a closed stream.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # The lowest free number is taken. Standard output becomes unwritable, so that lost results are noticed.
+            # `open` returns the lowest free descriptor. Standard output becomes unwritable, so that lost results are an
+            # error.
             os.open(os.devnull, os.O_RDONLY if descriptor < 2 else os.O_RDWR)
             os.set_inheritable(descriptor, True)
     if sys.stderr is None:
@@ -59,18 +60,18 @@ def _open_results(encoding: str, *, is_terminal: bool) -> TextIO:
 
 
 def finish_results() -> OutputError | None:
-    """Write the rest of the results; return what went wrong with any of them."""
+    """Flush the results. Return the first error of all writes."""
     with suppress(OutputError):
         sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     problem = raw.problem if isinstance(raw, _Results) else None
     if problem is not None:
-        discard(sys.stdout)  # otherwise the interpreter tries once more at its end
+        discard(sys.stdout)  # otherwise the interpreter flushes again at its exit
     return problem
 
 
 def discard(stream: TextIO) -> None:
-    """Send everything that is still written to a stream, and what waits in its buffer, to nowhere."""
+    """Redirect a stream, and the content of its buffer, to the null device."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
@@ -78,5 +79,5 @@ def discard(stream: TextIO) -> None:
 
 
 def is_unicode(stream: TextIO) -> bool:
-    """Whether a stream can represent every character."""
+    """Return whether a stream can encode every character."""
     return (stream.encoding or "").lower().startswith("utf")

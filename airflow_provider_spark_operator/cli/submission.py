@@ -1,4 +1,4 @@
-"""What spark-submit reads beside its arguments: environment, configuration files, templates."""
+"""Read what spark-submit reads in addition to its arguments: environment, configuration files and templates."""
 
 import getpass
 import glob
@@ -21,7 +21,7 @@ from airflow_provider_spark_operator.core.driver.text import decode_text
 from airflow_provider_spark_operator.reconcile.files import read_file, read_templates
 
 SUBMIT_TIME = 1_577_836_800_000
-"""The time that stands for the moment of submission, 2020 in milliseconds: what is printed depends on no clock."""
+"""Time of the submission, in milliseconds: a fixed time in 2020, so that the output does not depend on the clock."""
 
 _DEFAULTS_FILE = "spark-defaults.conf"
 
@@ -29,15 +29,15 @@ _DEFAULTS_FILE = "spark-defaults.conf"
 def gather_submission(
     arguments: Sequence[str], environment: Mapping[str, str], directory: Path = Path()
 ) -> SubmissionInputs:
-    """The inputs of the submission that `spark-submit ARGUMENTS` would make here.
+    """Return the inputs of the submission that `spark-submit ARGUMENTS` would make on this machine.
 
     Args:
-        arguments: those of spark-submit.
-        environment: the variables that spark-submit would have.
-        directory: where relative paths begin.
+        arguments: The arguments of spark-submit.
+        environment: The environment variables of spark-submit.
+        directory: The directory of relative paths, by default the working directory.
 
     Raises:
-        DriverBuildError: where spark-submit would refuse.
+        DriverBuildError: spark-submit would refuse the arguments.
     """
     command = parse_command_line(arguments)
     conf_files = _read_directory(_find_configuration_directory(environment))
@@ -63,14 +63,14 @@ def gather_submission(
         hadoop_files=None if hadoop is None else _read_directory(hadoop),
         files=_read_files(find_plain_files(conf), directory),
         driver_template=templates.driver,
-        # Passed on unread, so that its mistakes are the driver's to find.
+        # The template is not parsed here: the driver reads it, and reports its errors.
         executor_template=None if executor is None else _read_text(EXECUTOR_TEMPLATE_KEY, executor),
         pod_group_template=templates.pod_group,
     )
 
 
 def expand_glob(pattern: str) -> list[str]:
-    """The regular files that a path with `*` matches, sorted; a path without one that leads to nothing is kept."""
+    """Return the regular files that match a path, sorted. A path without `*` that does not exist is returned as is."""
     if "*" not in pattern and not Path(pattern).exists():
         return [pattern]
     found = glob.glob(pattern, include_hidden=True)  # noqa: PTH207 - an absolute pattern
@@ -78,13 +78,13 @@ def expand_glob(pattern: str) -> list[str]:
 
 
 def _find_configuration_directory(environment: Mapping[str, str]) -> str | None:
-    """Return SPARK_CONF_DIR, else `conf` under SPARK_HOME, as spark-submit's launch script has it."""
+    """Return SPARK_CONF_DIR, else `conf` in SPARK_HOME, as spark-submit's launch script does."""
     home = environment.get("SPARK_HOME")
     return environment.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
 
 
 def _read_directory(path: str | None) -> dict[str, bytes]:
-    """Read the regular files directly in a directory; none if the directory does not exist."""
+    """Return the content of each regular file in a directory; none if the directory does not exist."""
     if path is None or not Path(path).is_dir():
         return {}
     try:
@@ -119,7 +119,7 @@ def _read_properties(field: str, text: str) -> dict[str, str]:
 
 
 def _read_files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:
-    """Read local files, by the given path; files that cannot be read are left out."""
+    """Return the content of local files by their paths. Leave out files that cannot be read."""
     files = {}
     for key, path in named.items():
         with suppress(DriverBuildError):
@@ -128,11 +128,11 @@ def _read_files(named: Mapping[str, str], directory: Path) -> dict[str, bytes]:
 
 
 def _check_client_files(conf: Configuration, directory: Path) -> None:
-    """Raise DriverBuildError where a file is missing that spark-submit's own client reads."""
+    """Raise DriverBuildError if a file is missing that the client of spark-submit reads."""
     prefix = "spark.kubernetes.authenticate.submission."
     named = {key: conf.get_text(key) for key in (f"{prefix}oauthTokenFile", f"{prefix}caCertFile")}
     pair = {key: conf.get_text(key) for key in (f"{prefix}clientKeyFile", f"{prefix}clientCertFile")}
-    if all(pair.values()):  # one alone is not looked at
+    if all(pair.values()):  # the client ignores one without the other
         named |= pair
     for key, path in named.items():
         empty = path == "" and not key.endswith("oauthTokenFile")
@@ -153,5 +153,5 @@ def _find_user(environment: Mapping[str, str]) -> str:
         return name
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # the second one from Python 3.13 on
-        raise DriverBuildError("HADOOP_USER_NAME", "is required: this user id has no name") from None
+    except (KeyError, OSError):  # getpass raises OSError from Python 3.13 on
+        raise DriverBuildError("HADOOP_USER_NAME", "is required: the current user id has no user name") from None

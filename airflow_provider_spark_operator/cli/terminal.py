@@ -1,4 +1,4 @@
-"""Show what happens to an application on a terminal: the driver's log on stdout, everything else on stderr."""
+"""Show an application on a terminal: the driver's log on stdout, everything else on stderr."""
 
 import asyncio
 import errno
@@ -14,16 +14,16 @@ from airflow_provider_spark_operator.core.pods import Container
 from airflow_provider_spark_operator.follow.executor_ends import ExecutorEnd
 from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_block
 
-# The container can be started, but ends each time: Spark replaces an executor that does not come up.
+# A container with this reason starts and ends repeatedly. Spark replaces an executor that does not start.
 _RESTARTED = "CrashLoopBackOff"
 
 
 class Terminal:
-    """The sink of a command.
+    """The sink that writes to a terminal.
 
     Attributes:
-        obstacle: The sentence about the first pod that cannot be started. On a cluster of the command's own nobody
-            else will fix the cause.
+        obstacle: The sentence about the first pod that cannot be started. No other user can fix the cause, because the
+            cluster belongs to the command.
     """
 
     def __init__(self) -> None:
@@ -55,22 +55,22 @@ class Terminal:
         self.obstacle.set_result(f"{subject} cannot be started: {describe_block(container)}")
 
     def show_driver_line(self, line: str, level: int) -> None:  # noqa: ARG002 - the line itself has its level
-        """Print the line to stdout, as long as stdout can be written."""
+        """Print the line to stdout, until a write fails."""
         if self._is_output_lost:
             return
         try:
             print(line, flush=True)
         except OutputError as error:
-            # The application continues; `main` reports the error at the end, unless the reader has closed the pipe.
+            # The application continues. `run_command` reports the error at the end, unless the reader closed the pipe.
             self._is_output_lost = True
             if error.errno != errno.EPIPE:
-                print_note(f"the driver's log is not shown any more: {error}")
+                print_note(f"stopped printing the driver's log: {error}")
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
         """Print nothing: the error at the end of the command says why the application failed."""
 
     def show_remark(self, level: int, sentence: str) -> None:
-        """Print what a user must know."""
+        """Print a remark of level WARNING or above."""
         if level >= logging.WARNING:
             print_note(sentence)
 

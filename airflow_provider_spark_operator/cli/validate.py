@@ -1,4 +1,4 @@
-"""`spark-operator validate`: check resources in files, without a cluster."""
+"""`spark-operator validate`: validate resources in files, without a cluster."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.core.validation.validate import validate
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem and its place: `line` is the first line of the document, or None for a whole file."""
+    """A problem and its position. `line` is the first line of the document, or None for a problem of the whole file."""
 
     source: str
     line: int | None
@@ -29,7 +29,7 @@ class Finding:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Print every problem of every file on stdout; INVALID if there is an error, SUCCESS if none."""
+    """Print every problem of every file to stdout. Return INVALID if one is an error, else SUCCESS."""
     findings: list[Finding] = []
     checked = 0
     for path in options.files:
@@ -56,7 +56,7 @@ def _check(document: SourceDocument) -> list[Finding]:
 
 
 def _describe(content: object) -> str:
-    """Return the kind and the name of a document, such as `SparkApplication pi`, as far as it has them."""
+    """Return the kind and the name of a document, for example `SparkApplication pi`, as far as they are set."""
     if not isinstance(content, dict):
         return ""
     metadata = content.get("metadata")

@@ -23,7 +23,8 @@ def open_webhook(port: int, client: KubeClient, configuration: str) -> AbstractA
         from airflow_provider_spark_operator.reconcile.webhook import serve_webhook  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise CommandError(
-            f"--webhook needs the package {error.name}: pip install 'airflow-provider-spark-operator[webhook]'",
+            f"--webhook: missing package {error.name}. "
+            "Install it with pip install 'airflow-provider-spark-operator[webhook]'",
             ExitCode.INVALID,
         ) from None
     return serve_webhook(port, client, configuration)

@@ -1,1 +1,1 @@
-"""The local cluster for Spark: local-kubernetes with a runtime that runs Spark images as processes of this machine."""
+"""The local cluster for Spark: local-kubernetes, a runtime that runs Spark images as processes, and the controller."""

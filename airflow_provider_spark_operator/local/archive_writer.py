@@ -1,4 +1,4 @@
-"""Write the archive of Spark's classes: one run of Spark's own example."""
+"""Write the archive of Spark's classes by running an example of Spark."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ _SECONDS = 300
 
 
 class ArchiveError(Exception):
-    """The archive could not be written; the message is one sentence with the cause."""
+    """The archive could not be written. The message is one sentence with the cause."""
 
 
 class ArchiveTimedOut(ArchiveError):
@@ -47,7 +47,7 @@ async def write_archive(spark: SparkInstallation, archive: Path) -> None:
 
 
 async def _run_spark(spark: SparkInstallation, archive: Path, folder: Path) -> str:
-    """Run Spark's example; return the last line of its standard error."""
+    """Run an example of Spark. Return the last line of its standard error."""
     example = str(spark.home / _EXAMPLE)
     command = build_recording_command(spark, archive, ("--master", "local[2]", example, "4"))
     environment = {

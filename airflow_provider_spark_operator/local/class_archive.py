@@ -1,7 +1,7 @@
-"""An archive of Spark's classes, from which a JVM starts in half the processor time; made once, on request.
+"""An archive of Spark's classes, with which a JVM needs half the processor time to start.
 
-It lies in the Python environment that Spark is installed in, so that it goes with it. A JVM that finds the
-archive unfit (another class path, another build) ignores it: nothing depends on it but speed.
+`spark-operator local prepare` writes the archive into the Python environment that contains Spark. A JVM with another
+class path or build ignores the archive. Without the archive, Spark only starts slower.
 """
 
 import hashlib
@@ -10,17 +10,17 @@ from pathlib import Path
 
 from airflow_provider_spark_operator.local.java import Java
 
-# From this version on, a cache holds linked classes and profiles as well, and one run makes it.
+# From this version on, Java has a cache that also contains linked classes and profiles. One run writes it.
 _FIRST_WITH_AHEAD_OF_TIME_CACHE = 25
 
 
 def build_archive_path(java: Java, spark_home: Path, folder: Path | None = None) -> Path:
-    """Where the archive for exactly this Java and this Spark is, or would be.
+    """Return the path of the archive for a Java and a Spark, whether the archive exists or not.
 
     Args:
-        java: The runtime.
-        spark_home: The folder whose `jars` are the class path.
-        folder: Of all archives; by default in this Python environment.
+        java: The Java runtime.
+        spark_home: The Spark home, whose `jars` are the class path.
+        folder: The folder of all archives; by default a cache folder in this Python environment.
     """
     jars = "\n".join(f"{jar.name} {jar.stat().st_size}" for jar in sorted((spark_home / "jars").glob("*.jar")))
     image = java.home / "lib" / "modules"
@@ -31,13 +31,13 @@ def build_archive_path(java: Java, spark_home: Path, folder: Path | None = None)
 
 
 def build_recording_options(java: Java, archive: Path) -> tuple[str, ...]:
-    """The JVM options that write the archive when the program ends."""
+    """Return the JVM options that write the archive when the program ends."""
     if java.major >= _FIRST_WITH_AHEAD_OF_TIME_CACHE:
         return (f"-XX:AOTCacheOutput={archive}",)
     return (f"-XX:ArchiveClassesAtExit={archive}",)
 
 
 def build_starting_options(java: Java, archive: Path) -> tuple[str, ...]:
-    """The JVM options that start from the archive, and say nothing where it does not fit."""
+    """Return the JVM options that use the archive, without a warning if the JVM ignores it."""
     option = "AOTCache" if java.major >= _FIRST_WITH_AHEAD_OF_TIME_CACHE else "SharedArchiveFile"
     return (f"-XX:{option}={archive}", "-Xlog:disable")

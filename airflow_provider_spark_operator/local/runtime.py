@@ -1,4 +1,4 @@
-"""The runtime that stands in for Spark images: the Spark and the Java of this machine, in place of the image's."""
+"""The runtime of Spark images: the Spark and the Java of this machine replace those of the image."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ from local_kubernetes.api.documents import JsonObject
 from local_kubernetes.kubelet.images import PROCESS_IMAGE, ImageRule
 from local_kubernetes.kubelet.runtime import ContainerCommand, ContainerFolders, ContainerSetup, Runtime
 
-# Folders of Spark's home that its daemons write into.
+# Folders in the Spark home that the daemons write to.
 _WRITTEN = ("work", "logs")
 _IMAGES = ("*/spark", "*/spark-py", "apache/spark*", "*/apache/spark*")
 
@@ -37,18 +37,20 @@ class SparkRuntime:
         self._software = SparkSoftware()
 
     async def image_paths(self, folders: ContainerFolders) -> Mapping[str, Path]:
-        """Return the Spark home for the image's, with folders of the container in place of those that are written.
+        """Map the image's Spark home to that of this machine, except folders that Spark writes to.
 
         Raises:
             SparkMissing: Spark is not installed.
-            JavaMissing: There is no Java that Spark can run on.
+            JavaMissing: There is no Java that can run Spark.
         """
         spark = await self._software.find(folders.cache)
         written = {f"{IMAGE_HOME}/{name}": folders.scratch / name for name in _WRITTEN}
         return {IMAGE_HOME: spark.home, WORK_FOLDER: folders.work, **written}
 
     async def prepare(self, container: ContainerSetup) -> ContainerCommand:
-        """Return the driver, the executor, or the given command, whose standalone daemons run on this machine's Java.
+        """Return the command of the container: a driver, an executor, or the command in the pod.
+
+        Scripts of standalone daemons in the command are replaced by scripts that run on the Java of this machine.
 
         Raises:
             StartError: A setting, or the driver's properties file, could not be read.
@@ -68,15 +70,15 @@ class SparkRuntime:
         return ContainerCommand([*command, *arguments], environment)
 
     def uses_assigned_ports(self, container: JsonObject) -> bool:
-        """Return whether the container starts a standalone master: all masters have the same ports."""
+        """Return whether the container starts a standalone master, because all masters have the same ports."""
         return is_started_by(MASTER, [*(container.get("command") or ()), *(container.get("args") or ())])
 
 
 def build_spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
-    """The images that a local cluster for Spark can run.
+    """Return the rules for the images that a local cluster for Spark can run.
 
     Args:
-        spark: The runtime of the Spark images. A new one by default.
+        spark: The runtime of Spark images; by default a new `SparkRuntime`.
     """
     runtime = spark or SparkRuntime()
     return (*(ImageRule(pattern, runtime) for pattern in _IMAGES), PROCESS_IMAGE)
@@ -85,7 +87,7 @@ def build_spark_images(spark: Runtime | None = None) -> tuple[ImageRule, ...]:
 def _write_called_scripts(
     container: ContainerSetup, spark: SparkInstallation, environment: Mapping[str, str], place: ContainerPlace
 ) -> dict[str, Path]:
-    """The scripts for the daemons that a container's command starts, by their paths in the container."""
+    """Write scripts for the daemons that a container's command starts. Return them by their paths in the container."""
     words: Sequence[str] = [*container.command, *container.arguments]
     commands = {
         daemon: build_daemon_command(daemon, spark, environment, place, container.assign_port)

@@ -1,4 +1,4 @@
-"""The Spark and the Java that stand in for the contents of a Spark image."""
+"""Find the Spark and the Java that replace the contents of a Spark image."""
 
 import asyncio
 import importlib.util
@@ -11,17 +11,17 @@ from local_kubernetes.kubelet.runtime import StartError
 
 
 class SparkMissing(StartError):
-    """Spark is not installed; the message says what to install."""
+    """Spark is not installed. The message says what to install."""
 
 
 @dataclass(frozen=True)
 class SparkInstallation:
-    """Spark on this machine.
+    """A Spark on this machine.
 
     Args:
-        home: the folder of the `pyspark` package, which is a Spark home.
-        java: the Java to run it on.
-        class_archive: the archive of Spark's classes to start from, where one has been made.
+        home: The folder of the `pyspark` package, which is a Spark home.
+        java: The Java that runs Spark.
+        class_archive: The archive of Spark's classes, if it exists.
     """
 
     home: Path
@@ -30,21 +30,21 @@ class SparkInstallation:
 
 
 class SparkSoftware:
-    """Finds Spark and Java when the first container needs them, and remembers what it found."""
+    """Finds Spark and Java when the first container needs them, and caches the result."""
 
     def __init__(self) -> None:
         self._found: dict[Path, SparkInstallation] = {}
         self._search = asyncio.Lock()
 
     async def find(self, cache: Path) -> SparkInstallation:
-        """Return the Spark to run.
+        """Return the Spark that runs containers.
 
         Args:
-            cache: The folder for files from which Java starts sooner. It is made when it is needed.
+            cache: The folder for an archive of Java's classes. It is created if it is needed.
 
         Raises:
             SparkMissing: Spark is not installed.
-            JavaMissing: There is no Java that Spark can run on.
+            JavaMissing: There is no Java that can run Spark.
         """
         async with self._search:
             if cache not in self._found:

@@ -1,7 +1,7 @@
-"""What a Spark image's entry point does, for Spark as it is installed beside this package.
+"""Build the commands that the entry point of a Spark image would run, for the Spark on this machine.
 
-All pods share one address, so the driver is given free ports instead of the configured ones, and the API's
-address, token and certificate on its command line, which is stronger than its properties file.
+All pods have the same address, so the driver gets free ports instead of the configured ports. The address, the token
+and the certificate of the API are on its command line, which overrides its properties file.
 """
 
 import shlex
@@ -26,17 +26,18 @@ WORK_FOLDER = "/opt/spark/work-dir"
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _EXECUTOR = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _PROPERTIES_OPTION = "--properties-file"
-# No config map holds more.
+# The maximum size of a config map.
 _PROPERTIES_BYTES = 1 << 20
 _ADD_MODULES = "--add-modules="
 _JAVA_OPTION = "SPARK_JAVA_OPT_"
-# Paths of the executors' pods and of the machine, whose turn comes when those pods are started.
+# The paths in these properties are those of executor pods and of the machine. The kubelet maps them when it starts the
+# executor pods.
 _EXECUTOR_VOLUMES = "spark.kubernetes.executor.volumes."
 _LOOPBACK = "127.0.0.1"
 # The defaults of Spark's start-master.sh.
 _MASTER_PORTS = {"SPARK_MASTER_PORT": 7077, "SPARK_MASTER_WEBUI_PORT": 8080}
 _REST_PORT = 6066
-# As the launcher has them (`JavaModuleOptions`), without the module that few runtimes have.
+# The list of Spark's launcher (`JavaModuleOptions`), without the module that few runtimes have.
 _OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -63,9 +64,9 @@ _MODULE_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
 )
-# A laptop's jobs are short: compiling less makes a driver start in two thirds of the time.
+# Jobs on a laptop are short. With less compilation, a driver starts in two thirds of the time.
 _QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
-# The machine's own Kubernetes configuration is none of a container's business.
+# A container must not use the Kubernetes configuration of this machine.
 _OWN_ACCESS_ONLY = ("-Dkubernetes.auth.tryKubeConfig=false", "-Dkubernetes.auth.tryServiceAccount=false")
 
 
@@ -74,10 +75,10 @@ class ContainerPlace:
     """The folders of one container on this machine.
 
     Args:
-        work: the directory it starts in.
-        scratch: for files of the runtime.
-        credentials: the folder with the files `token` and `ca.crt`.
-        rewrite: turns the container's paths and services in a text into those of this machine.
+        work: The working directory of the container.
+        scratch: The folder for files of the runtime.
+        credentials: The folder with the files `token` and `ca.crt`.
+        rewrite: Replaces the container's paths and services in a text by those of this machine.
     """
 
     work: Path
@@ -87,7 +88,7 @@ class ContainerPlace:
 
 
 def build_environment(runtime: SparkInstallation, environment: Mapping[str, str]) -> dict[str, str]:
-    """A container's environment with what a Spark image would set in its own, but for JAVA_HOME."""
+    """Return the environment of a container with the variables that a Spark image sets, except JAVA_HOME."""
     result = dict(environment)
     result["SPARK_HOME"] = str(runtime.home)
     result["SPARK_LOCAL_IP"] = _LOOPBACK
@@ -105,18 +106,18 @@ def build_command(
     place: ContainerPlace,
     api: ApiAccess,
 ) -> list[str]:
-    """The command for the arguments of a container of a Spark image.
+    """Return the command for the arguments of a container of a Spark image.
 
     Args:
-        runtime: the Spark to run.
-        arguments: the container's arguments, with this machine's paths.
-        environment: its environment, with this machine's paths.
-        place: its folders.
-        api: how the driver reaches the API server.
+        runtime: The Spark to run.
+        arguments: The arguments of the container, with paths of this machine.
+        environment: The environment of the container, with paths of this machine.
+        place: The folders of the container.
+        api: The address and the credentials of the API server.
 
     Raises:
-        StartError: a setting, or the driver's properties file, cannot be read.
-        OSError: the copy of that file cannot be written.
+        StartError: A setting, or the driver's properties file, could not be read.
+        OSError: The copy of the properties file could not be written.
     """
     if arguments[:1] == ["driver"]:
         return _build_driver(runtime, arguments[1:], environment, place, api)
@@ -132,17 +133,17 @@ def build_daemon_command(
     place: ContainerPlace,
     moved: Callable[[int], int],
 ) -> list[str]:
-    """The command that runs a standalone master or worker; arguments may follow.
+    """Return the command that runs a standalone master or worker. The caller can append arguments.
 
     Args:
-        daemon: which of them.
-        runtime: the Spark to run.
-        environment: the container's environment, with this machine's paths.
-        place: its folders.
-        moved: the free port for one that the master is to listen on.
+        daemon: The daemon to run.
+        runtime: The Spark to run.
+        environment: The environment of the container, with paths of this machine.
+        place: The folders of the container.
+        moved: Returns the free port that replaces a port of the master.
 
     Raises:
-        StartError: a setting cannot be read.
+        StartError: A setting could not be read.
     """
     options = [
         f"-Xmx{_format_memory(environment.get('SPARK_DAEMON_MEMORY', '1g'))}",
@@ -154,7 +155,7 @@ def build_daemon_command(
         options.append(f"-Dspark.master.rest.port={moved(_REST_PORT)}")
         words = ["--port", str(moved(port)), "--webui-port", str(moved(page))]
     else:
-        # All workers share one address, so that none can have the port that applications expect it on.
+        # All workers have the same address, so no worker can have the port that applications expect.
         options.append("-Dspark.shuffle.service.port=0")
         words = ["--port", "0", "--webui-port", "0", "--work-dir", str(place.work / "work")]
     class_path = _build_class_path(runtime, environment, environment.get("SPARK_DAEMON_CLASSPATH"))
@@ -247,7 +248,7 @@ def _build_executor(runtime: SparkInstallation, environment: Mapping[str, str], 
 
 
 def _build_java(runtime: SparkInstallation, place: ContainerPlace, options: Sequence[str]) -> list[str]:
-    """The beginning of a JVM's command line; the given options come last, so they win."""
+    """Return the beginning of the command line of a JVM. The given options come last and override the others."""
     return [
         str(runtime.java.executable),
         *_MODULE_OPTIONS,
@@ -264,13 +265,14 @@ def _build_archive_options(runtime: SparkInstallation) -> tuple[str, ...]:
     if runtime.class_archive is not None:
         return build_starting_options(runtime.java, runtime.class_archive)
     if runtime.java.archive is not None:
-        # It was made without the other options, of which the JVM would complain in the container's output.
+        # The archive was written without the other options. Without -Xlog, the JVM would warn in the output of the
+        # container.
         return (f"-XX:SharedArchiveFile={runtime.java.archive}", "-Xlog:disable")
     return ()
 
 
 def build_recording_command(runtime: SparkInstallation, archive: Path, arguments: Sequence[str]) -> list[str]:
-    """The command that runs SparkSubmit with `arguments` and leaves an archive of the classes it needed."""
+    """Return the command that runs SparkSubmit with `arguments` and writes an archive of the classes that it loads."""
     return [
         str(runtime.java.executable),
         *_MODULE_OPTIONS,
@@ -284,8 +286,8 @@ def build_recording_command(runtime: SparkInstallation, archive: Path, arguments
 
 
 def _build_class_path(runtime: SparkInstallation, environment: Mapping[str, str], extra: str | None) -> str:
-    # An image has its configuration folders first. An archive of classes wants the jars first, and none of
-    # those holds a file that a configuration folder could.
+    # In an image, the configuration folders come first. An archive of classes requires the jars first. No jar contains
+    # a file that a configuration folder could contain.
     folders = (
         extra,
         f"{runtime.home}/jars/*",
@@ -297,14 +299,14 @@ def _build_class_path(runtime: SparkInstallation, environment: Mapping[str, str]
 
 
 def _is_accepted(option: str, java: Java) -> bool:
-    """Whether a JVM option names no module that the runtime lacks: one such, and the JVM does not start."""
+    """Return whether the Java has all modules that an option names. Otherwise the JVM would not start."""
     if not option.startswith(_ADD_MODULES):
         return True
     return set(option.removeprefix(_ADD_MODULES).split(",")) <= java.modules
 
 
 def _read_properties_file(file: Path) -> str:
-    """The text of a driver's properties file."""
+    """Return the text of a driver's properties file."""
     try:
         content = read_regular(file.resolve(), _PROPERTIES_BYTES + 1)
     except OSError as error:
@@ -315,11 +317,11 @@ def _read_properties_file(file: Path) -> str:
 
 
 def _split_options(settings: Mapping[str, str], name: str) -> list[str]:
-    """The words of a setting, divided as a shell divides them."""
+    """Split a setting into options, as a shell does."""
     try:
         return shlex.split(settings.get(name, ""))
     except ValueError as error:
-        raise StartError(f"{name} cannot be divided into options: {error}") from error
+        raise StartError(f"{name} could not be split into options: {error}") from error
 
 
 def _parse_port(environment: Mapping[str, str], name: str, default: int) -> int:
@@ -338,7 +340,7 @@ def _parse_option_number(name: str) -> int:
 
 
 def _format_memory(text: str) -> str:
-    """Spark's memory text for the JVM: a plain number means MiB, a final `b` of the unit is dropped."""
+    """Return Spark's memory size for the JVM. A number without a unit is in MiB. The final `b` of a unit is dropped."""
     lowered = text.strip().lower()
     if lowered.isdigit():
         return f"{lowered}m"
@@ -346,7 +348,7 @@ def _format_memory(text: str) -> str:
 
 
 def _find_python(wanted: str | None, environment: Mapping[str, str]) -> str:
-    """The interpreter to use: the wanted one if this machine has it, else the one that runs this."""
+    """Return the wanted interpreter if this machine has it, else the interpreter of this process."""
     if wanted and wanted not in ("python", "python3"):
         found = shutil.which(wanted, path=environment.get("PATH"))
         if found:

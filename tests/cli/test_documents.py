@@ -27,8 +27,8 @@ def test_documents_before_a_mistake_come_before_its_error(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        pytest.param("", "holds no document", id="empty"),
-        pytest.param("# nothing\n---\n", "holds no document", id="only a comment"),
+        pytest.param("", "contains no document", id="empty"),
+        pytest.param("# nothing\n---\n", "contains no document", id="only a comment"),
         pytest.param(b"\xff\xfe\x00", "cannot be read: not UTF-8 text (byte 0)", id="binary"),
         pytest.param("a: !!python/object:os.system {}", "not YAML: could not determine a constructor", id="tag"),
         pytest.param(

@@ -129,7 +129,7 @@ async def test_an_application_that_takes_too_long_ends_with_4(tmp_path: Path) ->
     path = write(tmp_path, "sleep 600")
     exit_code, _, err = await run(["local", "run", path, "--timeout", "0.5"], tmp_path)
     assert exit_code == ExitCode.TIMED_OUT
-    assert err.splitlines()[-1].endswith("SparkApplication default/pi had not ended after 0.5 s")
+    assert err.splitlines()[-1].endswith("SparkApplication default/pi did not end within 0.5 s")
 
 
 async def test_a_driver_that_can_never_start_ends_with_5_at_once(tmp_path: Path) -> None:

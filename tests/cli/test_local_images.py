@@ -17,7 +17,7 @@ def test_the_table_says_what_runs_for_an_image(capsys: pytest.CaptureFixture[str
     spark = next(line for line in lines if line.startswith("*/spark "))
     assert "Spark 4." in spark
     assert "on Java " in spark
-    assert any(line.startswith("local/process ") and "as it is" in line for line in lines)
+    assert any(line.startswith("local/process ") and "unchanged" in line for line in lines)
 
 
 def test_the_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,7 +27,7 @@ def test_the_rules_of_the_command_line_come_first(capsys: pytest.CaptureFixture[
 
     rows = json.loads(capsys.readouterr().out)
     assert [(row["image"], row["runtime"]) for row in rows[:2]] == [("*/etl", "spark"), ("busybox", "process")]
-    assert rows[1]["runs"] == "the container's command, as it is"
+    assert rows[1]["runs"] == "the command of the container, unchanged"
 
 
 def test_without_spark_the_table_says_what_to_install(
@@ -37,7 +37,7 @@ def test_without_spark_the_table_says_what_to_install(
 
     assert main(["local", "images"]) == ExitCode.SUCCESS
 
-    assert "nothing yet: Spark is not installed: install it with pip install" in capsys.readouterr().out
+    assert "not available: Spark is not installed: install it with pip install" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("rule", ["busybox", "busybox=docker", "=spark", ""])

@@ -130,7 +130,7 @@ async def test_the_lease_that_a_flag_names_with_its_namespace_wins_over_the_sett
 def test_a_lease_that_is_named_otherwise_is_refused(lease: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build_parser("0").parse_args(["reconcile", "--lease", lease])
-    assert "give NAME or NAMESPACE/NAME" in capsys.readouterr().err
+    assert "must be NAME or NAMESPACE/NAME" in capsys.readouterr().err
 
 
 async def test_a_settings_file_that_changes_needs_no_restart(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ async def test_a_port_that_is_taken_is_named_with_its_flag(tmp_path: Path, flag:
         async with start_command("reconcile", "--kubeconfig", str(path), flag, taken, home=tmp_path) as process:
             exit_code, _, log = await wait_for_exit(process)
     assert exit_code == ExitCode.INVALID
-    assert log.startswith(f"spark-operator: error: {flag} {taken}: cannot be listened on: ")
+    assert log.startswith(f"spark-operator: error: {flag} {taken}: could not listen on the port: ")
 
 
 async def fetch(port: str, path: str) -> tuple[int, str]:

@@ -173,11 +173,11 @@ def test_a_missing_image_is_the_same_warning_as_of_validate(
 
 def test_what_cannot_be_rendered_is_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed(file, metadata={"generateName": "pi-"})
-    assert refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required here")
+    assert refusal(capsys, str(file)).startswith(f"{file}: metadata.name: is required: ")
     changed(file, kind="Spork")
     assert refusal(capsys, str(file)).startswith(f"{file}: kind: 'Spork' is not known here")
-    assert refusal(capsys).startswith("give one file")
-    assert refusal(capsys, str(file), str(file)).startswith("give one file")
+    assert refusal(capsys).startswith("expected one file, or ")
+    assert refusal(capsys, str(file), str(file)).startswith("expected one file, or ")
     assert refusal(capsys, "none.yaml").startswith("none.yaml: cannot be read")
 
 
@@ -186,7 +186,9 @@ def test_what_only_a_file_needs_is_not_ignored_beside_a_submission(
     option: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [*option, "--spark-submit", "--", *SUBMISSION, *IMAGE, "local:///a.jar"]
-    assert refusal(capsys, *words).startswith("--namespace, --attempt and --config go with a file")
+    assert refusal(capsys, *words).startswith(
+        "--namespace, --attempt and --config cannot be combined with --spark-submit"
+    )
 
 
 def test_an_attempt_is_a_number(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ def test_lost_driver_log_does_not_end_the_run_or_hide_its_failure(tmp_path: Path
     lines = found.stderr.decode().splitlines()
     assert found.returncode == code, lines
     assert lines[-1] == f"{LOST}No space left on device"
-    assert any(line.startswith("spark-operator: the driver's log is not shown any more: ") for line in lines)
+    assert any(line.startswith("spark-operator: stopped printing the driver's log: ") for line in lines)
     assert "Traceback" not in found.stderr.decode()
 
 

@@ -169,7 +169,7 @@ def test_a_worker_listens_on_any_ports_and_works_in_its_own_folder(place: Contai
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"SPARK_MASTER_OPTS": '-Da="b'}, "SPARK_MASTER_OPTS cannot be divided into options: No closing quotation"),
+        ({"SPARK_MASTER_OPTS": '-Da="b'}, "SPARK_MASTER_OPTS could not be split into options: No closing quotation"),
         ({"SPARK_MASTER_PORT": "tcp://10.0.0.1:7077"}, "invalid port 'tcp://10.0.0.1:7077' in SPARK_MASTER_PORT"),
     ],
 )
@@ -181,5 +181,5 @@ def test_a_daemon_with_settings_that_make_no_sense_does_not_start(
 
 
 def test_a_driver_with_options_that_make_no_sense_does_not_start(place: ContainerPlace) -> None:
-    with pytest.raises(StartError, match=r"spark\.driver\.extraJavaOptions cannot be divided into options"):
+    with pytest.raises(StartError, match=r"spark\.driver\.extraJavaOptions could not be split into options"):
         driver(place, "spark.driver.extraJavaOptions=-Da='b\n")

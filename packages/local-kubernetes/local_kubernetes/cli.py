@@ -17,7 +17,7 @@ from local_kubernetes.kubeconfig import UnusableKubeconfig, check_kubeconfig, pu
 from local_kubernetes.kubelet.images import DEFAULT_IMAGES, ImageRule, parse_rule
 
 _COMMAND = "local-kubernetes up"
-_EXIT_CODES = "exit codes: 0 success, 2 invalid input or usage, 5 infrastructure failure, 130 interrupted"
+_EXIT_CODES = "exit codes: 0 success; 2 invalid input or usage; 5 infrastructure failure; 130 interrupted"
 
 
 class ExitCode(IntEnum):
@@ -109,7 +109,7 @@ def _rule(text: str) -> ImageRule:
 async def _up(options: argparse.Namespace) -> ExitCode:
     """Run a cluster until the task is cancelled."""
     if options.repair and not options.keep:
-        return _report("--repair: needs --keep, whose journal is repaired", ExitCode.INVALID)
+        return _report("--repair: requires --keep", ExitCode.INVALID)
     if options.kubeconfig is not None:
         check_kubeconfig(options.kubeconfig, _COMMAND)
     images = (*options.image, *DEFAULT_IMAGES)

@@ -93,7 +93,7 @@ def test_a_signal_ends_the_cluster_and_its_kubeconfig(tmp_path: Path, number: si
     [
         (["--kubeconfig", "{folder}/theirs"], "exists and was not written by this command"),
         (["--kubeconfig", "{folder}/missing/kubeconfig"], "does not exist. Choose an existing folder"),
-        (["--repair"], "--repair: needs --keep"),
+        (["--repair"], "--repair: requires --keep"),
         (["--home", "{folder}"], "is not empty and was not created by a local cluster"),
     ],
 )
