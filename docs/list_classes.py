@@ -96,7 +96,7 @@ _CHAPTER_TEXTS: Final = {
     "Exceptions": "[Failure kinds](../concepts/failures.md) explains when a task raises which exception.",
     "Triggers": "The operators and sensors create the triggers. You need them only to write your own operators.",
     "Links": "[XComs and links](xcoms-and-links.md) explains how to configure the links.",
-    "Tests of DAGs": "[Testing](../guides/testing.md) has a complete example.",
+    "Tests of DAGs": "[Test your DAGs](../guides/test-dags.md) has a complete example.",
 }
 _SECTION = re.compile(r"^(Args|Raises|Attributes|Returns|Yields):$")
 _ENTRY = re.compile(r"^ {4}(\*{0,2}\w+): (.*)$")

@@ -49,8 +49,8 @@ async def by_its_script(application: Application) -> None:
 
 
 def test_every_example_is_on_the_page() -> None:
-    page = (EXAMPLES.parent / "docs" / "guides" / "airflow.md").read_text()
-    listed = re.findall(r"^\| `(spark_\w+)` \|", page.split("### Examples")[1], re.MULTILINE)
+    page = (EXAMPLES.parent / "docs" / "guides" / "examples.md").read_text()
+    listed = re.findall(r"^\| `(spark_\w+)` \|", page, re.MULTILINE)
     assert set(NAMES) <= set(listed)
 
 

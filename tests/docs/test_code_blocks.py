@@ -28,7 +28,7 @@ PAGES = [
     *sorted((REPOSITORY / "charts").rglob("*.md")),
 ]
 BLOCKS = [
-    (f"{page.name}-{number}", language, dedent(text))
+    (f"{page.relative_to(REPOSITORY)}-{number}", language, dedent(text))
     for page in PAGES
     for number, (language, text) in enumerate(
         re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL), 1
@@ -145,12 +145,14 @@ def test_a_verb_on_a_page_is_one_of_the_command() -> None:
     assert named <= set(VERBS)
 
 
-TESTING = [text for name, language, text in BLOCKS if name.startswith("testing.md") and language == "python"]
+TESTING = [
+    text for name, language, text in BLOCKS if name.startswith("docs/guides/test-dags.md") and language == "python"
+]
 
 
 @pytest.mark.airflow
 @pytest.mark.filterwarnings("default", r"error:::airflow_provider_spark_operator")
-def test_the_script_on_the_page_about_testing_tells_applications_apart(
+def test_script_on_the_page_treats_applications_differently(
     spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, tmp_path: Path
 ) -> None:
     (dag_file,) = (text for text in TESTING if text.startswith("# dags/report.py"))
@@ -158,7 +160,7 @@ def test_the_script_on_the_page_about_testing_tells_applications_apart(
     path = tmp_path / "dags" / "report.py"
     page: dict[str, Any] = {}
     path.parent.mkdir()
-    exec(compile(script, "testing.md", "exec"), page)
+    exec(compile(script, "test-dags.md", "exec"), page)
     spark_cluster.script = page["script"]
     for dag_id, state in (("report", "success"), ("nightly-load", "failed")):
         path.write_text(dag_file.replace('"report"', f'"{dag_id}"'))

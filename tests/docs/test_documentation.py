@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import yaml
@@ -24,13 +25,13 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 def _blocks(language: str) -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
-        texts = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-        found += [(f"{page.name}-{number}", text) for number, text in enumerate(texts, 1)]
+        texts = re.findall(rf"^ *```{language}\n(.*?)^ *```", page.read_text(), re.MULTILINE | re.DOTALL)
+        found += [(f"{page.relative_to(REPOSITORY)}-{number}", dedent(text)) for number, text in enumerate(texts, 1)]
     return found
 
 
-# The tests on the page about testing are run in test_code_blocks, the tutorial's files in test_tutorial.
-ELSEWHERE = ("testing.md", "tutorial.md")
+# test_code_blocks runs the tests on the page about tests, and test_tutorial runs the files of the tutorial.
+ELSEWHERE = ("docs/guides/test-dags.md", "docs/get-started/tutorial.md")
 PYTHON = [(name, code) for name, code in _blocks("python") if not name.startswith(ELSEWHERE)]
 
 

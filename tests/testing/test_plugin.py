@@ -80,7 +80,7 @@ def test_database_needs_the_option_for_a_separate_airflow(project: Path) -> None
 
 @pytest.mark.airflow
 def test_example_of_the_testing_page_runs(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "testing.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "test-dags.md").read_text()
     files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert [name for name, _ in files] == ["dags/report.py", "tests/test_report.py"]
     for name, text in files:
