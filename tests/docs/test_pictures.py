@@ -1,21 +1,34 @@
-"""The pictures on the pages are those that the script takes."""
+"""The pages show the pictures that the scripts make, and no others."""
 
 import re
 from pathlib import Path
 
-from docs import take_screenshots
+from docs import draw_architecture, draw_terminal, take_screenshots
 
 DOCS = Path(take_screenshots.__file__).parent
-TEXTS = [page.read_text() for page in DOCS.rglob("*.md")]
-SHOWN = {name for text in TEXTS for name in re.findall(r"!\[[^]]+\]\((?:\.\./)*pictures/([^)]+)\.png\)", text)}
+TEXTS = [page.read_text() for page in (DOCS.parent / "README.md", *DOCS.rglob("*.md"))]
+SHOWN = {name for text in TEXTS for name in re.findall(r"!\[[^]]+\]\((?:\.\./|docs/)*pictures/([^)]+)\)", text)}
 
 
-def test_every_picture_that_is_taken_is_shown_and_no_other() -> None:
-    assert set(take_screenshots.PAGES) == SHOWN
-    assert {path.stem for path in take_screenshots.PICTURES.glob("*.png")} == SHOWN
+def test_pages_show_every_picture_that_exists() -> None:
+    assert {path.name for path in take_screenshots.PICTURES.iterdir()} == SHOWN
 
 
-def test_the_dag_in_the_pictures_can_be_loaded() -> None:
+def test_scripts_make_every_picture() -> None:
+    drawn = {draw_architecture.PICTURE.name, draw_terminal.PICTURE.name}
+    assert {f"{name}.png" for name in take_screenshots.PAGES} | drawn == SHOWN
+
+
+def test_architecture_is_up_to_date() -> None:
+    written = draw_architecture.PICTURE.read_text(encoding="utf-8")
+    assert written == draw_architecture.render(), "run python docs/draw_architecture.py"
+
+
+def test_terminal_loads_nothing_from_other_sites() -> None:
+    assert "@font-face" not in draw_terminal.PICTURE.read_text(encoding="utf-8")
+
+
+def test_dag_of_the_screenshots_compiles() -> None:
     compile(take_screenshots.DAG_FILE, "sales.py", "exec")
     tasks = re.findall(r'task_id="(\w+)"', take_screenshots.DAG_FILE)
     assert {page.split("/")[1] for page in take_screenshots.PAGES.values()} == set(tasks)
