@@ -7,7 +7,7 @@ from typing import Any, Final
 import yaml
 
 FOLDER = Path(__file__).parent
-_SECTIONS: Final[Mapping[str, str]] = {"mended": "Fixed or added", "kept": "Kept"}
+_SECTIONS: Final[Mapping[str, str]] = {"fixed": "Fixed or added", "kept": "Kept"}
 
 
 def read_entries() -> list[dict[str, Any]]:

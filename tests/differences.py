@@ -1,4 +1,4 @@
-"""The differences from the Apache operator that are written down: docs/differences.yaml."""
+"""The documented differences from the Apache operator: docs/differences.yaml."""
 
 import re
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from typing import Any
 import yaml
 
 PATH = Path(__file__).parents[1] / "docs" / "differences.yaml"
-# What decisions alone bring about. The rest of a trace, such as specs and events, takes the whole controller.
+# The parts of a trace that depend on decisions alone. Other parts, such as specs and events, need a controller.
 _DECIDED = ("states", "attempts", "history", "driver_status", "end", "objects")
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A difference in recorded scenarios that is meant; `*` in any part stands for anything.
+    """An expected difference in recorded scenarios. `*` in any part matches anything.
 
     Attributes:
-        entry: the id of the entry that says why.
-        scenario: where.
-        path: of what differs, with its category.
-        theirs: what the Apache operator did.
-        ours: what is done here.
+        entry: The id of the entry that gives the reason.
+        scenario: The name of the scenario.
+        path: The category and path of the differing value.
+        theirs: The value in the trace of the Apache operator.
+        ours: The value in the trace of this controller.
     """
 
     entry: str
@@ -32,26 +32,26 @@ class Explanation:
     ours: Any
 
     def explains(self, scenario: str, path: str, theirs: Any, ours: Any) -> bool:
-        """Whether it is this very difference."""
+        """Whether a difference is the expected one."""
         texts = ((self.scenario, scenario), (self.path, path))
         values = ((self.theirs, theirs), (self.ours, ours))
         return all(_fits(*pair) for pair in texts) and all(known in ("*", value) for known, value in values)
 
     @property
     def is_exact(self) -> bool:
-        """Whether it speaks of one thing in one scenario."""
+        """Whether the explanation covers one path in one scenario."""
         return "*" not in self.scenario + self.path
 
 
 @cache
 def differences() -> tuple[dict[str, Any], ...]:
-    """Every entry, in order."""
+    """Return all entries, in order."""
     return tuple(yaml.safe_load(PATH.read_text()))
 
 
 @cache
 def explanations() -> tuple[Explanation, ...]:
-    """What all entries say about recorded scenarios."""
+    """Return the expected differences of all entries."""
     return tuple(
         Explanation(entry["id"], trace["scenario"], trace["path"], trace["theirs"], trace["ours"])
         for entry in differences()
@@ -60,7 +60,7 @@ def explanations() -> tuple[Explanation, ...]:
 
 
 def traced_differences(scenario: str) -> dict[str, tuple[Any, Any]]:
-    """The differences that decisions make in a scenario: from the path of what differs to theirs and ours."""
+    """Return the expected differences of decisions in a scenario: their and our value, by path."""
     return {
         each.path: (each.theirs, each.ours)
         for each in explanations()
