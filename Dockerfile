@@ -1,5 +1,5 @@
-# The controller alone: no Airflow, no Java, no shell to start it. The root file system may be read-only;
-# /tmp is written to by --webhook only.
+# The image of the controller. It contains neither Airflow nor Java and needs no shell. The root file system can be
+# read-only; only --webhook writes to /tmp.
 ARG BASE=python:3.13-slim-bookworm
 
 FROM ${BASE} AS build

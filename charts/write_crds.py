@@ -1,4 +1,4 @@
-"""Write the chart's CustomResourceDefinitions; run it from the repository's root after a change of the models."""
+"""The generator of the chart's CRDs. Run it from the repository's root after a change of the models."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from airflow_provider_spark_operator.crds import custom_resource_definitions
 FOLDER = Path(__file__).parent / "spark-operator" / "files" / "crds"
 
 
-def written() -> dict[str, str]:
-    """What the folder has to hold: names of files and their content."""
+def build_files() -> dict[str, str]:
+    """Return the content of each file of the folder, by name."""
     return {
         f"{definition['spec']['names']['plural']}.yaml": yaml.safe_dump(definition, sort_keys=False)
         for definition in custom_resource_definitions()
@@ -18,5 +18,5 @@ def written() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for name, content in written().items():
+    for name, content in build_files().items():
         (FOLDER / name).write_text(content, encoding="utf-8")

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* The name of everything here; short enough for the webhook's suffix. */}}
+{{/* The name of all objects of the chart, short enough for the suffix of the webhook. */}}
 {{- define "spark-operator.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
@@ -13,7 +13,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Objects of the whole cluster bear the release's namespace, so that two releases of one name do not meet. */}}
+{{/* The name of cluster-scoped objects. It contains the namespace of the release: two releases may have the same name. */}}
 {{- define "spark-operator.clusterName" -}}
 {{- printf "%s-%s" .Release.Namespace (include "spark-operator.fullname" .) }}
 {{- end }}
@@ -46,7 +46,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
-{{/* How far it looks: "cluster", or "namespaces", a role in each. */}}
+{{/* The scope of the permissions: "cluster" (a ClusterRole) or "namespaces" (a Role in each namespace). */}}
 {{- define "spark-operator.scope" -}}
 {{- if or .Values.watch.allNamespaces .Values.watch.namespaceSelector }}cluster{{ else }}namespaces{{ end }}
 {{- end }}
@@ -56,7 +56,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- dict "names" (.Values.watch.namespaces | default (list .Release.Namespace) | uniq) | toJson }}
 {{- end }}
 
-{{/* A label selector as kubectl -l takes it, out of matchLabels and matchExpressions. */}}
+{{/* The label selector in the syntax of kubectl -l, built from matchLabels and matchExpressions. */}}
 {{- define "spark-operator.namespaceSelector" -}}
 {{- $parts := list }}
 {{- range $key, $value := .matchLabels }}

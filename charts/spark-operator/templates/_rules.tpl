@@ -1,4 +1,4 @@
-{{/* What the controller does in a namespace that it looks after; each verb is one of its calls. */}}
+{{/* The permissions of the controller in a watched namespace. Each verb is one of its requests. */}}
 {{- define "spark-operator.rules" -}}
 - apiGroups: [spark.apache.org]
   resources: [sparkapplications]
