@@ -1,8 +1,8 @@
-# The targets; `make help` lists them. Each makes .venv itself, from pinned and hashed requirement files.
+# `make help` lists the targets. Each target creates .venv from pinned and hashed requirement files if it is missing.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-# The first that runs and is new enough: a version manager may offer names of versions that are not installed.
+# The first Python that runs and is new enough. A version manager may offer names of versions that are not installed.
 new_enough := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(new_enough)' 2>/dev/null && echo $$p && break; done)
 PYTEST_WORKERS ?= 2
@@ -13,13 +13,13 @@ stamp := .venv/.installed
 
 .PHONY: help demo dist installation test coverage check prose format spark-submit test-spark-submit e2e airflow faults charts contract traces reliability docs site bench clean
 
-help: ## Say what each target does
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9. -]+:.*## / {split($$1, names, " "); printf "  %-12s %s\n", names[1], $$2}' $(MAKEFILE_LIST)
 
-.venv: $(stamp) ## Make the virtual environment from the pinned requirement files
+.venv: $(stamp) ## Create the virtual environment from the pinned requirement files
 
 $(stamp): requirements/build.txt requirements/dev.txt pyproject.toml packages/local-kubernetes/pyproject.toml
-	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(new_enough)' || { echo "make: Python 3.11 or newer is needed and was not found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(new_enough)' || { echo "make: could not find Python 3.11 or newer. Set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "==> .venv: creating it with $$($(PYTHON) --version)"
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@echo "==> .venv: installing the build tools"
@@ -28,8 +28,8 @@ $(stamp): requirements/build.txt requirements/dev.txt pyproject.toml packages/lo
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --require-hashes -r requirements/dev.txt
 	@echo "==> .venv: installing the two packages of this repository"
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --no-build-isolation --editable packages/local-kubernetes --editable .
-	@echo "==> .venv: preparing Spark's classes, so that it starts sooner (about a minute)"
-	@$(bin)/spark-operator local prepare >/dev/null 2>.venv/prepare.log || echo "make: Spark will start slower: $$(tail -n 1 .venv/prepare.log)" >&2
+	@echo "==> .venv: archiving the classes of Spark, so that it starts faster (about a minute)"
+	@$(bin)/spark-operator local prepare >/dev/null 2>.venv/prepare.log || echo "make: could not archive the classes of Spark, which starts slower: $$(tail -n 1 .venv/prepare.log)" >&2
 	@touch $@
 
 demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
@@ -38,22 +38,22 @@ demo: $(stamp) ## Run an Airflow DAG with real Spark on an embedded cluster
 test: $(stamp) ## Run the hermetic test suite
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) -m "not spark_submit and not scheduler and not spark" --ignore tests/faults --ignore tests/traces --ignore tests/reliability --ignore tests/installation tests packages/local-kubernetes/tests
 
-coverage: $(stamp) ## Run the tests of core/, which have to try every branch of it
+coverage: $(stamp) ## Run the tests of core/; fail if they miss a branch
 	@exec $(bin)/python -m pytest -n $(PYTEST_WORKERS) --cov airflow_provider_spark_operator.core --cov-branch --cov-report term-missing:skip-covered --cov-fail-under 100 tests/core
 
-spark-submit test-spark-submit: $(stamp) ## Compare drawn drivers with what the real spark-submit sends
+spark-submit test-spark-submit: $(stamp) ## Compare random driver builds with those of the real spark-submit
 	@exec $(bin)/python -m pytest tests/spark_submit
 
 e2e: $(stamp) ## Run real Spark on the local cluster, then on a real node (E2E_KUBECONFIG, E2E_IMAGE)
 	@$(bin)/python -m pytest -m spark tests/crds tests/local
 	@if [ -n "$${E2E_KUBECONFIG:-}" ] && [ -n "$${E2E_IMAGE:-}" ]; then exec $(bin)/python -m pytest tests/e2e; \
-	else echo "make e2e: set E2E_KUBECONFIG and E2E_IMAGE to a cluster with a node and a Spark image on it"; [ "$${CI:-}" != true ]; fi
+	else echo "make e2e: skipped the real node: set E2E_KUBECONFIG to a cluster with a node, and E2E_IMAGE to a Spark image on it"; [ "$${CI:-}" != true ]; fi
 
-airflow: $(stamp) ## Run tasks in a real Airflow, whose processes are killed (SIM_KUBECONFIG: a cluster whose node is simulated)
+airflow: $(stamp) ## Run tasks in a real Airflow, and kill its processes (SIM_KUBECONFIG: a cluster with a simulated node)
 	@$(bin)/python -m pytest -m scheduler tests/airflow
-	@[ -n "$${SIM_KUBECONFIG:-}" ] || { echo "make airflow: for the fleet of tasks, set SIM_KUBECONFIG to a cluster whose node is simulated, such as by KWOK"; [ "$${CI:-}" != true ]; }
+	@[ -n "$${SIM_KUBECONFIG:-}" ] || { echo "make airflow: skipped the test with many tasks: set SIM_KUBECONFIG to a cluster with a simulated node, for example by KWOK"; [ "$${CI:-}" != true ]; }
 
-faults: $(stamp) ## Kill a local cluster 50 times at random with pods running
+faults: $(stamp) ## Kill a local cluster with running pods 50 times, at random moments
 	@FAULT_ROUNDS=$${FAULT_ROUNDS:-50} exec $(bin)/python -m pytest tests/faults
 
 dist: $(stamp) ## Build the wheels and source distributions of both packages, in dist/
@@ -61,39 +61,39 @@ dist: $(stamp) ## Build the wheels and source distributions of both packages, in
 	@$(bin)/python -m hatchling build --directory dist
 	@cd packages/local-kubernetes && ../../$(bin)/python -m hatchling build --directory ../../dist
 
-installation: dist ## Install the wheels of dist/ into empty environments, and run them (needs a package index; about 4 minutes)
+installation: dist ## Install the wheels in dist/ into empty environments, and run them (needs a package index; about 4 minutes)
 	@exec $(bin)/python -m pytest tests/installation
 
-charts: $(stamp) ## Try the chart with Helm (HELM): on a real API server (KUBEBUILDER_ASSETS), and on a real node (as e2e, E2E_CONTROLLER_IMAGE)
+charts: $(stamp) ## Test the chart with Helm (HELM) on a real API server (KUBEBUILDER_ASSETS) and a real node (as e2e; E2E_CONTROLLER_IMAGE)
 	@if [ -x "$${HELM:-}" ]; then exec $(bin)/python -m pytest tests/charts packages/local-kubernetes/tests/contract/test_clients.py tests/e2e/test_chart.py; \
-	else echo "make charts: set HELM to the program helm"; [ "$${CI:-}" != true ]; fi
+	else echo "make charts: skipped: set HELM to the program helm"; [ "$${CI:-}" != true ]; fi
 
-contract: $(stamp) ## Hold the local API server and the chart to a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
+contract: $(stamp) ## Compare the local API server with a real one (CONTRACT_KUBECONFIG, or KUBEBUILDER_ASSETS with its programs)
 	@if [ -n "$${CONTRACT_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest packages/local-kubernetes/tests/contract tests/contract tests/charts; \
-	else echo "make contract: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
+	else echo "make contract: skipped: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver, or CONTRACT_KUBECONFIG to a cluster for tests"; [ "$${CI:-}" != true ]; fi
 
-traces: $(stamp) ## Play the recorded scenarios of the Apache operator to the controller (TRACES, a folder; KUBEBUILDER_ASSETS or TRACES_KUBECONFIG)
+traces: $(stamp) ## Replay scenarios that were recorded with the Apache operator (TRACES; KUBEBUILDER_ASSETS or TRACES_KUBECONFIG)
 	@if [ -f "$${TRACES:-}/trace.py" ] && { [ -n "$${TRACES_KUBECONFIG:-}" ] || [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; }; then exec $(bin)/python -m pytest tests/traces; \
-	else echo "make traces: set TRACES to the folder of the trace harness, and KUBEBUILDER_ASSETS to one with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
+	else echo "make traces: skipped: set TRACES to the folder of the trace harness, and KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
 
-reliability: $(stamp) ## Let everything fail around the controller, on a real API server (KUBEBUILDER_ASSETS; RELIABILITY_MARK="not slow" for a part)
+reliability: $(stamp) ## Test the controller with faults on a real API server (KUBEBUILDER_ASSETS; RELIABILITY_MARK="not slow" for a part)
 	@if [ -x "$${KUBEBUILDER_ASSETS:-}/kube-apiserver" ]; then exec $(bin)/python -m pytest -m "$${RELIABILITY_MARK:-}" tests/reliability; \
-	else echo "make reliability: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
+	else echo "make reliability: skipped: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
 
-docs: $(stamp) ## Write the pages that are made from code and data
+docs: $(stamp) ## Generate the pages that are made from code and data
 	@for page in draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
 
-site: ## Build the documentation as a site, in .site
+site: ## Build the documentation site in .site
 	@[ -x .site-venv/bin/mkdocs ] || { $(PYTHON) -m venv .site-venv && .site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/site.txt; }
 	@NO_MKDOCS_2_WARNING=1 exec .site-venv/bin/mkdocs build --quiet --strict
 
-bench: $(stamp) ## Measure: a driver beside spark-submit, deferred tasks, the local API server beside a real one (KUBEBUILDER_ASSETS), the controller (SIM_KUBECONFIG)
+bench: $(stamp) ## Measure the driver build, deferred tasks, the controller (SIM_KUBECONFIG) and the local API server (KUBEBUILDER_ASSETS)
 	@$(bin)/python -m bench.driver
 	@$(bin)/python -m bench.deferral
 	@$(bin)/python -m bench.controller $(CONTROLLER_LOADS)
 	@PYTHONPATH=packages/local-kubernetes/tests exec $(bin)/python -m bench.local_api
 
-check: $(stamp) ## Lint, types, import directions
+check: $(stamp) ## Run the linter, the type checker and the checks of import directions
 	@echo "==> ruff"; $(bin)/ruff check . ; $(bin)/ruff format --check .
 	@echo "==> mypy"; $(bin)/mypy
 	@echo "==> import-linter"; $(bin)/lint-imports
@@ -109,5 +109,5 @@ prose: ## Check the prose of the documentation, docstrings and comments with Val
 format: $(stamp) ## Format the code and apply the safe fixes
 	@$(bin)/ruff check --fix . ; $(bin)/ruff format .
 
-clean: ## Remove what the targets made, .venv included
+clean: ## Remove the files that targets created, including .venv
 	@rm -rf .venv .demo dist .site .site-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,7 +10,7 @@ INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _abort(_number: int, _frame: object) -> NoReturn:
-    os.write(sys.stderr.fileno(), b"demo: interrupted before anything was started\n")
+    os.write(sys.stderr.fileno(), b"demo: interrupted; no process was started\n")
     os._exit(INTERRUPTED)
 
 
@@ -42,10 +42,10 @@ def main() -> int:
         print(f"demo: {_describe_full_disk(home) or error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"demo: cannot use {error.filename or home}: {error.strerror or error}", file=sys.stderr)
+        print(f"demo: could not use {error.filename or home}: {error.strerror or error}", file=sys.stderr)
         return 1
     except asyncio.CancelledError:
-        print("demo: interrupted; everything it started has ended", file=sys.stderr)
+        print("demo: interrupted; all its processes have ended", file=sys.stderr)
         return INTERRUPTED
     return 0
 
@@ -67,7 +67,7 @@ async def _run_with_deadline(home: Path) -> None:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await run(home)
     except TimeoutError:
-        raise DemoFailed(f"not finished after {DEADLINE_SECONDS} s; the logs are in {home / 'logs'}") from None
+        raise DemoFailed(f"did not finish within {DEADLINE_SECONDS} s; the logs are in {home / 'logs'}") from None
 
 
 def _describe_full_disk(home: Path) -> str:
@@ -76,7 +76,7 @@ def _describe_full_disk(home: Path) -> str:
         free = shutil.disk_usage(home).free
     except OSError:
         return ""
-    return f"the disk that holds {home} is full: free some space" if free < FULL_BELOW_BYTES else ""
+    return f"the disk of {home} is full. Free some space" if free < FULL_BELOW_BYTES else ""
 
 
 if __name__ == "__main__":

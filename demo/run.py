@@ -53,7 +53,10 @@ async def _run(home: Path) -> None:
     kubeconfig, airflow_home = home / "kubeconfig", home / "airflow"
     environment = build_airflow_environment(airflow_home, REPOSITORY / "example_dags", kubeconfig)
     async with Components(environment, home / "logs") as components:
-        _announce("cluster", f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}")
+        _announce(
+            "cluster",
+            f"embedded Kubernetes API, controller and pods as processes, in {home / 'cluster'}",
+        )
         parts = [await _start_cluster(components, home / "cluster", kubeconfig)]
         _announce("airflow", f"scheduler, triggerer and execution API, in {airflow_home}")
         command = (sys.executable, "-m", "demo.dag_run", DAG_ID)
@@ -72,12 +75,14 @@ def _claim(home: Path) -> Iterator[None]:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark = home / MARK
     if any(home.iterdir()) and not mark.exists():
-        raise DemoFailed(f"{home} holds files that are not the demo's: give it an empty folder with --home")
+        raise DemoFailed(f"could not use {home}: it contains other files. Choose an empty folder with --home")
     with mark.open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DemoFailed(f"another demo runs in {home}: wait for its end, or give a folder with --home") from None
+            raise DemoFailed(
+                f"could not use {home}: another demo is running in it. Wait for its end, or choose a folder with --home"
+            ) from None
         for entry in home.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
@@ -85,7 +90,9 @@ def _claim(home: Path) -> Iterator[None]:
                 entry.unlink()
         free = shutil.disk_usage(home).free // 2**20
         if free < NEEDED_MEBIBYTES:
-            raise DemoFailed(f"{home} has {free} MiB free and the demo needs {NEEDED_MEBIBYTES} MiB: free some space")
+            raise DemoFailed(
+                f"could not use {home}: {free} MiB are free, but the demo needs {NEEDED_MEBIBYTES} MiB. Free some space"
+            )
         yield
 
 
@@ -165,7 +172,7 @@ def _judge(states: Mapping[str, str | None], airflow_home: Path, scheduler_log: 
         if lack:
             wrong.append(task_id)
     if wrong:
-        raise DemoFailed(f"{' and '.join(wrong)} did not end as expected; the log above says why")
+        raise DemoFailed(f"{' and '.join(wrong)} did not end as expected. See the log above")
 
 
 def _describe_lack(state: str | None, expected: str, failure: str) -> str:
@@ -173,7 +180,7 @@ def _describe_lack(state: str | None, expected: str, failure: str) -> str:
     if state != expected:
         return f"{expected} was expected"
     if expected == "failed" and EXPECTED_EXIT_CODE not in failure:
-        return f'its error does not say "{EXPECTED_EXIT_CODE}"'
+        return f'its error does not contain "{EXPECTED_EXIT_CODE}"'
     return ""
 
 

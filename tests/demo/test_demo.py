@@ -1,4 +1,4 @@
-"""The demo as a newcomer runs it: real Airflow processes, real Spark, nothing left behind."""
+"""Run the demo as users run it, with real Airflow processes and real Spark."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.timeout(320)]
 
 
 class Demo:
-    """A run of the demo with its state in a folder of its own; `lines` grows as it prints."""
+    """A run of the demo with its state in its own folder. `lines` contains its output so far."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -47,30 +47,30 @@ class Demo:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not any(text in line for line in self.lines):
             assert time.monotonic() < deadline, f"no {text!r} in:\n{''.join(self.lines)}"
-            assert self.process.poll() is None, f"the demo has ended:\n{''.join(self.lines)}"
+            assert self.process.poll() is None, f"the demo ended:\n{''.join(self.lines)}"
             threading.Event().wait(0.2)
 
     def wait(self) -> int:
-        """Wait for the end; return the exit code."""
+        """Wait until the demo ends. Return its exit code."""
         code = self.process.wait(DEADLINE_SECONDS)
         self._reader.join()
         return code
 
-    def left_behind(self) -> list[str]:
-        """The processes that still run with this demo's folder in their command line, environment or open files."""
+    def list_processes(self) -> list[str]:
+        """Return the running processes that have the demo's folder in their command line, environment or open files."""
         found = []
         for process in psutil.process_iter(["cmdline", "environ", "open_files"]):
-            # A process that gives itself a title loses the other two from sight; its log file stays open.
+            # A process that changes its title has no command line or environment, but its log file is open.
             files = [file.path for file in process.info["open_files"] or ()]
             words = [*(process.info["cmdline"] or ()), *(process.info["environ"] or {}).values(), *files]
             if process.pid not in (os.getpid(), os.getppid()) and any(str(self.home) in word for word in words):
                 found.append(f"{process.pid} {' '.join(process.info['cmdline'] or ())[:200]}")
         return found
 
-    def wait_until_nothing_is_left(self) -> None:
-        """Wait until no process of the demo runs any more."""
+    def wait_for_processes(self) -> None:
+        """Wait until all processes of the demo have ended."""
         deadline = time.monotonic() + 30
-        while left := self.left_behind():
+        while left := self.list_processes():
             assert time.monotonic() < deadline, left
             threading.Event().wait(0.2)
 
@@ -82,10 +82,10 @@ def demo(tmp_path: Path) -> Iterator[Demo]:
     yield demo
     demo.process.kill()
     demo.wait()
-    demo.wait_until_nothing_is_left()
+    demo.wait_for_processes()
 
 
-def test_the_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
+def test_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
     assert demo.wait() == 0, "".join(demo.lines)
     output = "".join(demo.lines)
     assert "driver: Pi is roughly 3.1" in output
@@ -96,37 +96,37 @@ def test_the_demo_runs_real_spark_through_a_deferred_task(demo: Demo) -> None:
     assert "fail_on_purpose  failed, as expected" in output
     assert "exit code 3" in output
     assert "this application fails on purpose" in output.rpartition("why")[2]
-    assert demo.left_behind() == []
+    assert demo.list_processes() == []
     assert list((demo.home.parent / "home").iterdir()) == []
 
 
-def test_an_interrupt_ends_the_demo_and_everything_in_it(demo: Demo) -> None:
+def test_interrupt_ends_the_demo_and_its_processes(demo: Demo) -> None:
     demo.wait_for("DriverRequested")
     demo.process.send_signal(signal.SIGINT)
     assert demo.wait() == 130
     assert demo.lines[-1].startswith("demo: interrupted")
-    assert demo.left_behind() == []
+    assert demo.list_processes() == []
 
 
-def test_a_killed_demo_takes_its_processes_with_it(demo: Demo) -> None:
+def test_processes_end_when_the_demo_is_killed(demo: Demo) -> None:
     demo.wait_for("DriverRequested")
     os.killpg(demo.process.pid, signal.SIGKILL)
     demo.wait()
-    demo.wait_until_nothing_is_left()
+    demo.wait_for_processes()
 
 
-def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused_and_unchanged(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
     demo = Demo(tmp_path)
     assert demo.wait() == 1
-    assert "holds files that are not the demo's" in demo.lines[-1]
+    assert "it contains other files" in demo.lines[-1]
     assert (tmp_path / "letter.txt").read_text() == "mine"
 
 
-def test_a_second_demo_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+def test_second_demo_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     mark = tmp_path / ".spark-operator-demo"
     with mark.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         demo = Demo(tmp_path)
         assert demo.wait() == 1
-    assert "another demo runs in" in demo.lines[-1]
+    assert "another demo is running in" in demo.lines[-1]
