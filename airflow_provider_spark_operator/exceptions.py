@@ -1,8 +1,8 @@
-"""What a task raises when its Spark application does not end well: one class per kind of failure.
+"""The exceptions of tasks whose Spark application did not succeed: one class for each kind of failure.
 
-All of them may be retried as the task asks for; a retry policy or a callback tells them apart by class.
-What no retry can mend (a document that is no application, a connection that contradicts itself) is
-Airflow's own `AirflowFailException` instead.
+Airflow retries a task that raises one of them, as the task specifies. A retry policy or a callback can distinguish them
+by class. If a retry cannot help (the document is not an application, or the connection is contradictory), tasks raise
+Airflow's `AirflowFailException` instead.
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,17 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 
 class SparkApplicationError(AirflowException):
-    """An application did not do what its task asked for; the message is one sentence for a person.
+    """The base class of the exceptions for Spark applications.
+
+    A task raises this class itself if an application could not be submitted or followed.
 
     Attributes:
-        state: The state word that decided (`Failed`, `DriverEvicted`); None where none was seen.
-        reason: The constant of `core.reasons` behind it; None where there is no verdict.
-        retry_worthy: False where the same application would surely fail the same way again.
-        retry_delay: How long the application's own restartConfig has it wait before it is tried again; None
-            where it does not say.
-        out_of_memory: Which of `driver` and `executor` was killed for want of memory, as far as it was seen.
+        state: The state in which the application failed, for example `Failed` or `DriverEvicted`. None if no state was
+            seen.
+        reason: The reason of the failure, a constant of `core.reasons`. None if the failure has not been classified.
+        retry_worthy: False if a retry would certainly fail in the same way.
+        retry_delay: The delay before a restart by the restartConfig of the application. None if it has none.
+        out_of_memory: Which of `driver` and `executor` was out of memory, as far as it was seen.
     """
 
     def __init__(
@@ -46,35 +48,38 @@ class SparkApplicationFailed(SparkApplicationError):
 
 
 class SparkInfrastructureFailed(SparkApplicationError):
-    """Something beneath the application failed: an eviction, executors or a driver that never started."""
+    """The infrastructure failed, for example by an eviction, or because the driver or the executors did not start."""
 
 
 class SparkSchedulingFailed(SparkApplicationError):
-    """The operator could not have the application's resources created in the cluster."""
+    """The operator could not create the resources of the application in the cluster."""
 
 
 class SparkApplicationDeleted(SparkApplicationError):
-    """The application was deleted before it ended, and not by its task: by a person or another program."""
+    """A user or another program deleted the application before it ended."""
 
 
 class SparkApplicationDeletedByUser(SparkApplicationDeleted, AirflowFailException):
-    """A deletion that fails the task without a retry, because the task has no retry policy to decide otherwise."""
+    """A deletion that fails the task without a retry, because the task has no retry policy that could decide."""
 
 
 class SparkClusterDeleted(SparkApplicationError):
-    """A person or another program deleted the SparkCluster before its task saw it ready."""
+    """A user or another program deleted the SparkCluster before it was ready."""
 
 
 class SparkClusterDeletedByUser(SparkClusterDeleted, AirflowFailException):
-    """A deletion that fails the task without a retry, because the task has no retry policy to decide otherwise."""
+    """A deletion that fails the task without a retry, because the task has no retry policy that could decide."""
 
 
 class SparkApplicationTimedOut(SparkApplicationError):
-    """The task's time was over before the application ended; unless told otherwise it is cancelled."""
+    """The task timed out before the application ended.
+
+    The task deletes the application, unless `delete_on_kill` is False.
+    """
 
 
-# The keys are the words of `core.verdict.FailureKind`; they are spelled out, so that a DAG file that
-# catches one of these exceptions loads nothing of the core.
+# The keys are the values of `core.verdict.FailureKind`. They are repeated here, so that a DAG file that catches one of
+# these exceptions does not load the core.
 _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
     "application": SparkApplicationFailed,
     "infrastructure": SparkInfrastructureFailed,
@@ -85,12 +90,13 @@ _BY_FAILURE_KIND: dict[str, type[SparkApplicationError]] = {
 def build_deletion(sentence: str, *, policy: object | None) -> SparkApplicationDeleted:
     """Return the exception for an application that was deleted while its task waited.
 
-    A retry would undo what a person has done, so the task fails without one. Airflow does not ask the retry policy of a
-    task about such an exception; a task that has a policy gets one that the policy can judge.
+    A retry would undo the deletion by the user, so the task fails without a retry. Airflow does not ask the retry
+    policy of a task about such an exception. A task with a policy therefore gets an exception that the policy can
+    judge.
 
     Args:
         sentence: The message, which names what was deleted.
-        policy: The task's retry policy; None if the task has none.
+        policy: The retry policy of the task; None if the task has none.
     """
     if policy is not None:
         return SparkApplicationDeleted(sentence)
@@ -117,16 +123,17 @@ def build_failure(
     retry_delay: timedelta | None = None,
     out_of_memory: Sequence[str] = (),
 ) -> SparkApplicationError:
-    """The exception for a failed verdict.
+    """Return the exception for a failed verdict.
 
     Args:
-        kind: A word of `core.verdict.FailureKind`; unknown or None counts as the application's own failure.
-        sentence: What happened, with the application's name, state, reason and exit code.
-        state: See `SparkApplicationError`, as for all that follow.
-        reason: As there.
-        retry_worthy: As there.
-        retry_delay: As there.
-        out_of_memory: As there.
+        kind: A value of `core.verdict.FailureKind`. None or an unknown value counts as a failure of the application
+            itself.
+        sentence: The message, with the name, the state, the reason and the exit code of the application.
+        state: See `SparkApplicationError`, also for the next arguments.
+        reason: The reason of the failure.
+        retry_worthy: Whether a retry can succeed.
+        retry_delay: The delay before a retry.
+        out_of_memory: The roles that were out of memory.
     """
     return _BY_FAILURE_KIND.get(kind or "", SparkApplicationFailed)(
         sentence,
@@ -139,4 +146,4 @@ def build_failure(
 
 
 def _describe_final(sentence: str) -> str:
-    return f"{sentence}, and is not submitted again; to run it again, clear the task"
+    return f"{sentence}, and is not submitted again. To run it again, clear the task"

@@ -1,4 +1,7 @@
-"""What Airflow's provider discovery reads; the standard library only, as every Airflow command loads it."""
+"""The metadata of the provider for Airflow.
+
+Every Airflow command loads this module, so the module uses the standard library only.
+"""
 
 from typing import TypedDict
 
@@ -12,7 +15,7 @@ Integration = TypedDict("Integration", {"integration-name": str, "external-doc-u
 
 
 class ConfigOption(TypedDict):
-    """One option of Airflow's configuration, as its own `config.yml` describes one."""
+    """One option of Airflow's configuration, in the format of Airflow's `config.yml`."""
 
     description: str
     version_added: str
@@ -47,9 +50,9 @@ ProviderInfo = TypedDict(
 
 
 def get_provider_info() -> ProviderInfo:
-    """The provider's metadata, as the entry point `apache_airflow_provider` promises it.
+    """Return the metadata of the provider, for the entry point `apache_airflow_provider`.
 
-    `package-name` must equal the distribution's name: Airflow refuses to start otherwise.
+    `package-name` must be the name of the distribution: otherwise Airflow does not start.
     """
     return {
         "package-name": _DISTRIBUTION,
@@ -78,28 +81,28 @@ def get_provider_info() -> ProviderInfo:
 
 
 def _build_options() -> dict[str, ConfigOption]:
-    fields = "{namespace}, {name}, {uid}, {application_id} and {driver_pod} stand for the application's."
+    fields = "Placeholders: {namespace}, {name}, {uid}, {application_id} and {driver_pod} of the application."
     return {
         "ui_url": _build_option(
-            f"Where the Spark UI of a running application is; empty: where its own ingress or route leads. {fields}",
+            f"URL of the Spark UI of a running application. If empty, the URL of its ingress or HTTP route. {fields}",
             "https://spark.example.com/{namespace}/{application_id}/",
         ),
         "history_server_url": _build_option(
-            f"Where the History Server shows an application; empty for no link. {fields}",
+            f"URL of an application in the Spark History Server. If empty, there is no link. {fields}",
             "https://history.example.com/history/{application_id}/",
         ),
         "driver_log_url": _build_option(
-            f"Where the log of an application's driver is kept; empty for no link. {fields}",
+            f"URL of the driver log in your log store. If empty, there is no link. {fields}",
             "https://logs.example.com/search?namespace={namespace}&pod={driver_pod}",
         ),
         "driver_log_streams": _build_option(
-            "How many drivers' logs one triggerer, or worker process, shows at a time while they are written; "
-            "of the others the last lines are shown at the end.",
+            "Maximum number of driver logs that one triggerer or worker process streams at the same time. "
+            "The task logs of other applications show the last lines of the driver at the end.",
             default="200",
             kind="integer",
         ),
         "driver_log_bytes": _build_option(
-            "How much of a driver's log is shown in its task's log.", default=str(4 * 1024 * 1024), kind="integer"
+            "Maximum size of the driver log in the task log, in bytes.", default=str(4 * 1024 * 1024), kind="integer"
         ),
     }
 

@@ -1,4 +1,4 @@
-"""A retry policy for tasks that run Spark applications: what is worth another try gets one, the rest fails at once."""
+"""A retry policy for tasks that run Spark applications, which decides by the kind of failure."""
 
 from collections.abc import Mapping
 
@@ -18,24 +18,27 @@ _LIMIT_KEY = "spark_memory_at_limit"
 
 
 class SparkRetryPolicy(RetryPolicy):
-    """Retry what failed beneath an application; fail at once where the application itself did.
+    """Retry infrastructure and scheduling failures; fail immediately on application failures.
 
-    Infrastructure and scheduling failures are retried, unless the same application would surely fail the same way
-    again; the delay is the backoff that the application's restartConfig asks for, else the task's. What is no
-    failure of an application (the API was down) is retried as the task says. An application that was deleted by a
-    person or another program is not submitted again. A policy never adds to the task's `retries`.
+    - Infrastructure and scheduling failures are retried, unless a retry would certainly fail in the same way. The delay
+      is the backoff of the restartConfig of the application, or without one `retry_delay` of the task.
+    - A deletion of the application by a user or another program is not retried.
+    - Other errors, for example an API server that is not available, are retried as the task specifies.
+
+    A policy never adds to the `retries` of the task.
 
     Args:
-        application_failures: Retry the application's own failures, too.
-        deletions: Retry when the application or the SparkCluster was deleted by a person or another program.
-        memory_growth: After a driver or executors were killed for want of memory, try again with this many times
-            the memory, and so on with every such failure. It is kept in the task state store, so that a task
-            that is cleared begins with what was enough. None tries no such failure again.
-        memory_limit: The largest memory to come to, such as `32g`. A lack of memory beyond it counts as any failure.
+        application_failures: Also retry failures of the application itself.
+        deletions: Retry after a user or another program deleted the application or the SparkCluster.
+        memory_growth: Factor by which the memory grows after the driver or an executor was out of memory, for example
+            1.5. It is applied again after each such failure. The task state store keeps the result, so that a cleared
+            task starts with the memory that was sufficient. None does not retry such failures.
+        memory_limit: The maximum memory, for example "32g". At this limit, a role that is out of memory is not retried
+            for that reason. None for no limit.
 
     Raises:
         TypeError: A switch is not a boolean.
-        ValueError: `memory_growth` is not over 1, or `memory_limit` no size.
+        ValueError: `memory_growth` is not greater than 1, or `memory_limit` is not a size.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class SparkRetryPolicy(RetryPolicy):
     ) -> None:
         check_booleans(application_failures=application_failures, deletions=deletions)
         if memory_growth is not None and not memory_growth > 1:
-            raise ValueError(f"memory_growth must be over 1, not {memory_growth!r}")
+            raise ValueError(f"memory_growth must be greater than 1, not {memory_growth!r}")
         if memory_limit is not None and not is_size(memory_limit):
             raise ValueError(f"memory_limit must be a size with its unit, such as 32g, not {memory_limit!r}")
         self.application_failures = application_failures
@@ -63,23 +66,25 @@ class SparkRetryPolicy(RetryPolicy):
         max_tries: int,  # noqa: ARG002
         context: Context | None = None,
     ) -> RetryDecision:
-        """Decide by the kind of failure; see the class."""
+        """Return the decision for an exception, by the kind of failure. See the class."""
         if not isinstance(exception, SparkApplicationError):
             return RetryDecision.default()
-        starved = [role for role in ROLES if role in exception.out_of_memory]
+        roles = [role for role in ROLES if role in exception.out_of_memory]
         if self.memory_growth is not None and context is not None:
-            starved = [role for role in starved if role not in _read_store(context, _LIMIT_KEY)]
-        if starved and self.memory_growth is not None and context is not None:
-            self._grow(context, starved)
-            reason = f"{' and '.join(starved)} ran out of memory; tried again with {self.memory_growth:g} times of it"
+            roles = [role for role in roles if role not in _read_store(context, _LIMIT_KEY)]
+        if roles and self.memory_growth is not None and context is not None:
+            self._grow(context, roles)
+            reason = (
+                f"{' and '.join(roles)} ran out of memory; trying again with {self.memory_growth:g} times the memory"
+            )
             return RetryDecision.retry(exception.retry_delay, reason)
         if isinstance(exception, SparkApplicationDeleted | SparkClusterDeleted) and not self.deletions:
             deleted = "cluster" if isinstance(exception, SparkClusterDeleted) else "application"
-            return RetryDecision.fail(f"the {deleted} was deleted, and not by its task")
+            return RetryDecision.fail(f"a user or another program deleted the {deleted}")
         if not exception.retry_worthy:
-            return RetryDecision.fail(f"the same application would fail the same way again ({exception.reason})")
+            return RetryDecision.fail(f"a retry would fail in the same way ({exception.reason})")
         if isinstance(exception, SparkApplicationFailed) and not self.application_failures:
-            return RetryDecision.fail("the application itself failed, not what it runs on")
+            return RetryDecision.fail("the application itself failed, not the infrastructure")
         if exception.reason is None:
             return RetryDecision.default()
         return RetryDecision.retry(exception.retry_delay, exception.reason)
@@ -95,7 +100,7 @@ class SparkRetryPolicy(RetryPolicy):
         return MemoryGrowth(_read_factors(context), self.memory_limit)
 
     def record_limits(self, limits: Mapping[str, bool], context: Context) -> None:
-        """Record which roles have reached the memory limit: they get no other try after they run out of memory.
+        """Record which roles have reached the memory limit. They get no other try after they run out of memory.
 
         Args:
             limits: Whether each role that grew, "driver" or "executor", has reached the limit.

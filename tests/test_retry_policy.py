@@ -52,7 +52,7 @@ def test_without_a_backoff_the_tasks_own_delay_counts() -> None:
 def test_the_applications_own_failure_is_final() -> None:
     decision = decide(SparkApplicationFailed("exit code 3", reason="DriverFailed"))
     assert decision.action is RetryAction.FAIL
-    assert decision.reason == "the application itself failed, not what it runs on"
+    assert decision.reason == "the application itself failed, not the infrastructure"
 
 
 def test_the_applications_own_failure_is_tried_again_where_asked_for() -> None:
@@ -65,7 +65,7 @@ def test_what_would_surely_fail_again_is_not_tried_again() -> None:
     decision = decide(error, application_failures=True)
     assert (decision.action, decision.reason) == (
         RetryAction.FAIL,
-        "the same application would fail the same way again (SpecUnbuildable)",
+        "a retry would fail in the same way (SpecUnbuildable)",
     )
 
 
@@ -118,7 +118,7 @@ def test_an_executors_lack_of_memory_beneath_another_failure_counts(context: Con
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"memory_growth": 1}, "memory_growth must be over 1, not 1"),
+        ({"memory_growth": 1}, "memory_growth must be greater than 1, not 1"),
         ({"memory_limit": "lots"}, "memory_limit must be a size with its unit, such as 32g, not 'lots'"),
         ({"memory_limit": "32"}, "memory_limit must be a size with its unit, such as 32g, not '32'"),
     ],

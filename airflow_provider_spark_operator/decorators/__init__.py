@@ -1,1 +1,1 @@
-"""Decorators that make tasks of Python functions."""
+"""Task decorators that run Python functions on Spark."""

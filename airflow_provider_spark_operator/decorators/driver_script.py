@@ -11,10 +11,10 @@ import libcst  # Airflow's own decorators load it as well
 
 SCRIPT = "airflow_task.py"
 ARGUMENTS = "airflow_task_arguments.json"
-# Where Kubernetes reads a container's message, unless its template says otherwise.
+# Kubernetes reads the message of a container here, unless the pod template sets another path.
 MESSAGE_FILE = "/dev/termination-log"
 MESSAGE_BYTES = 4096
-# How long the driver waits for the copy of a small value: a store that cannot be reached may take minutes to fail.
+# Seconds that the driver waits for the copy of a small value. A store that is not reachable may take minutes to fail.
 COPY_SECONDS = 30
 _MARK = "airflow-result"
 
@@ -62,8 +62,8 @@ def _airflow_main():
     if not small:
         if not result_url:
             raise ValueError(
-                f"the return value takes {{len(text.encode())}} bytes, and without a store only {MESSAGE_BYTES} come "
-                "back: give the task an upload_to, or return where you have stored the result"
+                f"the return value has {{len(text.encode())}} bytes, but only {MESSAGE_BYTES} are possible without "
+                "upload_to. Set upload_to, or store the result and return its URL"
             )
         _airflow_store(spark, json.dumps(value), result_url)
         text = json.dumps({{"{_MARK}": {{"stored": True}}}})
@@ -108,7 +108,7 @@ def parse_report(message: str | None) -> dict[str, object] | None:
 def _remove_annotations(source: str) -> str:
     """Return `source` without the annotations of the function's parameters and result.
 
-    Python evaluates them where the function is defined, but their names belong to the module, which is not shipped.
+    Python evaluates them when it defines the function. They use names of the module, which is not shipped.
     Annotations inside the function stay: pandas UDFs need theirs.
     """
     module = libcst.parse_module(source)

@@ -1,4 +1,4 @@
-"""`@task.spark_application`: a Python function that runs as the driver of a Spark application."""
+"""The decorator `@task.spark_application`, which runs a Python function as the driver of a Spark application."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,22 +17,24 @@ _NOT_FOR_FUNCTIONS = ("py_file", "main_class", "arguments")
 
 
 class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
-    """Run a function as a driver. Its arguments and its return value are JSON values.
+    """Run a Python function as the driver of a Spark application. Its arguments and its return value are JSON values.
 
-    The source of the function is shipped without the module around it: the function imports what it needs. A parameter
-    named `spark` gets the session. A parameter with the name of a part of Airflow's context (`ds`, `run_id`, `params`)
-    gets that part if it is not given and is a JSON value. A return value larger than 4 KiB is stored under `upload_to`,
-    and the task returns its path, an `ObjectStoragePath`. If you pass the path to another such function, the function
-    gets the value.
+    Only the source of the function is shipped, without the module around it: the function must import what it needs. If
+    the function has a parameter `spark`, the parameter gets the Spark session. A parameter with the name of a variable
+    of Airflow's context (`ds`, `run_id`, `params`) gets that variable if you do not pass an argument and if the
+    variable is a JSON value.
+
+    If the return value is larger than 4 KiB, it is stored under `upload_to`, and the task returns its path, an
+    `ObjectStoragePath`. If you pass that path to another such function, the function gets the value.
 
     Args:
         python_callable: The function.
         op_args: Positional arguments of the function.
         op_kwargs: Keyword arguments of the function.
-        **kwargs: The parameters of `SparkApplicationOperator`, except those that name a program.
+        **kwargs: The parameters of `SparkApplicationOperator`, except `py_file`, `main_class` and `arguments`.
 
     Raises:
-        ValueError: A parameter names another program, or `wait_for_completion` is off.
+        ValueError: One of these parameters is set, or `wait_for_completion` is False.
     """
 
     custom_operator_name = "@task.spark_application"
@@ -56,12 +58,14 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
     ) -> None:
         given = [name for name in _NOT_FOR_FUNCTIONS if kwargs.get(name) is not None]
         if given:
-            raise ValueError(f"{', '.join(given)}: the decorated function is what runs; leave it out")
+            raise ValueError(
+                f"{', '.join(given)}: not supported by @task.spark_application, which runs the decorated function"
+            )
         if kwargs.get("wait_for_completion") is False:
-            raise ValueError("wait_for_completion=False: what a function returns is known when it has ended")
+            raise ValueError("wait_for_completion must be True: the return value of the function is known at its end")
         self._wants_spark = "spark" in inspect.signature(python_callable).parameters
         if self._wants_spark:
-            op_kwargs = {"spark": None, **(op_kwargs or {})}  # the driver fills it in
+            op_kwargs = {"spark": None, **(op_kwargs or {})}  # the driver passes the session
         super().__init__(
             python_callable=python_callable,
             op_args=op_args,
@@ -89,11 +93,11 @@ class SparkDecoratedOperator(DecoratedOperator, SparkApplicationOperator):
 def spark_application_task(
     python_callable: Callable[..., Any] | None = None, multiple_outputs: bool | None = None, **kwargs: Any
 ) -> TaskDecorator:
-    """Make a task of a function that runs as the driver of a Spark application.
+    """Turn a function into a task that runs the function as the driver of a Spark application.
 
     Args:
         python_callable: The function.
-        multiple_outputs: Push each key of the dict that it returns as an XCom of its own.
+        multiple_outputs: Push each key of the returned dict as a separate XCom.
         **kwargs: See `SparkApplicationOperator`.
     """
     return task_decorator_factory(

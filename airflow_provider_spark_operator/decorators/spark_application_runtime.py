@@ -1,4 +1,4 @@
-"""What the task of a decorated function does when it runs. DAG files do not import it: it loads object storage."""
+"""The runtime of a decorated function's task. DAG files do not import this module: it loads object storage."""
 
 import inspect
 import json
@@ -96,8 +96,8 @@ class FunctionProgram:
         if stored is not None:
             return stored
         raise SparkApplicationError(
-            f"{event.namespace}/{event.name} has succeeded, but what the function returned is lost: its driver's pod "
-            f"was deleted before its message in {driver_script.MESSAGE_FILE} was read; give the task an upload_to"
+            f"SparkApplication {event.namespace}/{event.name} succeeded, but the return value of the function is lost: "
+            f"the driver pod was deleted before its message in {driver_script.MESSAGE_FILE} was read. Set upload_to"
         )
 
     def _find_result(self, stamp: TaskStamp) -> ObjectStoragePath | None:
@@ -134,5 +134,7 @@ def _convert_to_json(value: object, noun: str) -> object:
     try:
         json.dumps(plain)
     except (TypeError, ValueError) as error:
-        raise AirflowFailException(f"{noun} is no JSON value ({error}): give one, such as its text") from error
+        raise AirflowFailException(
+            f"{noun} must be a JSON value: {error}. Convert it, for example with str()"
+        ) from error
     return plain

@@ -1,1 +1,1 @@
-"""Links from a task's page in Airflow to where its Spark application shows itself."""
+"""Links from a task page in Airflow to the web pages of its Spark application."""

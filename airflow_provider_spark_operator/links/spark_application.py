@@ -52,7 +52,11 @@ class Linked(Protocol):
 
 
 class SparkUILink(BaseOperatorLink):
-    """The Spark UI of the running application."""
+    """Link to the Spark UI of the running application.
+
+    The URL is that of `[spark_operator] ui_url`. If it is not set, the link uses the ingress or the HTTP route of the
+    application.
+    """
 
     name = "Spark UI"
 
@@ -63,7 +67,7 @@ class SparkUILink(BaseOperatorLink):
 
 
 class SparkHistoryServerLink(BaseOperatorLink):
-    """The application in the Spark History Server."""
+    """Link to the application in the Spark History Server. The URL is that of `[spark_operator] history_server_url`."""
 
     name = "Spark History Server"
 
@@ -74,7 +78,7 @@ class SparkHistoryServerLink(BaseOperatorLink):
 
 
 class DriverLogLink(BaseOperatorLink):
-    """The driver log in the log store of the cluster."""
+    """Link to the driver log in your log store. The URL is that of `[spark_operator] driver_log_url`."""
 
     name = "Driver log"
 
@@ -132,6 +136,6 @@ def _build_url(key: str, target: LinkTarget) -> str:
     template = conf.get(SECTION, key, fallback="") or ""
     for field, value in asdict(target).items():
         if not value and f"{{{field}}}" in template:
-            return ""  # unknown so far: Kubeflow's operator reports Spark's id only when the driver runs
+            return ""  # not known yet: Kubeflow's operator reports Spark's id only when the driver runs
         template = template.replace(f"{{{field}}}", value)
     return template

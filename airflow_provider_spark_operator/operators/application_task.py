@@ -50,9 +50,9 @@ class ApplicationTask(Protocol):
     resumed: bool
 
     def get_template_env(self) -> jinja2.Environment:
-        """Return the template environment of the DAG, which knows the folders of its files."""
+        """Return the template environment of the DAG, which contains the folders of its files."""
         ...
 
     def defer(self, *, trigger: BaseTrigger, method_name: str, timeout: timedelta | float | None = None) -> NoReturn:
-        """End this process and resume by the method when the trigger fires."""
+        """End this process. When the trigger fires, Airflow resumes the task with the method."""
         ...

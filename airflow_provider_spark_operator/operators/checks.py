@@ -1,4 +1,4 @@
-"""The cheap checks of an operator's arguments while the DAG is parsed, and the errors of invalid resources."""
+"""The inexpensive checks of an operator's arguments at DAG parse time, and the exceptions for invalid resources."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.core.compose.document import is_model
 from airflow_provider_spark_operator.core.parameters import PENDING, Parameters, is_template
 from airflow_provider_spark_operator.core.problems import InvalidResource, Problem
 
-# The words of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
+# The values of `follow.replace.IfExists`, which a DAG file must not import: it loads the Kubernetes client.
 REPLACE_ENDED = "replace_ended"
 FAIL = "fail"
 

@@ -34,7 +34,7 @@ def parse(source: object, noun: str = "application") -> JsonObject:
 
     Args:
         source: An object, a model, or YAML or JSON text.
-        noun: What it is, for messages.
+        noun: What the resource is, "application" or "cluster", for messages.
 
     Raises:
         InvalidResource: The source is not an object, not valid YAML, or of another kind.
@@ -55,10 +55,12 @@ def _load(text: str, noun: str) -> object:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        # The error itself shows the line, and with it what may be a secret.
+        # The original error shows the line, which may contain a secret.
         raise InvalidResource([Problem("", f"invalid YAML{place}: {problem}")]) from None
     if len(documents) != 1:
-        raise InvalidResource([Problem("", f"has {len(documents)} documents: give exactly one, a {_KINDS[noun]}")])
+        raise InvalidResource(
+            [Problem("", f"must contain exactly one document, a {_KINDS[noun]}, not {len(documents)}")]
+        )
     return documents[0]
 
 

@@ -31,15 +31,15 @@ def report_lost_failure(
 ) -> None:
     """Raise the failure of an earlier try if the retry policy would not have retried it; otherwise log the failure.
 
-    Without a policy every failure is retried, so there is nothing to report. If a person has cleared the task, the
+    Without a policy Airflow retries every failure, so there is nothing to report. If a user has cleared the task, the
     task runs again in any case.
 
     Args:
         loop: The loop for requests.
-        engagement: The present try.
+        engagement: The current try.
         context: The context of the task.
         policy: The retry policy of the task.
-        retries: The retries of the task.
+        retries: The number of retries of the task.
 
     Raises:
         SparkApplicationError: The failure of the earlier try, or the API could not be read.
@@ -59,7 +59,7 @@ def report_lost_failure(
     decision = policy.evaluate(error, task_instance.try_number - 1, task_instance.max_tries, context)
     if decision.action is RetryAction.FAIL:
         raise error
-    logger.warning("an earlier try could not tell that its application had failed; it is tried again: %s", error)
+    logger.warning("an earlier try was lost before it reported the failure of its application; trying again: %s", error)
 
 
 def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent | None:
@@ -77,4 +77,4 @@ def _read_lost_end(loop: LoopThread, engagement: Engagement) -> ApplicationEvent
     except ApplicationDeleted:
         return None
     except (ConfigurationError, KubeError) as error:
-        raise SparkApplicationError(f"earlier tries' applications could not be looked for: {error}") from None
+        raise SparkApplicationError(f"could not list the applications of earlier tries: {error}") from None

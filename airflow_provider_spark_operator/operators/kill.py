@@ -1,4 +1,4 @@
-"""Cancel what a task has submitted when its worker must stop, but only if a person has killed the task."""
+"""Delete the resources of a task when its worker must stop, but only if a user has stopped the task."""
 
 import logging
 import threading
@@ -44,8 +44,8 @@ class Engagement:
         stamp: The try that submits.
         namespace: Namespace of the resources; None for that of the connection.
         resource: Kind of the resources.
-        connection_exists: Whether `access` is that of a connection, and not that of the default cluster.
-        stop_requested: Whether a signal has arrived: resources that are submitted later must be cancelled as well.
+        connection_exists: Whether `access` comes from a connection, and not from the default cluster.
+        stop_requested: Whether a signal has arrived. Resources that are submitted later must then be deleted as well.
     """
 
     access: ClusterAccess
@@ -56,7 +56,7 @@ class Engagement:
     stop_requested: bool = False
 
     def stop(self) -> None:
-        """Cancel the resources, unless the task only moves to another worker. Never raises; returns within 25 s.
+        """Delete the resources, unless the task only moves to another worker. Never raises; returns within 25 s.
 
         It runs in a signal handler, which may have interrupted any code, so all work is done on other threads.
         """
@@ -64,34 +64,34 @@ class Engagement:
         try:
             if not _is_killed(self.stamp):
                 follows = (
-                    "the task goes on: its next try takes the application over"
+                    "the next try of the task adopts the application"
                     if self.stamp.has_retry_left
-                    else "the task has no retry left: the application may still run"
+                    else "the task has no retry left, and the application may still be running"
                 )
-                logger.info("the worker stops, but %s", follows)
+                logger.info("the worker was stopped: %s", follows)
                 return
             self.cancel()
         except Exception as error:
             # Airflow discards exceptions of a signal handler, and with them the reason why the application still runs.
             cause = str(error) or f"the Kubernetes API did not answer within {_CANCEL_SECONDS:.0f} s"
-            logger.warning("what this task has submitted could not be deleted and may still run: %s", cause)
+            logger.warning("could not delete the resources of this task, which may still be running: %s", cause)
 
     def describe_timeout(self, goal: str = "have ended", noun: str = "the application") -> str:
-        """Return the sentence for a task whose resource did not reach its goal in time, with the resource's state.
+        """Return the sentence for a task that did not learn in time that its resource reached its goal.
 
         Args:
-            goal: The goal of the resource.
-            noun: The name of the resource if it cannot be read.
+            goal: The goal of the resource, after "was not reported to".
+            noun: What the resource is called if it cannot be read.
         """
         try:
             with LoopThread() as loop:
                 found = loop.run(self._read_states(), timeout=_CANCEL_SECONDS)
         except Exception as error:
             # The cancellation that follows has the same problem and raises it.
-            logger.warning("could not read the state of %s: %s", noun, str(error) or "no answer")
+            logger.warning("could not read the state of %s: %s", noun, str(error) or "the API did not answer")
             found = {}
         named = [f"{reference} ({state})" for reference, state in found.items()]
-        return f"{', '.join(named) or noun} was not known to {goal}"
+        return f"{', '.join(named) or noun} was not reported to {goal}"
 
     async def _read_states(self) -> Mapping[ApplicationReference, str]:
         async with await open_client(self.access) as client:
@@ -119,7 +119,7 @@ class Engagement:
         with LoopThread() as loop:
             outcomes = loop.run(self._cancel(limit - _GRACE_SECONDS), timeout=limit)
         for reference, outcome in outcomes.items():
-            logger.info("%s was to be cancelled: %s", reference, outcome)
+            logger.info("cancellation of %s: %s", reference, outcome)
         return outcomes
 
     async def _cancel(self, seconds: float) -> Mapping[ApplicationReference, CancelOutcome]:
@@ -130,7 +130,7 @@ class Engagement:
             async with await open_client(access) as client:
                 return await cancel_try(client, self.stamp, self.namespace, self.resource)
 
-        return await retry(attempt, "deletion of what this task has submitted", logger.log, seconds=seconds)
+        return await retry(attempt, "deletion of the resources of this task", logger.log, seconds=seconds)
 
 
 def engage(
@@ -167,16 +167,14 @@ def engage(
 
 
 def describe_cancellation(outcomes: Mapping[ApplicationReference, CancelOutcome]) -> str:
-    """Return what happened to the application; of several applications, the most important outcome."""
+    """Return what happened to the application. If there are several applications, return the most important outcome."""
     words = {
-        CancelOutcome.DELETED: "it is cancelled",
-        CancelOutcome.NOT_OURS: "another try has taken it over, and goes on",
-        CancelOutcome.ENDED: "it ended meanwhile and is left, as evidence",
+        CancelOutcome.DELETED: "it was cancelled",
+        CancelOutcome.NOT_OURS: "another try has adopted it, so it keeps running",
+        CancelOutcome.ENDED: "it ended meanwhile, so it was not deleted",
     }
     found = set(outcomes.values())
-    return next(
-        (sentence for outcome, sentence in words.items() if outcome in found), "nothing of it was found to cancel"
-    )
+    return next((sentence for outcome, sentence in words.items() if outcome in found), "there was nothing to cancel")
 
 
 def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bool) -> SparkApplicationTimedOut:
@@ -190,13 +188,13 @@ def time_out(engagement: Engagement, sentence: str, limit: object, *, delete: bo
     """
     message = f"{sentence} within the task's execution_timeout of {limit}"
     if not delete:
-        return SparkApplicationTimedOut(f"{message}; it is left running, as delete_on_kill is off")
+        return SparkApplicationTimedOut(f"{message}; it keeps running because delete_on_kill=False")
     try:
         outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
     except Exception as error:
         # The task fails because of the timeout. The message adds that the application may still run.
         return SparkApplicationTimedOut(
-            f"{message}; cancelling it failed, it may still run: {str(error) or type(error).__name__}"
+            f"{message}; could not cancel it, so it may still be running: {str(error) or type(error).__name__}"
         )
     return SparkApplicationTimedOut(f"{message}; {describe_cancellation(outcomes)}")
 
@@ -208,20 +206,23 @@ def _read_state(resource: JsonObject) -> tuple[str, bool]:
 
 
 def _is_killed(stamp: TaskStamp) -> bool:
-    """Ask Airflow on another thread: the interrupted main thread may hold the lock of the connection to Airflow."""
+    """Return whether a user has stopped the task.
+
+    Another thread asks Airflow, because the interrupted main thread may hold the lock of the connection to Airflow.
+    """
     answer: list[Fate | BaseException] = []
 
     def ask() -> None:
         try:
             answer.append(read_fate(stamp))
-        except BaseException as error:  # Airflow's DeadlockImminentError is no Exception
+        except BaseException as error:  # Airflow's DeadlockImminentError is not an Exception
             answer.append(error)
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(_FATE_SECONDS)
     if not answer:
-        raise TimeoutError(f"Airflow did not tell the task's state within {_FATE_SECONDS:.0f} s")
+        raise TimeoutError(f"Airflow did not report the state of the task within {_FATE_SECONDS:.0f} s")
     if isinstance(answer[0], BaseException):
-        raise RuntimeError(f"Airflow did not tell the task's state: {answer[0]}")
+        raise RuntimeError(f"Airflow did not report the state of the task: {answer[0]}")
     return answer[0] is Fate.KILLED

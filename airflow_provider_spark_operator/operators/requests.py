@@ -34,7 +34,7 @@ def submit(
         loop: The loop for requests.
         engagement: The try that submits.
         document: The application.
-        if_exists: What to do with an application of the same name: a word of `follow.replace.IfExists`.
+        if_exists: What to do with an application of the same name: a value of `follow.replace.IfExists`.
         noun: What the resource is, for messages.
 
     Raises:
@@ -53,9 +53,9 @@ def submit(
     # The message names the cause: a chained exception would print it a second time in the task log.
     except (ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
         hint = _suggest_api_version(error) if noun == "application" else ""
-        raise SparkApplicationError(f"the {noun} was not submitted: {error}{hint}") from None
-    done = "taken over from an earlier try" if submission.adopted else "submitted"
-    logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
+        raise SparkApplicationError(f"could not submit the {noun}: {error}{hint}") from None
+    done = "adopted from an earlier try" if submission.adopted else "submitted"
+    logger.info("%s was %s (uid %s)", submission.reference, done, submission.reference.uid)
     return submission
 
 
@@ -64,7 +64,7 @@ def _suggest_api_version(error: Exception) -> str:
     if not isinstance(error, KindNotServed) or error.versions:
         return ""
     return "".join(
-        f'; for {dialect.operator}, set api_version="{dialect.group}/{dialect.versions[0]}"'
+        f'. For {dialect.operator}, set api_version="{dialect.group}/{dialect.versions[0]}"'
         for dialect in find_alternatives(error.group)
     )
 
@@ -86,4 +86,4 @@ def acknowledge(loop: LoopThread, engagement: Engagement, reference: Application
     try:
         loop.run(retry(send, subject, logger.log, seconds=_ACKNOWLEDGEMENT_SECONDS))
     except (ConfigurationError, KubeError) as error:
-        logger.warning("the end is not marked as taken note of; a later try would find it: %s", error)
+        logger.warning("could not record the end on the resource; a later try may adopt it again: %s", error)

@@ -48,7 +48,7 @@ def build_error(
     if event.kind in (EventKind.UNSUBMITTED, EventKind.REPLACED):
         return SparkApplicationError(event.sentence)
     if event.kind is not EventKind.ENDED:
-        return SparkApplicationError(f"{event.sentence}; it may still run, and {describe_successor(has_retry_left)}")
+        return SparkApplicationError(f"{event.sentence}; it may still be running: {describe_successor(has_retry_left)}")
     if event.outcome == "Succeeded":
         return None
     return build_failure(
@@ -63,18 +63,16 @@ def build_error(
 
 
 def describe_successor(has_retry_left: bool) -> str:
-    """Return what happens to an application that may still run after the task has failed.
+    """Return what happens to a resource that may still run after the task has failed.
 
     Args:
         has_retry_left: Whether another try of the task follows.
     """
-    return (
-        "a retry takes it over" if has_retry_left else "no retry is left to take it over: delete it if it is not needed"
-    )
+    return "a retry adopts it" if has_retry_left else "no retry is left to adopt it. Delete it if you do not need it"
 
 
 def has_ended(submission: Submission) -> bool:
-    """Whether the adopted application has ended, so that its task must not defer.
+    """Return whether the adopted application has ended, so that its task must not defer.
 
     Airflow fails a task whose trigger fires before the scheduler has recorded the deferral.
     """
@@ -82,7 +80,7 @@ def has_ended(submission: Submission) -> bool:
 
 
 def reference_of(event: ApplicationEvent, kind: ResourceType = SPARK_APPLICATIONS) -> ApplicationReference:
-    """Return the reference to the application, or another `kind` of resource, of the event."""
+    """Return the reference to the resource of the event, of the given kind."""
     return ApplicationReference(event.namespace, event.name, event.uid, resource_of(event.api_version, kind))
 
 

@@ -79,42 +79,42 @@ def ship(parameters: Parameters, sender: Sender, *, can_mount: bool) -> tuple[Pa
 
 
 def read_files(paths: Iterable[str], folders: Sequence[str]) -> list[LocalFile]:
-    """The local files among `paths`, each once.
+    """Read local files, each of them once.
 
     Args:
-        paths: Absolute, or relative to one of `folders`.
-        folders: Where to look, the DAG file's own first.
+        paths: Paths of the files: absolute, or relative to one of `folders`.
+        folders: The folders to search, in this order.
 
     Raises:
-        AirflowFailException: A file is not there or cannot be read, or two have the same name.
+        AirflowFailException: A file does not exist or cannot be read, or two files have the same name.
     """
     found: dict[str, LocalFile] = {}
     for given in dict.fromkeys(paths):
         path = _find_file(given, folders)
         if path.name in found:
             raise AirflowFailException(
-                f"{found[path.name].given} and {given} have the same name: the driver gets all files in one folder, "
-                "so rename one of them"
+                f"{found[path.name].given} and {given} have the same name: the driver gets all files in one "
+                "folder. Rename one of them"
             )
         try:
             found[path.name] = LocalFile(given, path.name, path.read_bytes())
         except OSError as error:
-            raise AirflowFailException(f"{given} cannot be read: {error.strerror}") from error
+            raise AirflowFailException(f"could not read {given}: {error.strerror}") from error
     return list(found.values())
 
 
 def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
-    """Store the file and return the URL by which the driver reads it.
+    """Store the file and return the URL from which the driver reads it.
 
-    It is stored under a hash of its content: once, however often it is shipped, and never in another's place.
+    The path contains a hash of the content. The same file is therefore stored only once, and never replaces another.
 
     Args:
         file: The file.
-        upload_to: A folder's URL as Airflow's object storage has it, `s3://connection@bucket/folder`.
-        download_from: The same folder as the driver reads it; None for `upload_to` without the connection.
+        upload_to: URL of a folder in Airflow's object storage, for example `s3://connection@bucket/folder`.
+        download_from: URL of the same folder for the driver. None for `upload_to` without the connection.
 
     Raises:
-        AirflowException: The store refused, or cannot be reached; a retry may help.
+        AirflowException: The store rejected the file or could not be reached. A retry may succeed.
     """
     place = f"{hashlib.sha256(file.content).hexdigest()[:32]}/{file.name}"
     try:
@@ -122,9 +122,9 @@ def upload(file: LocalFile, upload_to: str, download_from: str | None) -> str:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(file.content)
-            logger.info("%s is uploaded to %s", file.given, target)
-    except Exception as error:  # every store has its own
-        raise AirflowException(f"{file.given} cannot be uploaded to {upload_to}: {error}") from error
+            logger.info("uploaded %s to %s", file.given, target)
+    except Exception as error:  # each store has its own exceptions
+        raise AirflowException(f"could not upload {file.given} to {upload_to}: {error}") from error
     return f"{(download_from or convert_to_spark_url(upload_to)).rstrip('/')}/{place}"
 
 
@@ -141,8 +141,8 @@ def _find_file(given: str, folders: Sequence[str]) -> Path:
     for place in places:
         if place.is_file():
             return place
-    looked = ", ".join(str(place.parent) for place in places) or "no folder"
+    looked = ", ".join(str(place.parent) for place in places) or "any folder"
     raise AirflowFailException(
-        f"file {given!r} is not there; looked in {looked}. One that is in the image is named by local://, "
-        "one elsewhere by its URL"
+        f"could not find file {given!r} in {looked}. For a file in the image, use a local:// URL; for a "
+        "file elsewhere, use its URL"
     )

@@ -10,12 +10,12 @@ FILE_EXTENSIONS = (".yaml", ".yml", ".json")
 
 
 def may_be_file(source: object) -> bool:
-    """Whether `source` may be the path of a file once it is rendered: it is one line, or the result of another task."""
+    """Return whether `source` can be the path of a file after rendering: one line, or the result of another task."""
     return isinstance(source, XComArg) or (isinstance(source, str) and "\n" not in source)
 
 
 def is_file_name(text: str) -> bool:
-    """Whether `text` is the path of a file instead of a document."""
+    """Return whether `text` is the path of a file instead of a document."""
     return "\n" not in text and text.endswith(FILE_EXTENSIONS)
 
 
@@ -37,11 +37,11 @@ def read_source(path: str, environment: jinja2.Environment, noun: str = "applica
             raise jinja2.TemplateNotFound(path)
         return environment.loader.get_source(environment, path)[0]
     except jinja2.TemplateNotFound as error:
-        looked = ", ".join(list_folders(environment)) or "no folder"
-        raise AirflowFailException(f"{noun} file {path!r} is not there; looked in {looked}") from error
+        looked = ", ".join(list_folders(environment)) or "any folder"
+        raise AirflowFailException(f"could not find {noun} file {path!r} in {looked}") from error
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise AirflowFailException(f"{noun} file {path!r} cannot be read: {reason}") from error
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise AirflowFailException(f"could not read {noun} file {path!r}: {reason}") from error
 
 
 def list_folders(environment: jinja2.Environment) -> list[str]:

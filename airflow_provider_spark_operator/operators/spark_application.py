@@ -29,70 +29,82 @@ _INJECT_TRANSPORT = conf.getboolean("openlineage", "spark_inject_transport_info"
 
 
 class SparkApplicationOperator(BaseOperator):
-    """Submit a SparkApplication, wait for its end, and end as it did.
+    """Submit a SparkApplication, wait for its end, and succeed or fail as the application did.
 
-    An application that an earlier try of the same task left running is taken over instead of started again.
-    The task's XComs: the name (as return value), `namespace`, `uid`, `application_id`, `state`, `attempts`
-    and `seconds_per_state`.
+    If an earlier try of the same task left its application running, the task adopts that application instead of
+    submitting another one. The XComs of the task are the name of the application (the return value), `namespace`,
+    `uid`, `application_id`, `state`, `attempts` and `seconds_per_state`.
 
-    A file without a scheme lies beside the DAG (or at an absolute path) and is shipped to the driver; `local://`
-    is one in the image, and any other URL is the driver's to read.
+    Paths of files: a path without a scheme is a local file, absolute or relative to the folder of the DAG. The task
+    ships it to the driver. A `local://` URL is a file in the image. The driver reads any other URL itself.
 
     Args:
-        application: The resource: an object, a model, its YAML or JSON text, or the path of a file with it
-            (absolute, or relative to the DAG's folder). Templates are rendered, in a file too. None where
-            the other parameters say all; they are put over the document.
-        py_file: The Python script to run.
-        py_files: Python files and archives beside the script; without `py_file` the first is the script.
-        main_class: The class to run, of `jars`.
-        jars: The application's jar first, then those it depends on; of a script, those it depends on.
-        files: Files that driver and executors find by `SparkFiles`.
-        arguments: Of the program.
-        conf: Spark properties, over the document's.
-        image: The container image of driver and executors.
-        spark_version: Of the image; needed where neither the document nor the image's tag tells it.
-        service_account: Of the driver.
-        driver_cores: See Spark's property of that name; so for the next ones.
-        driver_memory: With its unit: `2g`.
-        executor_cores: Of each executor.
-        executor_memory: Of each executor, with its unit.
-        executor_instances: Number of executors. 0 is allowed with spark.dynamicAllocation.enabled in `conf`.
-        cluster: The name of a SparkCluster (or `<namespace>/<name>`) whose workers run the executors, in place of pods.
-        upload_to: The URL of a folder (`s3://connection@bucket/jobs`) for local files that are too large for a
-            config map, or no text.
-        download_from: The same folder as the driver reads it, where that is not `upload_to` (with `s3a` for `s3`).
-        api_version: apiVersion of an application whose document names none, or that has no document:
-            `sparkoperator.k8s.io/v1beta2` for Kubeflow's operator. Without a document, None is `spark.apache.org/v1`.
-        name: Over the document's. With neither, a name is made of the DAG's, the task's and the run's.
-        namespace: Over the document's. With neither, that of the connection.
-        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
-        deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
-        wait_for_completion: False ends the task as soon as the application is submitted.
-        delete_on_kill: Delete the application when the task is killed or its time is over.
-        ttl: How long the application stays in the cluster after its end: seconds or a timedelta, -1 to keep it. None
-            for what the document says; without that, 1 day after a success that the task has seen, else 7 days
-            (7 days after any end with Kubeflow's operator).
-        get_logs: Show the driver's log in the task's log while it runs.
-        keep_failed_driver: How long the cluster keeps the driver pod of a failed application, so that its log and its
-            status can be read: seconds or a timedelta. Written as `resourceRetainPolicy: OnFailure` with
-            `resourceRetainDurationMillis`, unless the document has one of these fields. None leaves retention to the
-            cluster.
-        restarts: Who tries the application again: `cluster`, the operator there, by the application's restartConfig;
-            `airflow`, the task: where the document is given as an object, its restartConfig becomes the task's
-            `retries`, `retry_delay` and (unless one is given) `retry_policy`, and is switched off in the cluster.
-        openlineage_inject_parent_job_info: Name the task as the job's parent in its Spark properties; the
-            default is `[openlineage] spark_inject_parent_job_info`.
-        openlineage_inject_transport_info: Put Airflow's OpenLineage transport into the Spark properties, its key
-            in clear; the default is `[openlineage] spark_inject_transport_info`.
-        start_from_trigger: Start in the triggerer at once, and see a worker only at the end.
-        if_exists: What to do if the name is used by an application of another run of the same task: `replace_ended`
-            deletes one that has ended, waits until it is gone, and fails if it has not ended; `fail` always fails.
-            Applications of other owners are never deleted.
-        **kwargs: Airflow's own arguments for every task.
+        application: The resource: an object (dict), a model, YAML or JSON text, or the path of a file (absolute, or
+            relative to the folder of the DAG). Templates are rendered, also in a file. The other parameters override
+            the resource. None if the other parameters describe the application completely.
+        py_file: Path or URL of the Python script to run, for example "jobs/report.py".
+        py_files: Paths or URLs of Python files and archives that the script imports. Without `py_file`, the first one
+            is the script.
+        main_class: Name of the class to run, for example "org.apache.spark.examples.SparkPi". `jars` must contain it.
+        jars: Paths or URLs of jars. With `main_class`, the first one is the jar of the application and the others are
+            its dependencies. With a script, all of them are dependencies.
+        files: Paths or URLs of files for the driver and the executors, which find them with `SparkFiles.get`.
+        arguments: Arguments of the program. Each argument is converted to text.
+        conf: Spark properties, for example {"spark.eventLog.enabled": True}. They override those of the resource.
+        image: Container image of the driver and the executors, for example "spark:4.3.0".
+        spark_version: Spark version of the image, for example "4.3.0". Required if neither the resource nor the tag of
+            the image contains it.
+        service_account: Service account of the driver pod. It needs the permission to create executor pods.
+        driver_cores: CPU cores of the driver. Overrides spark.driver.cores.
+        driver_memory: Memory of the driver, for example "2g". Overrides spark.driver.memory.
+        executor_cores: CPU cores of each executor. Overrides spark.executor.cores.
+        executor_memory: Memory of each executor, for example "4g". Overrides spark.executor.memory.
+        executor_instances: Number of executors. 0 is valid only with spark.dynamicAllocation.enabled in `conf`.
+        cluster: Name of a SparkCluster, or "<namespace>/<name>". Its workers run the executors, so that no executor
+            pods are created.
+        upload_to: URL of a folder for local files that do not fit into a config map because they are too large or not
+            text, for example "s3://connection@bucket/jobs". None if there are no such files.
+        download_from: URL of the same folder for the driver. None for `upload_to` without the connection, and with
+            `s3a` in place of `s3`.
+        api_version: apiVersion of an application without a resource, or whose resource does not contain it. For
+            Kubeflow's operator, "sparkoperator.k8s.io/v1beta2". None for `spark.apache.org/v1`, if there is no
+            resource.
+        name: Name of the application. Overrides `metadata.name`. If neither is set, the name is derived from the DAG
+            id, the task id and the run id.
+        namespace: Namespace of the application. Overrides `metadata.namespace`. If neither is set, the namespace of the
+            connection is used.
+        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default cluster: the one in which
+            Airflow runs, or that of the local kubeconfig. The default is `kubernetes_default`.
+        deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
+            default_deferrable` of Airflow's configuration.
+        wait_for_completion: Wait for the end of the application. If False, the task succeeds when the application is
+            submitted.
+        delete_on_kill: Delete the application if a user stops the task, or if the task times out.
+        ttl: How long the application stays in the cluster after its end, in seconds or as a timedelta. -1 keeps it.
+            None for the value of the resource. If the resource has none, it is 1 day after a success that the task has
+            seen, and otherwise 7 days (always 7 days with Kubeflow's operator).
+        get_logs: Show the log of the driver in the task log while the driver runs.
+        keep_failed_driver: How long the cluster keeps the driver pod of a failed application, in seconds or as a
+            timedelta, so that its log and its status can be read. It is written as `resourceRetainPolicy: OnFailure`
+            and `resourceRetainDurationMillis`, unless the resource contains one of these fields. None leaves the
+            decision to the cluster. The default is 5 minutes.
+        restarts: Who restarts a failed application. "cluster" (the default): the operator in the cluster, as the
+            restartConfig of the application specifies. "airflow": the retries of the task. If `application` is an
+            object, its restartConfig then becomes `retries`, `retry_delay` and (unless set) `retry_policy` of the task,
+            and is disabled in the cluster.
+        openlineage_inject_parent_job_info: Add Spark properties that make the task the OpenLineage parent of the job.
+            The default is `[openlineage] spark_inject_parent_job_info` of Airflow's configuration.
+        openlineage_inject_transport_info: Add the OpenLineage transport of Airflow to the Spark properties, with its
+            key in plain text. The default is `[openlineage] spark_inject_transport_info` of Airflow's configuration.
+        start_from_trigger: Start the task in the triggerer. A worker only processes the result.
+        if_exists: What to do if an application of another run of the same task has the same name. "replace_ended" (the
+            default) deletes it if it has ended, waits for the deletion, and fails if it has not ended. "fail" always
+            fails. Applications of other owners are never deleted.
+        **kwargs: Arguments that Airflow accepts for all operators.
 
     Raises:
-        TypeError: `application` is of no type that can be one, or a switch is not a boolean.
-        ValueError: A name is no Kubernetes name, or a parameter cannot be right.
+        TypeError: `application` has an unsupported type, or a switch is not a boolean.
+        ValueError: A name is not a valid Kubernetes name, or another parameter is not valid.
     """
 
     template_fields: Sequence[str] = (
@@ -108,7 +120,7 @@ class SparkApplicationOperator(BaseOperator):
         "application": "yaml",
         **dict.fromkeys(("arguments", "conf", "files", "jars", "py_files"), "json"),
     }
-    # Airflow would take every string inside the document that ends in .yaml for a file: see `render_template`.
+    # Airflow would read each string in the document that ends in .yaml as a file: see `render_template`.
     template_ext: Sequence[str] = ()
     operator_extra_links: Sequence[BaseOperatorLink] = LINKS
     ui_color = "#fbe2d3"
@@ -227,10 +239,11 @@ class SparkApplicationOperator(BaseOperator):
         jinja_env: jinja2.Environment | None = None,
         seen_oids: set[int] | None = None,
     ) -> Any:
-        """Render `content`; where it is the path of the application's file, the file.
+        """Render `content`. If `content` is the path of the file of the application, render the file.
 
-        Only here can the path be told from a string inside the document that merely looks like one. A file
-        that cannot be read stays a path, until `execute` asks for it: Airflow renders before it resumes, too.
+        Only this method can distinguish the path from a string in the resource that looks like a path. If the file
+        cannot be read, the path stays, and `execute` raises the error: Airflow also renders the templates before it
+        resumes a task.
         """
         context = with_placeholders(context, jinja_env.globals if jinja_env else ())
         if content is self.application and source.may_be_file(content):
@@ -264,7 +277,7 @@ class SparkApplicationOperator(BaseOperator):
             raise self._run.fail_deferral(error) from error
 
     def on_kill(self) -> None:
-        """Delete the application if a person has killed the task, but not if the worker is drained."""
+        """Delete the application if a user has stopped the task, but not if the worker is drained."""
         if self._run is not None and self.delete_on_kill:
             self._run.stop()
 
@@ -273,8 +286,8 @@ class SparkApplicationOperator(BaseOperator):
 
         return ApplicationRun(self, self._collect_parameters(), context, self._create_program(context))
 
-    def _create_program(self, context: Context) -> "Program | None":  # noqa: ARG002 - for the task of a function
-        """Return the program that the task makes when it runs; None if the parameters or the document name it."""
+    def _create_program(self, context: Context) -> "Program | None":  # noqa: ARG002 - subclasses use the context
+        """Return the program that the task creates; None if the parameters or the resource name the program."""
         return None
 
     def _collect_parameters(self) -> Parameters:

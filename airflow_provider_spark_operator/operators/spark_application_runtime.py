@@ -44,7 +44,7 @@ _DEFERRAL_SLACK = timedelta(seconds=60)
 
 
 class Program(Protocol):
-    """A program that the task makes when it runs, in place of a file or class of the user."""
+    """A program that the task creates when it runs, in place of a file or class of the user."""
 
     def render_files(self, stamp: TaskStamp) -> tuple[LocalFile, ...]:
         """Return the files to ship.
@@ -121,24 +121,24 @@ class ApplicationRun:
         return self._conclude(self._engage(event.namespace, event.api_version), event)
 
     def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
-        """Return the exception for a deferral that Airflow has ended because no trigger fired.
+        """Return the exception for a deferral that Airflow ended before a trigger fired.
 
-        A deferral that timed out cancels the application, unless `delete_on_kill` is off.
+        If the deferral timed out, delete the application, unless `delete_on_kill` is off.
 
         Args:
-            error: Airflow's exception.
+            error: The exception of Airflow.
         """
         if not isinstance(error, TaskDeferralTimeout):
             successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
             return SparkApplicationError(
-                f"the trigger failed (see the triggerer's log); the application may still run, and {successor}"
+                f"the trigger failed (see the log of the triggerer); the application may still be running: {successor}"
             )
         document = self._read_known_document()
         engagement = self._engage(document["metadata"].get("namespace"), document.get("apiVersion"))
         return self._time_out(engagement, engagement.describe_timeout())
 
     def stop(self) -> None:
-        """Delete the application if a person has killed the task. Runs in a signal handler and never raises."""
+        """Delete the application if a user has stopped the task. Runs in a signal handler and never raises."""
         if self._engagement is not None:
             self._engagement.stop()
 
@@ -162,7 +162,7 @@ class ApplicationRun:
                 push_links(task, self._context["ti"])
                 event = loop.run(trigger.wait(engagement.access))
         except AirflowTaskTimeout as error:
-            sentence = trigger.timeout_sentence if trigger is not None else "the application had not been submitted"
+            sentence = trigger.timeout_sentence if trigger is not None else "the application was not submitted"
             raise self._time_out(engagement, sentence) from error
         return self._conclude(engagement, event)
 
@@ -180,7 +180,7 @@ class ApplicationRun:
         return override_metadata(document, name=task.name, namespace=task.namespace)
 
     def _read_known_document(self) -> JsonObject:
-        """Return the document as far as it can be read when the task resumes: its file may have been deleted."""
+        """Return the document, as far as it can be read when the task resumes: its file may have been deleted."""
         try:
             return self._read_document()
         except (AirflowFailException, InvalidResource):

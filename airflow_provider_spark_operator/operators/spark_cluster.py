@@ -1,4 +1,4 @@
-"""Manage a SparkCluster for the length of a DAG run: one task creates it, another one deletes it."""
+"""Manage a SparkCluster for the length of a DAG run: one task creates the cluster, another task deletes it."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -27,41 +27,45 @@ if TYPE_CHECKING:
     from airflow_provider_spark_operator.operators.spark_cluster_runtime import ClusterCreation, ClusterDeletion
 
 _NOUN = "cluster"
-# The connection of the task that creates the cluster; unlike None, which is the default cluster.
+# Stands for the connection of the task that creates the cluster. None stands for the default cluster.
 _INHERITED: Final = ""
 
 
 class SparkClusterOperator(BaseOperator):
     """Create a SparkCluster, and wait until applications can run on it.
 
-    A cluster that an earlier try of the same task has created is taken over; one that has failed is created anew.
-    Where the task fails or is killed the cluster is deleted, as no teardown follows then. The task's XComs: the
-    name (as return value), `namespace`, `uid` and `master_url`.
+    If an earlier try of the same task created a cluster, the task adopts it. A cluster that has failed is replaced. If
+    the task fails or is stopped, it deletes the cluster, because Airflow does not run the teardown after that. The
+    XComs of the task are the name of the cluster (the return value), `namespace`, `uid` and `master_url`.
 
     Args:
-        cluster: The resource: an object, a model, its YAML or JSON text, or the path of a file with it (absolute,
-            or relative to the DAG's folder). Templates are rendered, in a file too.
-        name: Over the document's; at most 45 characters. With neither, one is made of the DAG's, the task's and
-            the run's.
-        namespace: Over the document's. With neither, that of the connection.
-        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
-        deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
-        wait_until_ready: False ends the task as soon as the cluster is created.
-        ready_timeout: How long the master and the workers may take to be ready.
-        delete_on_kill: Delete the cluster when the task is killed, or fails.
-        if_exists: What to do if the name is used by a cluster of another run of the same task: `replace_ended`
-            deletes one that has failed, waits until it is gone, and fails if it still exists otherwise; `fail` always
+        cluster: The resource: an object (dict), a model, YAML or JSON text, or the path of a file (absolute, or
+            relative to the folder of the DAG). Templates are rendered, also in a file.
+        name: Name of the cluster, of at most 45 characters. Overrides `metadata.name`. If neither is set, the name is
+            derived from the DAG id, the task id and the run id.
+        namespace: Namespace of the cluster. Overrides `metadata.namespace`. If neither is set, the namespace of the
+            connection is used.
+        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default Kubernetes cluster. The
+            default is `kubernetes_default`.
+        deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
+            default_deferrable` of Airflow's configuration.
+        wait_until_ready: Wait until the master and the workers are ready. If False, the task succeeds when the cluster
+            is created.
+        ready_timeout: How long to wait for the master and the workers. The default is 10 minutes.
+        delete_on_kill: Delete the cluster if a user stops the task, or if the task fails.
+        if_exists: What to do if a cluster of another run of the same task has the same name. "replace_ended" (the
+            default) deletes it if it has failed, waits for the deletion, and fails if it has not failed. "fail" always
             fails. Clusters of other owners are never deleted.
-        **kwargs: Airflow's own arguments for every task.
+        **kwargs: Arguments that Airflow accepts for all operators.
 
     Raises:
-        TypeError: `cluster` is of no type that can be one, or a switch is not a boolean.
-        ValueError: A name is no Kubernetes name.
+        TypeError: `cluster` has an unsupported type, or a switch is not a boolean.
+        ValueError: A name is not a valid Kubernetes name.
     """
 
     template_fields: Sequence[str] = ("cluster", "name", "namespace", "kubernetes_conn_id")
     template_fields_renderers: ClassVar[dict[str, str]] = {"cluster": "yaml"}
-    # Airflow would take every string inside the document that ends in .yaml for a file: see `render_template`.
+    # Airflow would read each string in the document that ends in .yaml as a file: see `render_template`.
     template_ext: Sequence[str] = ()
     ui_color = "#f6e3c5"
 
@@ -82,7 +86,7 @@ class SparkClusterOperator(BaseOperator):
         super().__init__(**kwargs)
         check_booleans(deferrable=deferrable, wait_until_ready=wait_until_ready, delete_on_kill=delete_on_kill)
         if cluster is None:
-            raise TypeError("cluster is required: give the SparkCluster to create")
+            raise TypeError("cluster is required: set it to the SparkCluster to create")
         self.cluster = convert_application(cluster, _NOUN)
         self.name = name
         self.namespace = namespace
@@ -105,7 +109,7 @@ class SparkClusterOperator(BaseOperator):
         jinja_env: jinja2.Environment | None = None,
         seen_oids: set[int] | None = None,
     ) -> Any:
-        """Render `content`; where it is the path of the cluster's file, the file. See `SparkApplicationOperator`."""
+        """Render `content`. If `content` is the path of the file of the cluster, render the file."""
         context = with_placeholders(context, jinja_env.globals if jinja_env else ())
         if content is self.cluster and source.may_be_file(content):
             environment = jinja_env or self.get_template_env()
@@ -137,7 +141,7 @@ class SparkClusterOperator(BaseOperator):
             raise self._creation.fail_deferral(error) from error
 
     def on_kill(self) -> None:
-        """Delete the cluster if a person has killed the task, but not if the worker is drained."""
+        """Delete the cluster if a user has stopped the task, but not if the worker is drained."""
         if self._creation is not None and self.delete_on_kill:
             self._creation.stop()
 
@@ -148,29 +152,32 @@ class SparkClusterOperator(BaseOperator):
 
 
 class DeleteSparkClusterOperator(BaseOperator):
-    """Delete a SparkCluster, and wait until it is gone.
+    """Delete a SparkCluster, and wait until it does not exist any more.
 
-    Make it the teardown of the task that creates the cluster:
-    `DeleteSparkClusterOperator(task_id="delete", cluster=create).as_teardown(setups=create)`.
+    Make it the teardown of the task that creates the cluster: `DeleteSparkClusterOperator(task_id="delete",
+    cluster=create).as_teardown(setups=create)`.
 
     Args:
-        cluster: The task that creates the cluster, a `SparkClusterOperator`. Its XComs give `name` and `namespace`, and
-            its connection is used, unless you give others.
-        name: Name of the cluster, if you do not give `cluster`. The output of the task that creates the cluster
-            (`name=create.output`) counts as `cluster`.
-        namespace: Namespace of the cluster; by default that of `cluster`, else that of the connection.
-        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster. By default that of
-            `cluster`, else `kubernetes_default`.
-        only_own: Delete only what a task of the same DAG run has created; False for anybody's cluster.
+        cluster: The task that creates the cluster, a `SparkClusterOperator`. Its XComs provide `name` and `namespace`,
+            and its connection is used, unless you set them here.
+        name: Name of the cluster, in place of `cluster`. The output of the task that creates the cluster
+            (`name=create.output`) has the same effect as `cluster=create`.
+        namespace: Namespace of the cluster. The default is that of `cluster`, or without `cluster` that of the
+            connection.
+        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default Kubernetes cluster. The
+            default is that of `cluster`, or without `cluster` `kubernetes_default`.
+        only_own: Delete the cluster only if a task of the same DAG run created it. If False, delete the cluster of any
+            owner.
         ignore_missing: Succeed if the cluster does not exist. By default the task fails, because the cluster may still
             run in another namespace.
-        wait_until_gone: False ends the task as soon as the deletion has begun.
-        gone_timeout: How long the cluster may take to go.
-        **kwargs: Airflow's own arguments for every task.
+        wait_until_gone: Wait until the cluster does not exist any more. If False, the task succeeds when the deletion
+            has started.
+        gone_timeout: How long to wait for the end of the deletion. The default is 5 minutes.
+        **kwargs: Arguments that Airflow accepts for all operators.
 
     Raises:
-        TypeError: `cluster` creates no SparkCluster, or a switch is not a boolean.
-        ValueError: A name is no Kubernetes name, or it is not clear which cluster is meant.
+        TypeError: `cluster` is not a `SparkClusterOperator`, or a switch is not a boolean.
+        ValueError: A name is not a valid Kubernetes name, or not exactly one of `cluster` and `name` is set.
     """
 
     template_fields: Sequence[str] = ("name", "namespace", "kubernetes_conn_id")
@@ -214,21 +221,21 @@ class DeleteSparkClusterOperator(BaseOperator):
 
 
 def _find_creator(cluster: object, name: str | XComArg | None) -> SparkClusterOperator | None:
-    """The task whose output tells which cluster is meant; None if `name` says it.
+    """Return the task that creates the cluster; None if `name` is the text of a name.
 
     Raises:
-        TypeError: `cluster` creates no SparkCluster.
-        ValueError: Both are given, or none, or the task does not tell.
+        TypeError: `cluster` is not a SparkClusterOperator.
+        ValueError: Not exactly one of the arguments is given, or the task pushes no XComs.
     """
     if (cluster is None) == (name is None):
-        raise ValueError("give either cluster, the task that creates the SparkCluster, or name")
+        raise ValueError("set exactly one of cluster (the task that creates the SparkCluster) and name")
     creator = getattr(name, "operator", None) if isinstance(name, XComArg) else cluster
     if cluster is not None and not isinstance(creator, SparkClusterOperator):
-        raise TypeError(f"cluster must be a SparkClusterOperator, not {type(cluster).__name__}; or give name")
+        raise TypeError(f"cluster must be a SparkClusterOperator, not {type(cluster).__name__}. Or set name")
     if not isinstance(creator, SparkClusterOperator):
         return None
     if not creator.do_xcom_push:
-        raise ValueError(f"task {creator.task_id} has do_xcom_push=False: give name and namespace as text")
+        raise ValueError(f"task {creator.task_id} has do_xcom_push=False. Set name and namespace as text")
     return creator
 
 

@@ -82,7 +82,7 @@ class ClusterTask(Protocol):
     source_error: AirflowFailException | None
 
     def defer(self, *, trigger: BaseTrigger, method_name: str, timeout: timedelta | float | None = None) -> NoReturn:
-        """End this process and resume by the method when the trigger fires."""
+        """End this process. When the trigger fires, Airflow resumes the task with the method."""
         ...
 
 
@@ -122,23 +122,23 @@ class ClusterCreation:
         return self._conclude(self._engage(event.namespace or None, event.api_version), event)
 
     def fail_deferral(self, error: TaskDeferralError | TaskDeferralTimeout) -> SparkApplicationError:
-        """Return the exception for a deferral that Airflow has ended because no trigger fired.
+        """Return the exception for a deferral that Airflow ended before a trigger fired.
 
-        A deferral that timed out deletes the cluster, unless `delete_on_kill` is off.
+        If the deferral timed out, delete the cluster, unless `delete_on_kill` is off.
 
         Args:
-            error: Airflow's exception.
+            error: The exception of Airflow.
         """
         if isinstance(error, TaskDeferralTimeout):
             engagement = self._engage(self._task.namespace, None)
             return self._time_out(engagement, engagement.describe_timeout("be ready", "the cluster"))
         successor = results.describe_successor(stamp_of(self._context["ti"]).has_retry_left)
         return SparkApplicationError(
-            f"the trigger failed (see the triggerer's log); the cluster may be there, and {successor}"
+            f"the trigger failed (see the log of the triggerer); the cluster may still be running: {successor}"
         )
 
     def stop(self) -> None:
-        """Delete the cluster if a person has killed the task. Runs in a signal handler and never raises."""
+        """Delete the cluster if a user has stopped the task. Runs in a signal handler and never raises."""
         if self._engagement is not None:
             self._engagement.stop()
 
@@ -226,14 +226,14 @@ class ClusterCreation:
         return SparkApplicationTimedOut(self._give_up(engagement, f"{sentence} within {self._timeout}"))
 
     def _give_up(self, engagement: Engagement, sentence: str) -> str:
-        """Delete the cluster, because no teardown follows a failure, and return `sentence` with the outcome."""
+        """Delete the cluster, because no teardown follows a failure. Return `sentence` with the outcome."""
         if not self._task.delete_on_kill:
-            return f"{sentence}; it is left, as delete_on_kill is off"
+            return f"{sentence}; it keeps running because delete_on_kill=False"
         try:
             outcomes = engagement.cancel(LONG_CANCEL_SECONDS)
         except Exception as problem:
             # The task fails for its own reason; the message adds that the cluster may still exist.
-            return f"{sentence}; deleting it failed, it may still be there: {problem}"
+            return f"{sentence}; could not delete it, so it may still be running: {problem}"
         return f"{sentence}; {describe_cancellation(outcomes).replace('cancelled', 'deleted')}"
 
     def _push(self, reference: ApplicationReference) -> None:
@@ -276,7 +276,7 @@ class ClusterDeletion:
         """
         task, name = self._task, self._task.name
         if not isinstance(name, str) or not name:
-            raise AirflowFailException(f"name must be that of a SparkCluster, not {name!r}")
+            raise AirflowFailException(f"name must be the name of a SparkCluster, not {name!r}")
         access = read_access(task.kubernetes_conn_id)
         stamp = stamp_of(self._context["ti"]) if task.only_own else None
         try:
@@ -290,12 +290,12 @@ class ClusterDeletion:
                     loop.run(self._wait(access, deleted))
         except NameTaken as error:
             raise AirflowFailException(
-                f"{error.reference} belongs to {error.owner}, not to this DAG run, and is left; "
-                "only_own=False deletes it all the same"
+                f"could not delete {error.reference}: it belongs to {error.owner}, and only clusters of this DAG run "
+                "are deleted. Set only_own=False to delete it"
             ) from None
         except (ConfigurationError, DeletionStuck, KubeError) as error:
-            raise SparkApplicationError(f"the cluster {name} was not deleted: {error}") from None
-        logger.info("%s is deleted", deleted)
+            raise SparkApplicationError(f"could not delete the cluster {name}: {error}") from None
+        logger.info("%s was deleted", deleted)
 
     async def _delete(self, access: ClusterAccess, name: str, stamp: TaskStamp | None) -> ApplicationReference | None:
         async with await open_client(access) as client:
@@ -315,7 +315,7 @@ class ClusterDeletion:
         namespace = self._namespace or access.namespace
         shown = f"SparkCluster {namespace}/{name}" if namespace else f"SparkCluster {name}"
         if store is not None and store.get(_DELETION_KEY) == name:
-            logger.info("%s is deleted, as an earlier try of this task has asked for", shown)
+            logger.info("%s was deleted by an earlier try of this task", shown)
         elif self._task.ignore_missing:
             logger.warning("%s does not exist; ignore_missing=True", shown)
         else:
@@ -325,7 +325,7 @@ class ClusterDeletion:
             )
 
     def _record_deletion(self, name: str) -> None:
-        """Store the deletion for a later try, which finds the cluster missing."""
+        """Record the deletion for a later try, which does not find the cluster."""
         store = self._context.get("task_state_store")
         if store is not None:
             store.set(_DELETION_KEY, name)

@@ -1,4 +1,4 @@
-"""The arguments of the trigger of a task that starts in the triggerer, and the parameters that it cannot have."""
+"""The trigger arguments of a task that starts in the triggerer, and the parameters that it does not support."""
 
 from airflow.sdk import XComArg
 from airflow.triggers.base import StartTriggerArgs
@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.operators.checks import reject_if_invalid
 from airflow_provider_spark_operator.operators.document import parse_application
 from airflow_provider_spark_operator.retry_policy import SparkRetryPolicy
 
-# Parameters whose parts are read at DAG parse time.
+# Parameters whose items are read at DAG parse time.
 _LISTS = ("arguments", "cluster", "conf")
 _TRIGGER = "airflow_provider_spark_operator.triggers.start.SparkApplicationStartTrigger"
 
@@ -61,15 +61,15 @@ def _find_problems(task: ApplicationTask) -> list[str | None]:
     grows = isinstance(policy, SparkRetryPolicy) and policy.memory_growth is not None
     lineage = task.openlineage_inject_parent_job_info or task.openlineage_inject_transport_info
     return [
-        "application must be an object, as a file or text is read on a worker"
+        "application must be an object (dict) or a model: files and text are read on a worker"
         if isinstance(task.application, str)
         else None,
-        f"{', '.join(local)}: files are shipped by a worker; use local:// or a URL" if local else None,
-        f"{', '.join(pending)}: the result of a task is fetched by a worker" if pending else None,
-        f"{', '.join(whole)}: what a template makes of all of it, a worker knows alone" if whole else None,
-        "memory_growth: the memory that earlier tries needed is read by a worker" if grows else None,
-        "OpenLineage's properties are made by a worker" if lineage else None,
-        None if task.wait_for_completion else "wait_for_completion=False leaves the triggerer nothing to do",
+        f"{', '.join(local)}: local files are shipped by a worker. Use local:// or another URL" if local else None,
+        f"{', '.join(pending)}: results of tasks are read on a worker" if pending else None,
+        f"{', '.join(whole)}: cannot be one template, which is rendered on a worker" if whole else None,
+        "memory_growth: the memory that earlier tries needed is read on a worker" if grows else None,
+        "the OpenLineage properties are created on a worker" if lineage else None,
+        None if task.wait_for_completion else "wait_for_completion must be True: the triggerer waits for the end",
     ]
 
 

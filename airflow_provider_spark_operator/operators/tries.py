@@ -1,4 +1,4 @@
-"""What one try of a task adds to its application: the memory that earlier tries needed, and OpenLineage."""
+"""Additions of one try to its application: the memory that earlier tries needed, and OpenLineage properties."""
 
 import logging
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def record_growth(
     if not limits or not isinstance(policy, SparkRetryPolicy):
         return
     shown = ", ".join(f"{key}={memory[key]}" for key in sorted(memory) if key.split(".")[1] in limits)
-    logger.info("an earlier try ran out of memory; this one has %s", shown)
+    logger.info("an earlier try ran out of memory; this try has %s", shown)
     policy.record_limits(limits, context)
 
 

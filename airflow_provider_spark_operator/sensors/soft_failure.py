@@ -1,4 +1,4 @@
-"""`soft_fail` and `never_fail` of a sensor that waits by itself, without Airflow's pokes."""
+"""`soft_fail` and `never_fail` for a sensor that waits by itself, without Airflow's pokes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +14,12 @@ from airflow.sdk.exceptions import (
 
 @contextmanager
 def skip_failures(sensor: BaseSensorOperator) -> Iterator[None]:
-    """Turn a failure in this block into a skip if `sensor` may fail softly.
+    """Turn an exception in this block into a skip if `soft_fail` or `never_fail` is set.
 
-    Airflow does so for deferrals and pokes only.
+    Airflow does so only for deferrals and pokes.
 
     Raises:
-        AirflowSkipException: The block failed and the sensor may fail softly.
+        AirflowSkipException: The block failed, and one of the two is set.
     """
     try:
         yield
@@ -53,7 +53,7 @@ def keep_reasons(timeout_message: str) -> Iterator[None]:
 
 
 def is_timeout(error: BaseException | None) -> bool:
-    """Whether `error` is, or was caused by, a timeout. Airflow turns a timeout of a soft sensor into a skip."""
+    """Return whether a timeout is `error` or its cause. Airflow turns a timeout of a soft sensor into a skip."""
     while error is not None and not isinstance(error, AirflowSensorTimeout | TaskDeferralTimeout):
         error = error.__cause__ or error.__context__
     return error is not None

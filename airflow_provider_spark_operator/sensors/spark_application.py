@@ -25,23 +25,27 @@ _API_VERSION = f"{GROUP}/{VERSIONS[0]}"
 class SparkApplicationSensor(BaseSensorOperator):
     """Wait until an application has reached a state.
 
-    The sensor fails at once (or is skipped, with `soft_fail`) if the application ends in another state or is deleted.
-    The return value is the state.
+    The sensor fails immediately (or is skipped, with `soft_fail`) if the application ends in another state or is
+    deleted. The return value is the state.
 
     Args:
         name: Name of the application, which need not exist yet.
         namespace: Namespace of the application. None for that of the connection.
-        expects: One or more state words of the resource; one of them is enough. By default the state of success.
-        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
-        api_version: apiVersion of the application, of the Apache operator or of Kubeflow's. If the cluster does not
-            serve the version, the sensor uses another version that it serves.
-        deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
-        delete_on_kill: Delete the application when the sensor is killed or its `timeout` expires, if a task of
-            the same DAG run has submitted it. By default only that task deletes it.
-        **kwargs: Airflow's own arguments for every sensor. `timeout` limits the wait, deferred or not; Airflow applies
-            `execution_timeout` on workers only. `poke_interval` is the time between two reads while the application
-            does not exist; an existing application is watched. `mode="reschedule"` is rejected, unless the sensor is
-            deferrable.
+        expects: One or more states, for example ["RunningHealthy", "Succeeded"]. The sensor succeeds when the
+            application has one of them. The default is the state of success, "Succeeded" (for Kubeflow's operator
+            "COMPLETED").
+        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default cluster. The default is
+            `kubernetes_default`.
+        api_version: apiVersion of the application, for Kubeflow's operator "sparkoperator.k8s.io/v1beta2". If the
+            cluster does not serve the version, the sensor uses another version that the cluster serves.
+        deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
+            default_deferrable` of Airflow's configuration.
+        delete_on_kill: Delete the application if a user stops the sensor or its `timeout` expires, and if a task of the
+            same DAG run submitted the application. By default, only the task that submitted it deletes it.
+        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait, deferred or not; Airflow
+            applies `execution_timeout` only on workers. `poke_interval` is the time between two reads while the
+            application does not exist; an existing application is watched. `mode="reschedule"` is supported only if the
+            sensor is deferrable.
 
     Raises:
         TypeError: A switch is not a boolean.
@@ -102,7 +106,7 @@ class SparkApplicationSensor(BaseSensorOperator):
             raise
 
     def on_kill(self) -> None:
-        """Delete the application if a person has killed the sensor on its worker."""
+        """Delete the application if a user has stopped the sensor on its worker."""
         if self._wait is not None and self.delete_on_kill:
             self._wait.delete_if_killed()
 

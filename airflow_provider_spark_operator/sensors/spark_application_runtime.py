@@ -131,24 +131,24 @@ class ApplicationWait:
             )
         if event.kind is EventKind.ENDED:
             expected = " or ".join(self.expects)
-            raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it will never reach {expected}")
+            raise SparkApplicationError(f"{event.sentence.rstrip('.')}; it can no longer reach {expected}")
         raise SparkApplicationError(event.sentence)
 
     def delete(self) -> None:
-        """Delete the application if a task of the same DAG run has submitted it. Log a problem instead of raising."""
+        """Delete the application if a task of the same DAG run submitted it. Log a problem instead of raising."""
         try:
             access = read_access(self.kubernetes_conn_id)
             with LoopThread() as loop:
                 loop.run(self.trigger.delete(access), timeout=_CANCEL_SECONDS)
         except Exception as error:
-            # The task fails because of the timeout; the log tells that the application may still run.
-            logger.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)
+            # The task fails because of the timeout; the log reports that the application may still run.
+            logger.warning("could not delete %s, which may still be running: %s", self.name, str(error) or _NO_ANSWER)
 
     def delete_if_killed(self) -> None:
-        """Delete the application as `delete` does, if a person has killed the task."""
+        """Delete the application as `delete` does, if a user has stopped the task."""
         try:
             with LoopThread() as loop:
                 loop.run(self.trigger.delete_if_killed(), timeout=_CANCEL_SECONDS)
         except Exception as error:
             # Airflow discards exceptions of a signal handler, and with them the reason why the application still runs.
-            logger.warning("%s could not be deleted and may still run: %s", self.name, str(error) or _NO_ANSWER)
+            logger.warning("could not delete %s, which may still be running: %s", self.name, str(error) or _NO_ANSWER)

@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 
 
 class SparkClusterSensor(BaseSensorOperator):
-    """Wait until a cluster is ready for applications: its master and its workers are ready.
+    """Wait until a SparkCluster can run applications: its master and its workers are ready.
 
-    The sensor fails at once (or is skipped, with `soft_fail`) if the cluster failed or is deleted. The return value is
-    the name of the cluster.
+    The sensor fails immediately (or is skipped, with `soft_fail`) if the cluster has failed or is deleted. The return
+    value is the name of the cluster.
 
     Args:
         name: Name of the cluster, which need not exist yet.
         namespace: Namespace of the cluster. None for that of the connection.
-        kubernetes_conn_id: A connection of type `kubernetes`; None for the default cluster.
-        deferrable: Wait in the triggerer, without a worker. The default is `[operators] default_deferrable`.
-        **kwargs: Airflow's own arguments for every sensor. `poke_interval` is the time between two reads while the
-            cluster does not exist; an existing cluster is watched. `mode="reschedule"` is rejected, unless the sensor
-            is deferrable.
+        kubernetes_conn_id: Id of a connection of the type `kubernetes`. None for the default Kubernetes cluster. The
+            default is `kubernetes_default`.
+        deferrable: Wait in the triggerer, so that the task does not occupy a worker. The default is `[operators]
+            default_deferrable` of Airflow's configuration.
+        **kwargs: Arguments that Airflow accepts for all sensors. `timeout` limits the wait. `poke_interval` is the time
+            between two reads while the cluster does not exist; an existing cluster is watched. `mode="reschedule"` is
+            supported only if the sensor is deferrable.
 
     Raises:
         TypeError: A switch is not a boolean.

@@ -1,1 +1,1 @@
-"""Airflow triggers: what waits for Spark while no worker is held."""
+"""Airflow triggers, which wait for Spark resources in the triggerer."""

@@ -1,4 +1,4 @@
-"""What a trigger reports to its task: a stored format, so older payloads stay readable."""
+"""The event of a trigger for its task. Airflow stores events, so events of other releases must stay readable."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -10,47 +10,49 @@ _TUPLES = ("log_lines", "out_of_memory")
 
 
 class EventKind(StrEnum):
-    """Why the trigger has stopped waiting."""
+    """Why the wait of a trigger ended."""
 
     ENDED = "ended"
-    """The application has ended; `outcome` says how."""
+    """The application has ended; `outcome` is the result."""
     REACHED = "reached"
-    """The application shows one of the states that were asked for."""
+    """The application has one of the expected states."""
     DELETED = "deleted"
-    """The application is gone."""
+    """The application was deleted."""
     REPLACED = "replaced"
-    """Another run of the task has replaced the application; how it ended is unknown."""
+    """Another run of the task replaced the application, whose outcome is unknown."""
     TIMED_OUT = "timed-out"
-    """The task's time is over; the application still runs."""
+    """The deadline has passed; the application still runs."""
     REFUSED = "refused"
-    """What was to be submitted cannot be an application, or the connection no connection; no retry mends that."""
+    """The application or the connection is not valid. A retry cannot help."""
     UNSUBMITTED = "unsubmitted"
     """The application could not be submitted."""
     LOST = "lost"
-    """The application can no longer be followed (no permission, no connection); what became of it is unknown."""
+    """The application can no longer be watched (no permission, no connection). Its outcome is unknown."""
 
 
 @dataclass(frozen=True)
 class ApplicationEvent:
-    """The end of waiting for one application.
+    """The end of the wait for one application or SparkCluster.
 
     Attributes:
-        kind: Why the wait is over.
-        namespace: Of the application, as `name` and `uid`: a resumed task knows nothing else.
-        state: The last state word that was seen.
-        outcome: `Succeeded` or `Failed` where `kind` is ENDED.
-        failure_kind: A word of `core.verdict.FailureKind` where the outcome is `Failed`.
-        reason: The constant of `core.reasons`.
-        sentence: What happened, for a person.
-        application_id: Spark's own id of the last attempt.
-        attempts: How many times the operator has started the application.
-        log_lines: The driver's last lines, bounded.
-        api_version: Of the resource.
-        seconds_per_state: How long the application was in each state, in the order it went through them.
-        retry_worthy: False where the same application would surely fail the same way again.
+        kind: Why the wait ended.
+        namespace: Namespace of the resource. A resumed task knows the resource only from the event.
+        name: Name of the resource.
+        uid: uid of the resource; empty if it is unknown.
+        state: The last state that was seen.
+        outcome: `Succeeded` or `Failed` if `kind` is ENDED.
+        failure_kind: A value of `core.verdict.FailureKind` if the outcome is `Failed`.
+        reason: A constant of `core.reasons`.
+        sentence: What happened, for the user.
+        application_id: Spark's id of the last attempt.
+        attempts: How often the operator has started the application.
+        log_lines: The last lines of the driver log, limited in number.
+        api_version: apiVersion of the resource.
+        seconds_per_state: Seconds that the application spent in each state, in the order of the states.
+        retry_worthy: False if a retry would certainly fail in the same way.
         had_driver: False if no driver pod ever existed.
-        driver_message: What the driver's container left as its message when it ended well.
-        out_of_memory: Which of `driver` and `executor` was killed for want of memory.
+        driver_message: Termination message of the driver container after a success.
+        out_of_memory: Which of `driver` and `executor` was out of memory.
     """
 
     kind: EventKind
@@ -73,16 +75,18 @@ class ApplicationEvent:
     had_driver: bool = True
 
     def to_payload(self) -> dict[str, Any]:
-        """JSON values, for `TriggerEvent`."""
+        """Return the event as JSON values, for `TriggerEvent`."""
         lists = {name: [*getattr(self, name)] for name in _TUPLES}
         return asdict(self) | {"version": FORMAT_VERSION, "kind": self.kind.value} | lists
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> "ApplicationEvent":
-        """Read what this or another release has written: unknown fields are left out, missing ones are default.
+        """Parse an event that this or another release has stored.
+
+        Unknown fields are ignored. Missing fields get their defaults.
 
         Raises:
-            ValueError: There is no payload, or it lacks what every release wrote (the kind and the names).
+            ValueError: There is no payload, or the kind or the name of the resource is missing.
         """
         known = {one.name for one in fields(cls)}
         values = {key: value for key, value in (payload or {}).items() if key in known}
@@ -90,4 +94,4 @@ class ApplicationEvent:
             tuples = {name: tuple(values.get(name) or ()) for name in _TUPLES}
             return cls(**values | {"kind": EventKind(values["kind"])} | tuples)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"the trigger's event cannot be read: {sorted(payload or {})}") from error
+            raise ValueError(f"could not read the trigger's event: {sorted(payload or {})}") from error

@@ -1,4 +1,4 @@
-"""Delete what a deferred task has submitted, if a person has killed the task."""
+"""Delete the resources of a deferred task if a user has stopped the task."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +18,7 @@ async def delete_if_killed(
     subject: str,
     log: logging.Logger,
 ) -> None:
-    """Ask Airflow about the task, delete if it was killed, and log the outcome. Tolerates an outage; never raises.
+    """Delete resources if Airflow reports that a user has stopped the task, and log the outcome. Never raises.
 
     Args:
         stamp: The stamp of the task.
@@ -32,8 +32,8 @@ async def delete_if_killed(
             return
         outcomes = await retry(delete, f"deletion of {subject}", log.log)
     except Exception as error:
-        # Nobody waits for this task any more: the log is the only place for the error.
-        log.warning("%s could not be deleted and may still run: %s", subject, str(error) or type(error).__name__)
+        # No task receives an event any more: only the log can report the error.
+        log.warning("could not delete %s, which may still be running: %s", subject, str(error) or type(error).__name__)
     else:
         for reference, outcome in outcomes.items():
             log.info("the task was killed; %s: %s", reference, outcome)

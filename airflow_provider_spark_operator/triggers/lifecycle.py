@@ -1,4 +1,4 @@
-"""What all triggers of this package do with their arguments, their one event, and a kill."""
+"""The parts that all triggers share: stored arguments, the single event, and the deletion after a kill."""
 
 import asyncio
 import inspect
@@ -16,12 +16,12 @@ logger = logging.getLogger(__name__)
 FORMAT_VERSION = 1
 """The version of the arguments that triggers store."""
 
-# A task that nobody refers to may be garbage-collected while it runs.
+# A task without a reference may be garbage-collected while it runs.
 _tasks: set[asyncio.Task[None]] = set()
 
 
 class Lifecycle:
-    """The stored arguments of a trigger, and whether it has fired.
+    """The stored arguments of a trigger, and whether the trigger has fired.
 
     Args:
         trigger: The trigger. Each argument of its constructor is an attribute of the same name.
@@ -40,7 +40,7 @@ class Lifecycle:
         return f"{kind.__module__}.{kind.__qualname__}", self._later | arguments
 
     async def fire(self, event: Awaitable[ApplicationEvent]) -> TriggerEvent:
-        """Await the event, and return it for Airflow. A kill that comes later deletes nothing."""
+        """Await the event, and return it for Airflow. A kill after that deletes nothing."""
         payload = (await event).to_payload()
         self._has_fired = True
         return TriggerEvent(payload)  # type: ignore[no-untyped-call]
@@ -48,8 +48,8 @@ class Lifecycle:
     async def kill(self, delete: Callable[[], Coroutine[Any, Any, None]], subject: str) -> None:
         """Run `delete` to its end, unless the trigger has fired.
 
-        Airflow cancels a trigger's `on_kill` after a second: it repeats the cancellation in each round of its loop. The
-        deletion continues all the same.
+        Airflow cancels the `on_kill` of a trigger after a second, and repeats the cancellation in each round of its
+        loop. The deletion continues regardless.
 
         Args:
             delete: Deletes what the task has submitted, and does not raise.
@@ -63,9 +63,9 @@ class Lifecycle:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not task.done():  # Airflow closes the task's log next
+            if not task.done():  # Airflow closes the task log next
                 logger.warning(
-                    "deletion of %s goes on in the triggerer; the triggerer's own log shows the outcome", subject
+                    "deletion of %s continues in the triggerer; the log of the triggerer shows the outcome", subject
                 )
             raise
 

@@ -1,8 +1,8 @@
-"""An event loop beside the worker's main thread, which must stay free for signals.
+"""An event loop on a separate thread, so that the main thread of the worker stays free for signals.
 
-Airflow ends a task by signals whose handlers run, and may raise (`AirflowTaskTimeout`), wherever the main
-thread happens to be. In the midst of an event loop that would be in somebody else's callback, and the
-exception would be lost there. A main thread that only waits can take it.
+Airflow ends a task with signals. Their handlers run in the main thread, and may raise an exception
+(`AirflowTaskTimeout`) at any point. In an event loop, such an exception would be lost in an unrelated callback. A main
+thread that only waits can handle it.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _CLOSE_SECONDS = 5.0
 
 
 class LoopThread:
-    """A context manager: while it is open, `run` runs coroutines in a loop on a thread of its own."""
+    """A context manager whose `run` method runs coroutines in an event loop on a separate thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -31,15 +31,15 @@ class LoopThread:
     def run(
         self, coroutine: Coroutine[Any, Any, Result], *, timeout: float | None = None, grace: float = 0.0
     ) -> Result:
-        """Run `coroutine` to its end and return its result; cancel it where the wait is interrupted.
+        """Run `coroutine` to its end and return its result. If the wait is interrupted, cancel the coroutine.
 
         Args:
-            coroutine: Runs on the other thread.
-            timeout: Seconds to wait; None for ever.
-            grace: Seconds that it gets to finish, once the wait is interrupted, before it is cancelled.
+            coroutine: The coroutine, which runs on the other thread.
+            timeout: Seconds to wait; None for no limit.
+            grace: Seconds that the coroutine has to finish after an interruption before it is cancelled.
 
         Raises:
-            TimeoutError: The time is over; the coroutine is cancelled.
+            TimeoutError: The timeout expired, and the coroutine was cancelled.
         """
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
@@ -59,7 +59,7 @@ class LoopThread:
         try:
             closing.result(_CLOSE_SECONDS)
         except TimeoutError:
-            return  # something does not let itself be cancelled: the thread is a daemon, and is left behind
+            return  # a coroutine ignores its cancellation; the daemon thread ends with the process
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CLOSE_SECONDS)
         self._loop.close()
@@ -67,7 +67,7 @@ class LoopThread:
     async def _finish(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
-            # A second cancellation would break off the clean-up that the first one has begun.
+            # A second cancellation would interrupt the cleanup that the first one started.
             if not task.cancelling():
                 task.cancel()
         await asyncio.gather(*others, return_exceptions=True)

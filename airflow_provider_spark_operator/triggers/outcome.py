@@ -63,13 +63,13 @@ def _read_driver_message(evidence: Evidence) -> str | None:
 
 
 def _find_decisive_state(seen: Progress) -> str:
-    # ResourceReleased does not say how it went; the state before it does.
+    # ResourceReleased does not show the result; the state before it does.
     stop = last_stop(seen.history)
     return stop.state if stop else seen.state
 
 
 def _compute_seconds_per_state(seen: Progress) -> dict[str, float]:
-    """How long each state of the recorded history lasted; the last one has no end and is left out."""
+    """Return how long each state of the recorded history lasted, without the last state, which has not ended."""
     seconds: dict[str, float] = {}
     for entry, following in zip(seen.history, seen.history[1:], strict=False):
         if entry.time and following.time:

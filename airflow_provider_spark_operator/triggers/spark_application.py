@@ -1,4 +1,4 @@
-"""Wait for a Spark application in the triggerer; a worker that does not defer waits by the same code."""
+"""Wait for a Spark application in the triggerer. A task that does not defer runs the same code on its worker."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from functools import cached_property
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class SparkApplicationTrigger(BaseTrigger):
-    """Fires once, when an application has ended, is gone, or the task's time is over.
+    """Fires once: when the application has ended or was deleted, or when the deadline has passed.
 
-    The arguments are stored in Airflow's database in clear, and hold no secret.
+    Airflow stores the arguments in its database in plain text. They contain no secrets.
 
     Args:
-        namespace: Of the application; with `name` and `uid` says which one it is.
-        name: See `namespace`.
-        uid: See `namespace`.
-        kubernetes_conn_id: The connection to read where it runs.
-        api_version: Of the resource.
-        stamp: The fields of a `TaskStamp`: whose the application is. Without it a kill deletes nothing.
-        deadline: ISO 8601 time after which to stop waiting; None for no end.
-        delete_on_kill: Delete the application when a person kills the task.
-        driver_log: Tell the driver's log to the task's log.
-        connection_required: The connection existed at the submission. Should it be gone, the application is
-            lost; the cluster that the triggerer finds without it would be another one.
-        version: Of these arguments.
-        **later: Arguments that a later release added; an older one that finds them does without.
+        namespace: Namespace of the application.
+        name: Name of the application.
+        uid: uid of the application.
+        kubernetes_conn_id: Id of the connection to the cluster of the application. None for the default cluster.
+        api_version: apiVersion of the application.
+        stamp: The fields of the `TaskStamp` of the owner. Without it, a kill deletes nothing.
+        deadline: Time after which the wait ends, in ISO 8601 with the offset. None for no limit.
+        delete_on_kill: Delete the application if a user stops the task.
+        driver_log: Add the log of the driver to the task log.
+        connection_required: Whether the connection existed at the submission. If the connection was deleted since then,
+            the trigger reports an error instead of looking for the application in the default cluster.
+        version: Version of the format of these arguments.
+        **later: Arguments that a later release added. They are ignored.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class SparkApplicationTrigger(BaseTrigger):
         return self._lifecycle.serialize()
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Wait, and fire the one event."""
+        """Wait, and fire the event."""
         yield await self._lifecycle.fire(self._watch.run())
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
@@ -82,11 +82,11 @@ class SparkApplicationTrigger(BaseTrigger):
 
     @property
     def timeout_sentence(self) -> str:
-        """The sentence for a task whose time is over: which application, its state, and what it waits for."""
+        """The sentence for a task that timed out: the application, its state, and what it waits for."""
         return self._watch.timeout_sentence
 
     async def on_kill(self) -> None:
-        """Delete the application if a person has killed the task, and if this try still owns it."""
+        """Delete the application if a user has stopped the task, and if this try still owns the application."""
         if self.delete_on_kill and self.stamp is not None:
             await self._lifecycle.kill(self._watch.delete_if_killed, str(self._watch.reference))
 
@@ -108,19 +108,19 @@ class SparkApplicationTrigger(BaseTrigger):
 
 
 class SparkApplicationStateTrigger(BaseTrigger):
-    """Fires once, when an application of that name has reached one of some states, has ended, or is gone.
+    """Fires once: when the application has one of the expected states, has ended, or was deleted.
 
     Args:
-        name: Of the application, which need not exist yet.
-        expects: State words.
-        namespace: None for the connection's.
-        kubernetes_conn_id: The connection to read where it runs.
-        api_version: Of the resource.
-        poke_interval: Seconds between two looks for an application that does not exist yet.
-        stamp: The fields of the `TaskStamp` of the task that waits. Without it a kill deletes nothing.
-        delete_on_kill: Delete the application, if the task's own DAG run has made it, when a person kills the task.
-        version: Of these arguments.
-        **later: Arguments that a later release added; an older one that finds them does without.
+        name: Name of the application, which need not exist yet.
+        expects: The expected states, for example ["RunningHealthy", "Succeeded"].
+        namespace: Namespace of the application. None for that of the connection.
+        kubernetes_conn_id: Id of the connection to the cluster of the application. None for the default cluster.
+        api_version: apiVersion of the application.
+        poke_interval: Seconds between two reads while the application does not exist. The default is 60.
+        stamp: The fields of the `TaskStamp` of the task that waits. Without it, a kill deletes nothing.
+        delete_on_kill: Delete the application if a user stops the task, and if the DAG run of the task submitted it.
+        version: Version of the format of these arguments.
+        **later: Arguments that a later release added. They are ignored.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class SparkApplicationStateTrigger(BaseTrigger):
         return self._lifecycle.serialize()
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Wait, and fire the one event."""
+        """Wait, and fire the event."""
         yield await self._lifecycle.fire(self._watch.run())
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
@@ -165,23 +165,23 @@ class SparkApplicationStateTrigger(BaseTrigger):
         return await self._watch.wait(access)
 
     async def on_kill(self) -> None:
-        """Delete the application if a person has killed the task, and if its DAG run has submitted it."""
+        """Delete the application if a user has stopped the task, and if its DAG run submitted the application."""
         await self._lifecycle.kill(self.delete_if_killed, f"SparkApplication {self.name}")
 
     async def delete_if_killed(self) -> None:
-        """Delete the application as `on_kill` does, at once. Log a problem instead of raising."""
+        """Delete the application under the conditions of `on_kill`, at once. Log a problem instead of raising."""
         if self.delete_on_kill:
             await self._watch.delete_if_killed()
 
     async def delete(self, access: "ClusterAccess") -> None:
-        """Delete the application if the DAG run of the task has submitted it. Tolerates an outage.
+        """Delete the application if the DAG run of the task submitted it. Tolerates an outage of the API.
 
         Args:
             access: The access to the cluster.
 
         Raises:
-            KubeError: The API refused the deletion, or could not be reached.
-            ConfigurationError: The configuration of the client is not usable.
+            KubeError: The API rejected the deletion, or could not be reached.
+            ConfigurationError: The configuration of the client is not valid.
         """
         await self._watch.delete(access)
 

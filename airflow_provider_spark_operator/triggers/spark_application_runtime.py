@@ -37,12 +37,12 @@ from airflow_provider_spark_operator.triggers.task_log import TaskLog, read_driv
 
 logger = logging.getLogger(__name__)
 
-# Airflow's own timeout comes a minute after the deadline; by then this must have ended.
+# Airflow's own timeout follows a minute after the deadline. The last read must end before.
 _LAST_READ_SECONDS = 20.0
 
 
 def compute_seconds_until(deadline: str | None) -> float | None:
-    """Return the seconds until `deadline` (ISO 8601 with its offset), at least 0; None without a deadline."""
+    """Return the seconds until a deadline (ISO 8601 with its offset), at least 0; None without a deadline."""
     if deadline is None:
         return None
     return max(0.0, (datetime.fromisoformat(deadline) - datetime.now(UTC)).total_seconds())
@@ -120,7 +120,7 @@ class ApplicationWatch:
         try:
             access = await self._read_access()
         except AirflowException as error:
-            return self._build_event(EventKind.LOST, f"{self.reference} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow {self.reference}: {error}")
         return await self.wait(access, resumable=True)
 
     async def wait(self, access: ClusterAccess, *, resumable: bool) -> ApplicationEvent:
@@ -128,7 +128,8 @@ class ApplicationWatch:
 
         Args:
             access: The access to the cluster.
-            resumable: Another triggerer may take over, and then continues the driver's log where this one stopped.
+            resumable: Whether another triggerer may continue the wait, and with it the driver log where this one
+                stopped.
         """
         reader = self.stamp.task_instance_id if resumable and self.stamp else None
         driver_log = read_driver_log_options(reader, LogPosition()) if self.driver_log else None
@@ -151,23 +152,23 @@ class ApplicationWatch:
                 raise
             return await self._read_at_deadline(access, narration)
         except (KubeError, ConfigurationError) as error:
-            return self._build_event(EventKind.LOST, f"{subject} cannot be followed any more: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow {subject} any longer: {error}")
 
     async def delete_if_killed(self) -> None:
-        """Delete the application if a person has killed the task, and if this try still owns it."""
+        """Delete the application if a user has stopped the task, and if this try still owns the application."""
         if self.stamp is not None:
             await delete_if_killed(self.stamp, self._cancel, str(self.reference), logger)
 
     @property
     def timeout_sentence(self) -> str:
-        """The sentence for a task whose time is over: which application, its state, and what it waits for."""
+        """The sentence for a task that timed out: the application, its state, and what it waits for."""
         return f"{self.reference} had not ended{self.situation}"
 
     def _read_access(self) -> Awaitable[ClusterAccess]:
         return async_read_access(self.kubernetes_conn_id, required=self.connection_required)
 
     async def _read_at_deadline(self, access: ClusterAccess, narration: Narration) -> ApplicationEvent:
-        """Read the application once more: it may have ended in that moment, or while no triggerer ran."""
+        """Read the application once more: it may have ended in that moment, or while no triggerer was running."""
         ended = None
         try:
             async with (
@@ -181,7 +182,7 @@ class ApplicationWatch:
         return describe_end(ended) if ended else self._build_event(EventKind.TIMED_OUT, self.timeout_sentence)
 
     async def _find_successor(self, access: ClusterAccess) -> str | None:
-        """Return the other run of the task that has replaced the application; None if there is none, or unknown."""
+        """Return the other run of the task that replaced the application; None if there is none or it is unknown."""
         if self.stamp is None:
             return None
         try:
@@ -198,7 +199,7 @@ class ApplicationWatch:
             return {self.reference: await cancel(hub.client, replace(self.reference, resource=resource), self.stamp)}
 
     async def _choose_reference(self, hub: WatchHub) -> ApplicationReference:
-        """Refer to the application in a version that the cluster serves: its definition may have been replaced."""
+        """Return the reference in a version that the cluster serves: its definition may have been replaced."""
         return replace(self.reference, resource=await hub.choose_version(self.reference.resource))
 
     def _build_event(self, kind: EventKind, sentence: str) -> ApplicationEvent:
@@ -234,7 +235,7 @@ class StateWatch:
         try:
             return await self.wait(await async_read_access(self.kubernetes_conn_id))
         except AirflowException as error:
-            return self._build_event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow SparkApplication {self.name}: {error}")
 
     async def wait(self, access: ClusterAccess) -> ApplicationEvent:
         """Wait for the state. Whatever happens to the application or to the API becomes an event.
@@ -250,27 +251,30 @@ class StateWatch:
         except ApplicationDeleted as error:
             return self._build_event(EventKind.DELETED, str(error))
         except (KubeError, ConfigurationError) as error:
-            return self._build_event(EventKind.LOST, f"SparkApplication {self.name} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow SparkApplication {self.name}: {error}")
 
     async def delete_if_killed(self) -> None:
-        """Delete the application if a person has killed the task, and if its DAG run has submitted it. Never raises."""
+        """Delete the application if a user has stopped the task and if its DAG run submitted the application.
+
+        Never raises.
+        """
         try:
             if self.stamp is not None and await sync_to_async(read_fate)(self.stamp) is Fate.KILLED:
                 await self.delete(await async_read_access(self.kubernetes_conn_id))
         except Exception as error:
-            # Nobody waits for this task any more: the log is the only place for the error.
+            # No task receives an event any more: only the log can report the error.
             cause = str(error) or type(error).__name__
-            logger.warning("SparkApplication %s could not be deleted and may still run: %s", self.name, cause)
+            logger.warning("could not delete SparkApplication %s, which may still be running: %s", self.name, cause)
 
     async def delete(self, access: ClusterAccess) -> None:
-        """Delete the application if the DAG run of the task has submitted it. Tolerates an outage.
+        """Delete the application if the DAG run of the task submitted it. Tolerates an outage of the API.
 
         Args:
             access: The access to the cluster.
 
         Raises:
-            KubeError: The API refused the deletion, or could not be reached.
-            ConfigurationError: The configuration of the client is not usable.
+            KubeError: The API rejected the deletion, or could not be reached.
+            ConfigurationError: The configuration of the client is not valid.
         """
         if self.stamp is None:
             return
@@ -281,7 +285,7 @@ class StateWatch:
                 return await cancel_run(hub.client, self.resource, self.name, self.namespace, stamp)
 
         outcome = await retry(attempt, f"deletion of {subject}", logger.log)
-        logger.info("nobody waits for %s any more: %s", subject, outcome)
+        logger.info("the task stopped waiting for %s: %s", subject, outcome)
 
     async def _wait_for_appearance(self, hub: WatchHub) -> ApplicationReference:
         namespace = self.namespace or hub.client.default_namespace

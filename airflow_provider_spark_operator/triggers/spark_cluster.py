@@ -1,4 +1,4 @@
-"""Wait for a SparkCluster in the triggerer; a worker that does not defer waits by the same code."""
+"""Wait for a SparkCluster in the triggerer. A task that does not defer runs the same code on its worker."""
 
 from collections.abc import AsyncIterator, Mapping
 from functools import cached_property
@@ -15,24 +15,26 @@ if TYPE_CHECKING:
 
 
 class SparkClusterTrigger(BaseTrigger):
-    """Fires once, when a SparkCluster can be used, has failed, is gone, or the time is over.
+    """Fires once: when the SparkCluster is ready, has failed or was deleted, or when the deadline has passed.
 
-    The arguments are stored in Airflow's database in clear, and hold no secret. The event is an
-    `ApplicationEvent`: REACHED when the cluster is ready, ENDED when it has failed.
+    Airflow stores the arguments in its database in plain text. They contain no secrets. The event is an
+    `ApplicationEvent`: REACHED if the cluster is ready, ENDED if it has failed.
 
     Args:
-        name: Of the SparkCluster.
-        namespace: None for the connection's.
-        uid: Which one of that name; None for any, which need not exist yet.
-        kubernetes_conn_id: The connection to read where it is.
-        api_version: Of the resource.
-        stamp: The fields of a `TaskStamp`: whose it is. Without it a kill deletes nothing.
-        deadline: ISO 8601 time after which to stop waiting; None for no end.
-        delete_on_kill: Delete the cluster when a person kills the task.
-        connection_required: The connection existed when the cluster was created: no other one may stand for it.
-        poke_interval: Seconds between two looks for a cluster that does not exist yet.
-        version: Of these arguments.
-        **later: Arguments that a later release added; an older one that finds them does without.
+        name: Name of the SparkCluster.
+        namespace: Namespace of the SparkCluster. None for that of the connection.
+        uid: uid of the SparkCluster. None for any SparkCluster of the name, which need not exist yet.
+        kubernetes_conn_id: Id of the connection to the Kubernetes cluster. None for the default cluster.
+        api_version: apiVersion of the SparkCluster.
+        stamp: The fields of the `TaskStamp` of the owner. Without it, a kill deletes nothing.
+        deadline: Time after which the wait ends, in ISO 8601 with the offset. None for no limit.
+        delete_on_kill: Delete the SparkCluster if a user stops the task.
+        connection_required: Whether the connection existed when the SparkCluster was created. If the connection was
+            deleted since then, the trigger reports an error instead of looking for the SparkCluster in the default
+            cluster.
+        poke_interval: Seconds between two reads while the SparkCluster does not exist. The default is 60.
+        version: Version of the format of these arguments.
+        **later: Arguments that a later release added. They are ignored.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class SparkClusterTrigger(BaseTrigger):
         return self._lifecycle.serialize()
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Wait, and fire the one event."""
+        """Wait, and fire the event."""
         yield await self._lifecycle.fire(self._watch.run())
 
     async def wait(self, access: "ClusterAccess") -> ApplicationEvent:
@@ -81,7 +83,7 @@ class SparkClusterTrigger(BaseTrigger):
         return await self._watch.wait(access)
 
     async def on_kill(self) -> None:
-        """Delete the cluster if a person has killed the task, and if this try still owns it."""
+        """Delete the cluster if a user has stopped the task, and if this try still owns the cluster."""
         if self.delete_on_kill and self.stamp is not None and self.uid is not None:
             await self._lifecycle.kill(self._watch.delete_if_killed, self._watch.subject)
 

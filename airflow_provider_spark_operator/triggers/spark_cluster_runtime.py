@@ -35,7 +35,7 @@ _READY = "Ready"
 
 @dataclass(frozen=True)
 class ClusterWatch:
-    """The wait of a task until applications can run on a SparkCluster; the attributes are those of the trigger."""
+    """The wait of a task until applications can run on a SparkCluster. The attributes are those of the trigger."""
 
     name: str
     namespace: str | None
@@ -57,7 +57,7 @@ class ClusterWatch:
         try:
             return await self.wait(await self._read_access())
         except AirflowException as error:
-            return self._build_event(EventKind.LOST, f"{self.subject} cannot be followed: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow {self.subject}: {error}")
 
     async def wait(self, access: ClusterAccess) -> ApplicationEvent:
         """Wait for the cluster. Whatever happens to the cluster or to the API becomes an event.
@@ -82,12 +82,12 @@ class ClusterWatch:
                 raise
             return await self._describe_timeout(access)
         except (KubeError, ConfigurationError) as error:
-            return self._build_event(EventKind.LOST, f"{self.subject} cannot be followed any more: {error}")
+            return self._build_event(EventKind.LOST, f"could not follow {self.subject} any longer: {error}")
         ready = self._build_event(EventKind.REACHED, f"{reference} is ready")
         return replace(ready, state=_READY, namespace=reference.namespace, uid=reference.uid)
 
     async def delete_if_killed(self) -> None:
-        """Delete the cluster if a person has killed the task, and if this try still owns it."""
+        """Delete the cluster if a user has stopped the task, and if this try still owns the cluster."""
         await delete_if_killed(TaskStamp.from_arguments(self.stamp or {}), self._cancel, self.subject, logger)
 
     def _read_access(self) -> Awaitable[ClusterAccess]:
@@ -121,7 +121,7 @@ class ClusterWatch:
                 reference = await self._wait_for_appearance(hub)
                 sentence += f" ({await read_readiness(hub, reference, found)})"
         except (KubeError, ConfigurationError, TimeoutError) as error:
-            sentence += f" ({error or 'the API does not answer'})"
+            sentence += f" ({error or 'the API did not answer'})"
         return self._build_event(EventKind.TIMED_OUT, sentence)
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:

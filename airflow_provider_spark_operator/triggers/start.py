@@ -1,4 +1,4 @@
-"""Submit an application in the triggerer, and wait for it: for tasks that never see a worker before their end."""
+"""Submit an application in the triggerer and wait for it, for tasks that start without a worker."""
 
 from collections.abc import AsyncIterator, Mapping
 from functools import cached_property
@@ -17,18 +17,22 @@ if TYPE_CHECKING:
 
 
 class SparkApplicationStartTrigger(BaseTrigger):
-    """Create the application, or take over what an earlier run of this trigger or an earlier try has left; then wait.
+    """Fires once: submits the application, and waits until it has ended or was deleted.
+
+    If an earlier try, or an earlier run of this trigger, left an application running, the trigger adopts that
+    application. Airflow stores the arguments in its database in plain text.
 
     Args:
-        application: The document; templates in it are rendered before `run`, as in the three that follow.
-        name: Over the document's.
-        namespace: Over the document's.
-        kubernetes_conn_id: The connection to read where it runs.
-        delete_on_kill: Delete the application when a person kills the task.
-        driver_log: Tell the driver's log to the task's log.
-        if_exists: What to do with an application of the same name: a word of `follow.replace.IfExists`.
-        version: Of these arguments.
-        **later: Arguments that a later release added; an older one that finds them does without.
+        application: The document of the application. Templates in it, and in the next three arguments, are rendered.
+        name: Name of the application. Overrides `metadata.name`.
+        namespace: Namespace of the application. Overrides `metadata.namespace`.
+        kubernetes_conn_id: Id of the connection to the cluster. None for the default cluster.
+        delete_on_kill: Delete the application if a user stops the task.
+        driver_log: Add the log of the driver to the task log.
+        if_exists: What to do if an application of another run of the task has the same name: "replace_ended" or "fail".
+            See `SparkApplicationOperator`.
+        version: Version of the format of these arguments.
+        **later: Arguments that a later release added. They are ignored.
     """
 
     def __init__(
@@ -70,13 +74,13 @@ class SparkApplicationStartTrigger(BaseTrigger):
         return super().render_template(content, context, jinja_env, seen_oids)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Submit, wait, and fire the one event."""
+        """Submit, wait, and fire the event."""
         yield await self._lifecycle.fire(self._watch.run())
 
     async def on_kill(self) -> None:
-        """Delete what this try has submitted if a person has killed the task."""
+        """Delete the application of this try if a user has stopped the task."""
         if self.delete_on_kill:
-            await self._lifecycle.kill(self._watch.delete_if_killed, "what this task has submitted")
+            await self._lifecycle.kill(self._watch.delete_if_killed, "the resources of this task")
 
     @cached_property
     def _watch(self) -> "SubmissionWatch":

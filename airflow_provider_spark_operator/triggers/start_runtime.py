@@ -39,7 +39,7 @@ class SubmissionWatch:
         namespace: Overrides `metadata.namespace`; None leaves the document's own.
         kubernetes_conn_id: The connection; None for the default cluster.
         driver_log: Whether the log of the driver is added to the log of the task.
-        if_exists: A word of `follow.replace.IfExists`.
+        if_exists: A value of `follow.replace.IfExists`.
         task_instance: The task instance.
     """
 
@@ -77,13 +77,13 @@ class SubmissionWatch:
         except AirflowFailException as error:
             return self._build_event(EventKind.REFUSED, str(error))
         except (AirflowException, ConfigurationError, DeletionStuck, KubeError, NameTaken) as error:
-            return self._build_event(EventKind.UNSUBMITTED, f"the application was not submitted: {error}")
+            return self._build_event(EventKind.UNSUBMITTED, f"could not submit the application: {error}")
         watch = ApplicationWatch(submission.reference, stamp=self._build_stamp(), driver_log=self._driver_log)
         return await watch.wait(access, resumable=True)
 
     async def delete_if_killed(self) -> None:
-        """Delete what this try has submitted if a person has killed the task. Log a problem instead of raising."""
-        await delete_if_killed(self._build_stamp(), self._cancel, "what this task has submitted", logger)
+        """Delete the application of this try if a user has stopped the task. Log a problem instead of raising."""
+        await delete_if_killed(self._build_stamp(), self._cancel, "the resources of this task", logger)
 
     async def _submit(self, access: ClusterAccess) -> Submission:
         # After a restart of the triggerer the application may run already: an outage must not end the wait.
@@ -92,8 +92,8 @@ class SubmissionWatch:
             submission = await submit(
                 hub.client, self._document, self._namespace, self._build_stamp(), if_exists=if_exists
             )
-        done = "taken over" if submission.adopted else "submitted"
-        logger.info("%s is %s (uid %s)", submission.reference, done, submission.reference.uid)
+        done = "adopted" if submission.adopted else "submitted"
+        logger.info("%s was %s (uid %s)", submission.reference, done, submission.reference.uid)
         return submission
 
     async def _cancel(self) -> Mapping[ApplicationReference, CancelOutcome]:

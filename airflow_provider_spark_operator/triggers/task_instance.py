@@ -1,4 +1,4 @@
-"""A task instance of Airflow as this package sees it: its stamp, and whether a person has killed it."""
+"""The stamp of Airflow's task instance, and whether a user has stopped the task instance."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -15,17 +15,17 @@ from airflow_provider_spark_operator.follow.stamp import TaskStamp
 
 
 class Fate(Enum):
-    """What has become of a task instance whose process was told to stop."""
+    """What happened to a task instance whose process was asked to stop."""
 
     KILLED = "killed"
-    """Marked, cleared or removed by a person: its application is to go."""
+    """A user has marked, cleared or removed it: its application must be deleted."""
     MOVED = "moved"
-    """It lives on, here or in another process, or its next try will take the application over."""
+    """It continues, here or in another process, or its next try will adopt the application."""
 
 
-# Spelled out: a state that a later Airflow adds must not count as killed before somebody has thought about it.
-# None is a cleared task instance, RESTARTING one that was cleared while it ran on a worker. UP_FOR_RETRY is a
-# worker that the scheduler took for dead: its next try adopts the application.
+# The list is explicit, so that a state that a later Airflow adds does not count as killed. None is a cleared task
+# instance. RESTARTING is one that was cleared while it ran on a worker. UP_FOR_RETRY is not in the list: the scheduler
+# has lost the worker, and the next try adopts the application.
 _KILLED = frozenset(
     {
         None,
@@ -37,7 +37,7 @@ _KILLED = frozenset(
         TaskInstanceState.RESTARTING,
     }
 )
-# A deferred task instance gets there if its trigger has fired, or if the task was cleared.
+# A deferred task instance gets into these states if its trigger has fired, or if the task was cleared.
 _STARTED_ANEW = frozenset({TaskInstanceState.SCHEDULED, TaskInstanceState.QUEUED, TaskInstanceState.RUNNING})
 
 # What a cancelled trigger logs about the application of a task that was not killed, as far as Airflow reports.
@@ -48,7 +48,7 @@ LEFT_RUNNING = (
 
 
 def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
-    """The stamp of a task instance in its present try."""
+    """Return the stamp of a task instance in its current try."""
     return TaskStamp(
         dag_id=task_instance.dag_id,
         task_id=task_instance.task_id,
@@ -56,33 +56,34 @@ def stamp_of(task_instance: RuntimeTaskInstanceProtocol) -> TaskStamp:
         map_index=-1 if task_instance.map_index is None else task_instance.map_index,
         try_number=task_instance.try_number,
         task_instance_id=str(task_instance.id),
-        max_tries=getattr(task_instance, "max_tries", None),  # the triggerer may know no more than the ids
+        max_tries=getattr(task_instance, "max_tries", None),  # in the triggerer, the task instance may have ids only
         trace_parent=_read_trace_parent(task_instance),
         logical_date=_read_logical_date(task_instance),
     )
 
 
 def _read_trace_parent(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
-    # The protocol does not have it; Airflow's own task instances do, on workers and in the triggerer.
+    # The protocol does not contain the attribute, but Airflow's task instances do, on workers and in the triggerer.
     carrier = getattr(task_instance, "context_carrier", None) or {}
     value: str | None = carrier.get("traceparent")
     return value
 
 
 def _read_logical_date(task_instance: RuntimeTaskInstanceProtocol) -> str | None:
-    # The protocol does not have the context either; a run that was triggered without a logical date has none.
+    # The protocol does not contain the method. A run that was triggered without a logical date has none.
     read_context: Callable[[], Mapping[str, object]] = getattr(task_instance, "get_template_context", dict)
     date = read_context().get("logical_date")
     return date.isoformat() if isinstance(date, datetime) else None
 
 
 def read_fate_of_deferred(stamp: TaskStamp) -> Fate:
-    """The same as `read_fate`, for a trigger that is cancelled before it has fired.
+    """Read the fate of a deferred task instance, for a trigger that is cancelled before it has fired.
 
-    After a clear, the next try may be scheduled, running or deferred again before the trigger is cancelled. It may
-    look for the application elsewhere, or fail before it looks, so this trigger has to delete the application. The
-    try number tells a clear from a trigger that Airflow has moved to another triggerer. Where Airflow does not report
-    the number, a task instance that is deferred counts as moved, and one that was started anew as killed: if the
+    After a clear, the next try may be scheduled, running or deferred again before the trigger is cancelled. It may look
+    for the application elsewhere, or fail before it looks. Therefore this trigger must delete the application.
+
+    The try number distinguishes a clear from a move of the trigger to another triggerer. If Airflow does not report the
+    number, a deferred task instance counts as moved. A task instance that was started again counts as killed: if the
     trigger has fired elsewhere, the application has ended, and ended applications are not deleted.
     """
     state = _read_state(stamp)
@@ -94,10 +95,10 @@ def read_fate_of_deferred(stamp: TaskStamp) -> Fate:
 
 
 def read_fate(stamp: TaskStamp) -> Fate:
-    """Ask Airflow what state the task instance is in. Blocks; in an event loop call it by `sync_to_async`.
+    """Read from Airflow the fate of a task instance. Blocks: in an event loop, call it with `sync_to_async`.
 
-    A signal or a cancelled trigger alone says nothing: a drained worker and a triggerer that lost its triggers
-    to another one get the same ones as a killed task.
+    A signal or a cancelled trigger alone is not enough: a worker that is drained, and a triggerer whose triggers have
+    moved to another one, get the same signals as a killed task.
     """
     return _classify_state(_read_state(stamp))
 
@@ -117,9 +118,9 @@ def _read_state(stamp: TaskStamp) -> str | None:
 
 
 def _is_later_try_present(stamp: TaskStamp) -> bool | None:
-    """Whether the task instance is in a later try than the stamp's; None where Airflow does not report it.
+    """Return whether the task instance is in a later try than the stamp; None if Airflow does not report it.
 
-    Airflow reports the number of a try for the latest run before a logical date only.
+    Airflow reports the number of a try only for the latest run before a logical date.
     """
     if stamp.logical_date is None:
         return None
@@ -132,7 +133,7 @@ def _is_later_try_present(stamp: TaskStamp) -> bool | None:
     try:
         answer: object = task_runner.SUPERVISOR_COMMS.send(message)
     except ValidationError as error:
-        # Airflow 3.3's triggerer can ask this question, but cannot decode the answer, which the error still has.
+        # The triggerer of Airflow 3.3 can send this request, but cannot decode the answer. The error contains it.
         answer = _decode(error.errors()[0].get("input"))
     found = answer.task_instance if isinstance(answer, PreviousTIResult) else None
     if found is None or found.run_id != stamp.run_id:
@@ -148,6 +149,6 @@ def _decode(answer: object) -> object:
 
 
 def _find_state(stamp: TaskStamp, runs: Mapping[str, Mapping[str, str | None]]) -> str | None:
-    # A task instance that is not there counts as None too: its run was deleted.
+    # A missing task instance also counts as None: its run was deleted.
     key = stamp.task_id if stamp.map_index < 0 else f"{stamp.task_id}_{stamp.map_index}"
     return runs.get(stamp.run_id, {}).get(key)

@@ -1,4 +1,4 @@
-"""Show what happens to an application in the log of its task."""
+"""Log what happens to an application in the log of its task."""
 
 import logging
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ from airflow_provider_spark_operator.follow.pods import ExecutorCount, describe_
 from airflow_provider_spark_operator.follow.reference import ApplicationReference
 
 _SECTION = "spark_operator"
-# A task's log is read by people. Longer logs belong in the cluster's log store.
+# Task logs are for people to read. Longer logs belong in the log store of the cluster.
 _LONGEST_LOG = 4 * 1024 * 1024
 # Each stream is a connection.
 _MOST_STREAMS = 200
 
 
 class TaskLog:
-    """The sink of a task: a logger, whose lines Airflow adds to the log of the task in whose context they are written.
+    """The sink for the log of a task. Airflow adds the lines of the logger to the log of the current task.
 
     Args:
         reference: The application.
@@ -50,7 +50,7 @@ class TaskLog:
         self._log.warning("%s", sentence)
 
     def show_blocked_pod(self, role: str, name: str, container: Container) -> None:
-        """Log a warning about an executor. A driver that cannot be started is an obstacle, which is logged as such."""
+        """Log a warning about an executor that cannot start. A driver that cannot start is logged as an obstacle."""
         if role == ROLE_EXECUTOR:
             why = describe_block(container)
             self._log.warning("%s: executor %s cannot be started: %s", self._reference, name, why)
@@ -60,7 +60,7 @@ class TaskLog:
         self._log.log(level, "driver | %s", line)
 
     def show_failure(self, events: Iterable[str], executors: Iterable[ExecutorEnd]) -> None:
-        """Log the warnings of the cluster, and the last lines of the executors that failed."""
+        """Log the warning events of the cluster, and the last lines of the executors that failed."""
         for event in events:
             self._log.warning("event | %s", event)
         for executor in executors:
@@ -69,7 +69,7 @@ class TaskLog:
                 self._log.warning("%s | %s", executor.pod, line)
 
     def show_remark(self, level: int, sentence: str) -> None:
-        """Log the sentence."""
+        """Log a sentence."""
         self._log.log(level, "%s", sentence)
 
 

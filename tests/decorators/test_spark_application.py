@@ -182,7 +182,7 @@ def test_a_value_that_is_no_json_fails_the_driver(driver: ScriptedCluster) -> No
 
 
 def test_a_large_value_needs_a_store(driver: ScriptedCluster) -> None:
-    with pytest.raises(SparkApplicationFailed, match="give the task an upload_to"):
+    with pytest.raises(SparkApplicationFailed, match="without upload_to"):
         run(made(squares)(number=2000), TaskInstance())
 
 
@@ -223,7 +223,9 @@ def test_a_small_value_comes_back_where_the_store_does_not_answer(
 
 def test_a_driver_that_reports_nothing_is_no_success(cluster: Cluster) -> None:
     cluster.script = succeed
-    with pytest.raises(SparkApplicationError, match="what the function returned is lost: its driver's pod was deleted"):
+    with pytest.raises(
+        SparkApplicationError, match="the return value of the function is lost: the driver pod was deleted"
+    ):
         run(made(count)([1]), TaskInstance())
 
 
@@ -249,7 +251,7 @@ def test_a_function_is_an_application_of_kubeflows_operator_as_well(
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": "s3a://jobs"}
     with ScriptedCluster(dialect=KUBEFLOW).serve() as cluster:
         connect(monkeypatch, "spark", cluster)
-        with pytest.raises(SparkApplicationError, match="what the function returned is lost"):
+        with pytest.raises(SparkApplicationError, match="the return value of the function is lost"):
             run(made(count, application=document, **stores)([1]), TaskInstance())
         spec = cluster.application()["spec"]
     assert spec["mainApplicationFile"].startswith("s3a://jobs/")
@@ -258,9 +260,9 @@ def test_a_function_is_an_application_of_kubeflows_operator_as_well(
 
 
 def test_an_argument_that_is_no_json_is_named(cluster: Cluster) -> None:
-    with pytest.raises(AirflowFailException, match=r"argument 1 of count is no JSON value \(.*set"):
+    with pytest.raises(AirflowFailException, match=r"argument 1 of count must be a JSON value: .*set"):
         run(made(count)({1}), TaskInstance())
-    with pytest.raises(AirflowFailException, match="argument ti of ask is no JSON value"):
+    with pytest.raises(AirflowFailException, match="argument ti of ask must be a JSON value"):
         run(made(ask)(), TaskInstance())
     assert cluster.applications() == []
 
@@ -285,12 +287,12 @@ def test_what_is_given_goes_before_the_context(driver: ScriptedCluster) -> None:
 
 @pytest.mark.parametrize("given", [{"py_file": "job.py"}, {"main_class": "A"}, {"arguments": []}])
 def test_what_the_function_stands_for_is_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(given))}: the decorated function is what runs"):
+    with pytest.raises(ValueError, match=f"{next(iter(given))}: not supported by @task.spark_application"):
         made(count, **given)([1])
 
 
 def test_a_function_is_waited_for() -> None:
-    with pytest.raises(ValueError, match="what a function returns is known when it has ended"):
+    with pytest.raises(ValueError, match="the return value of the function is known at its end"):
         made(count, wait_for_completion=False)([1])
 
 

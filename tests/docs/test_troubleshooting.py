@@ -17,10 +17,10 @@ PARTS = ("decorators", "follow", "hooks", "operators", "sensors", "triggers")
 AT_PARSE = ("TypeError", "ValueError", "AssertionError")
 # What goes around a cause that has a message of its own, or before the time that was over.
 FRAMES = (
-    "Airflow did not tell the task's state",
-    "the … was not submitted: …",
-    "the application had not ended",
-    "was not known to",
+    "Airflow did not report the state of the task",
+    "could not submit the …: …",
+    "the application was not submitted",
+    "was not reported to",
 )
 
 

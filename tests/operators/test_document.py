@@ -40,12 +40,12 @@ def test_the_object_is_the_callers_own() -> None:
     ("source", "message"),
     [
         ("kind: [", "invalid YAML at line 1"),
-        ("a: 1\n---\nb: 2\n", "has 2 documents"),
+        ("a: 1\n---\nb: 2\n", "must contain exactly one document, a SparkApplication, not 2"),
         ("a: 2026-02-31", "invalid YAML at line 1, column 4: a value that is no timestamp"),
         ("a: " + "[" * 3000, "invalid YAML at line 1, column 103: more than 100 levels of nesting"),
         ("a: &a [*a]", "invalid YAML at line 1, column 8: a value that contains itself"),
         ("a: \x00", "invalid YAML: it cannot be parsed"),
-        ("# nothing\n", "has 0 documents"),
+        ("# nothing\n", "must contain exactly one document, a SparkApplication, not 0"),
         ("just words", "not a string"),
         ("- 1", "not a list"),
         (None, "not nothing"),
@@ -72,13 +72,13 @@ def test_a_file_is_found_beside_the_dag_or_by_its_absolute_path(environment: Env
 
 
 def test_a_file_that_is_not_there_is_named_with_the_places(environment: Environment, tmp_path: Path) -> None:
-    with pytest.raises(AirflowFailException, match=rf"'app.yaml' is not there; looked in {tmp_path}"):
+    with pytest.raises(AirflowFailException, match=rf"could not find application file 'app.yaml' in {tmp_path}"):
         read_source("app.yaml", environment)
-    with pytest.raises(AirflowFailException, match="cannot be read: No such file"):
+    with pytest.raises(AirflowFailException, match=r"could not read application file .*: No such file"):
         read_source(str(tmp_path / "app.yaml"), environment)
 
 
 def test_a_file_that_is_no_text_is_refused(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(AirflowFailException, match="cannot be read: it is no UTF-8 text"):
+    with pytest.raises(AirflowFailException, match=r"could not read application file .*: it is not UTF-8 text"):
         read_source(str(tmp_path / "app.yaml"), environment)

@@ -98,5 +98,7 @@ def test_an_api_that_cannot_be_asked_is_told(cluster: Cluster, monkeypatch: pyte
         raise ServerError(500, "InternalError", "the database is away")
 
     monkeypatch.setattr(KubeClient, "list", fall_silent)
-    with pytest.raises(SparkApplicationError, match=r"could not be looked for: .*the database is away"):
+    with pytest.raises(
+        SparkApplicationError, match=r"could not list the applications of earlier tries: .*the database is away"
+    ):
         run(retried(SparkRetryPolicy()), TaskInstance(try_number=2))

@@ -64,7 +64,7 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(
     with caplog.at_level(logging.INFO):
         engagement.stop()
     assert cancelled == []
-    assert "its next try takes the application over" in caplog.text
+    assert "the next try of the task adopts the application" in caplog.text
 
 
 def test_a_drained_worker_without_a_retry_says_that_the_application_may_still_run(
@@ -75,7 +75,7 @@ def test_a_drained_worker_without_a_retry_says_that_the_application_may_still_ru
     engagement.stamp = replace(STAMP, try_number=STAMP.max_tries + 1)
     with caplog.at_level(logging.INFO):
         engagement.stop()
-    assert "the task has no retry left: the application may still run" in caplog.text
+    assert "the task has no retry left, and the application may still be running" in caplog.text
 
 
 def test_without_an_answer_of_airflow_nothing_is_cancelled(
@@ -90,7 +90,8 @@ def test_without_an_answer_of_airflow_nothing_is_cancelled(
     answer(monkeypatch, refuse)
     engagement.stop()
     assert cancelled == []
-    assert "could not be deleted and may still run: Airflow did not tell the task's state: no such" in caplog.text
+    cause = "Airflow did not report the state of the task: no such"
+    assert f"could not delete the resources of this task, which may still be running: {cause}" in caplog.text
 
 
 def test_an_answer_that_does_not_come_is_not_waited_for(
@@ -105,7 +106,7 @@ def test_an_answer_that_does_not_come_is_not_waited_for(
     engagement.stop()
     release.set()
     assert cancelled == []
-    assert "may still run" in caplog.text
+    assert "may still be running" in caplog.text
 
 
 def test_a_cluster_that_does_not_answer_is_reported(
@@ -137,5 +138,5 @@ def test_a_killed_task_cancels_its_application_after_an_outage(
         call_when_logged("is not available", lambda: file.write_text(yaml.safe_dump(kubeconfig)), kill.logger),
     ):
         engagement.stop()
-    assert "deletion of what this task has submitted: the Kubernetes API is not available" in caplog.text
+    assert "deletion of the resources of this task: the Kubernetes API is not available" in caplog.text
     assert cluster.applications() == []

@@ -205,7 +205,7 @@ def test_the_next_try_after_a_failure_starts_anew(cluster: ScriptedCluster) -> N
 
 def test_what_takes_too_long_is_cancelled(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
-    with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
+    with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
         run(task(False, execution_timeout=SOON), TaskInstance())
     assert cluster.applications() == []
 

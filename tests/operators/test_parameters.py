@@ -105,7 +105,7 @@ def test_a_file_can_include_another(dag: DAG, tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named(dag: DAG, tmp_path: Path) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application="nowhere.yaml"))
-    with pytest.raises(AirflowFailException, match=rf"'nowhere.yaml' is not there; looked in .*{tmp_path}"):
+    with pytest.raises(AirflowFailException, match=rf"could not find application file 'nowhere.yaml' in .*{tmp_path}"):
         operator.execute(context_of(TaskInstance()))
 
 

@@ -131,5 +131,5 @@ def test_the_next_try_has_the_memory_that_the_first_one_lacked(
     cluster.script = succeed
     operator(False, retry_policy=policy).execute(context_of(first.next_try(), task_state_store=store))
     assert cluster.application()["spec"]["sparkConf"]["spark.executor.memory"] == "2048m"
-    assert "an earlier try ran out of memory; this one has spark.executor.memory=2048m" in caplog.text
+    assert "an earlier try ran out of memory; this try has spark.executor.memory=2048m" in caplog.text
     assert store["spark_memory_at_limit"] == {"executor": True}

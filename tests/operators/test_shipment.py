@@ -160,19 +160,19 @@ def test_spark_reads_where_airflow_has_written(url: str, read: str) -> None:
 
 def test_a_store_that_refuses_is_named(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bucket").write_text("a file in the way")
-    with pytest.raises(AirflowException, match=r"lib\.zip cannot be uploaded to .*bucket"):
+    with pytest.raises(AirflowException, match=r"could not upload lib\.zip to .*bucket"):
         ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=f"file://{tmp_path}/bucket")
 
 
 WRONG = [
-    ({"py_file": "gone.py"}, r"file 'gone.py' is not there; looked in .*dags\. One that is in the image is named by"),
+    ({"py_file": "gone.py"}, r"could not find file 'gone.py' in .*dags\. For a file in the image"),
     (
         {"py_file": "job.py", "py_files": ["lib.zip"]},
         r"lib\.zip cannot travel .* \(it takes texts .*\): set upload",
     ),
     ({"py_file": "my job.py"}, r"my job\.py cannot travel .* names have letters, digits, -, _ and \. alone"),
     ({"py_file": "job.py", "upload_to": "bucket/jobs"}, "upload_to: must be the URL of a folder"),
-    ({"py_file": "lib.zip", "upload_to": "s4://bucket"}, "lib.zip cannot be uploaded to s4://bucket: Unsupported"),
+    ({"py_file": "lib.zip", "upload_to": "s4://bucket"}, "could not upload lib.zip to s4://bucket: Unsupported"),
     ({"py_file": "job.py", "files": ["sub/job.py"]}, r"job\.py and sub/job\.py have the same name"),
 ]
 

@@ -177,7 +177,7 @@ def test_a_deletion_while_the_driver_runs_is_not_a_failure_of_the_infrastructure
     with pytest.raises(SparkApplicationDeleted, match="was deleted before it came to its end") as caught:
         run(operator(deferrable, document, retry_policy=policy), TaskInstance())
     assert isinstance(caught.value, AirflowFailException) is final
-    assert ("to run it again, clear the task" in str(caught.value)) is final
+    assert ("To run it again, clear the task" in str(caught.value)) is final
 
 
 def test_without_waiting_the_task_ends_once_the_application_is_there(cluster: Cluster) -> None:
@@ -345,12 +345,12 @@ def test_a_success_that_cannot_be_marked_is_still_one(
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
     assert operator().resume_execution("execute_complete", {"event": event}, context_of(task_instance)) == "pi"
-    assert "the end is not marked as taken note of" in caplog.text
+    assert "could not record the end on the resource" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("try_number", "follows"),
-    [(3, "a retry takes it over"), (4, "no retry is left to take it over: delete it if it is not needed")],
+    [(3, "a retry adopts it"), (4, "no retry is left to adopt it. Delete it if you do not need it")],
 )
 def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
     cluster: Cluster, try_number: int, follows: str
@@ -360,7 +360,7 @@ def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
     assert task_instance.max_tries == 3
     defer(task, task_instance)
     with pytest.raises(
-        SparkApplicationError, match=rf"the trigger failed \(see the triggerer's log\); .*, and {follows}$"
+        SparkApplicationError, match=rf"the trigger failed \(see the log of the triggerer\); .*: {follows}$"
     ):
         task.resume_execution("__fail__", {"error": "Trigger failure"}, context_of(task_instance))
     assert len(cluster.applications()) == 1
@@ -368,14 +368,14 @@ def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
 
 @pytest.mark.parametrize(
     ("try_number", "follows"),
-    [(3, "a retry takes it over"), (4, "no retry is left to take it over: delete it if it is not needed")],
+    [(3, "a retry adopts it"), (4, "no retry is left to adopt it. Delete it if you do not need it")],
 )
 def test_an_application_that_cannot_be_followed_is_left_to_a_retry_if_one_is_left(
     cluster: Cluster, try_number: int, follows: str
 ) -> None:
     event = {"kind": "lost", "namespace": "jobs", "name": "pi", "uid": "u1", "sentence": "it cannot be followed"}
     context = context_of(TaskInstance(try_number=try_number))
-    with pytest.raises(SparkApplicationError, match=f"^it cannot be followed; it may still run, and {follows}$"):
+    with pytest.raises(SparkApplicationError, match=f"^it cannot be followed; it may still be running: {follows}$"):
         operator().resume_execution("execute_complete", {"event": event}, context)
 
 
@@ -402,7 +402,7 @@ def test_an_api_server_that_is_down_is_named(monkeypatch: pytest.MonkeyPatch, cl
     connection = json.dumps({"conn_type": "kubernetes", "extra": {"kube_config": kubeconfig}})
     monkeypatch.setenv("AIRFLOW_CONN_DOWN", connection)
     monkeypatch.setattr("airflow_provider_spark_operator.follow.submit._ROUNDS", 1)
-    with pytest.raises(SparkApplicationError, match=r"not submitted: .*127\.0\.0\.1:1"):
+    with pytest.raises(SparkApplicationError, match=r"could not submit the application: .*127\.0\.0\.1:1"):
         run(operator(kubernetes_conn_id="down"), TaskInstance())
 
 

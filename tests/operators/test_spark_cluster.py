@@ -118,7 +118,7 @@ def test_a_cluster_that_other_tasks_use_stays_when_its_task_is_cleared(
 
 def test_a_cluster_that_cannot_be_created_fails_the_task_and_is_deleted(cluster: Cluster, deferrable: bool) -> None:
     cluster.cluster_script = be_refused
-    with pytest.raises(SparkSchedulingFailed, match="jobs/shared failed: a quota is exceeded; it is deleted"):
+    with pytest.raises(SparkSchedulingFailed, match="jobs/shared failed: a quota is exceeded; it was deleted"):
         run(create(deferrable), TaskInstance())
     assert cluster.spark_clusters() == []
 
@@ -133,7 +133,7 @@ def test_airflows_alarm_on_a_worker_names_the_cluster(cluster: Cluster, monkeypa
         raise AirflowTaskTimeout("over")
 
     monkeypatch.setattr(ClusterCreation, "_push", alarm)
-    with pytest.raises(SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not known to be ready"):
+    with pytest.raises(SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not reported to be ready"):
         task.execute(context_of(TaskInstance()))
     assert cluster.spark_clusters() == []
 
@@ -141,7 +141,8 @@ def test_airflows_alarm_on_a_worker_names_the_cluster(cluster: Cluster, monkeypa
 def test_a_cluster_that_is_not_ready_in_time_is_told_with_what_is_missing(cluster: Cluster, deferrable: bool) -> None:
     cluster.cluster_script = stay_without_workers
     with pytest.raises(
-        SparkApplicationTimedOut, match=r"not ready \(master 1/1, workers 0/2 ready\) within 0:00:00.4.*; it is deleted"
+        SparkApplicationTimedOut,
+        match=r"not ready \(master 1/1, workers 0/2 ready\) within 0:00:00.4.*; it was deleted",
     ):
         run(create(deferrable, ready_timeout=SHORT), TaskInstance())
     assert cluster.spark_clusters() == []
@@ -149,7 +150,7 @@ def test_a_cluster_that_is_not_ready_in_time_is_told_with_what_is_missing(cluste
 
 def test_a_cluster_can_be_left_for_a_look(cluster: Cluster) -> None:
     cluster.cluster_script = be_refused
-    with pytest.raises(SparkSchedulingFailed, match="it is left, as delete_on_kill is off"):
+    with pytest.raises(SparkSchedulingFailed, match="it keeps running because delete_on_kill=False"):
         run(create(delete_on_kill=False), TaskInstance())
     assert len(cluster.spark_clusters()) == 1
 
@@ -169,9 +170,9 @@ def test_a_cluster_that_is_deleted_meanwhile_is_a_failure_of_its_own(cluster: Cl
 def test_a_cluster_of_somebody_else_is_left_alone(cluster: Cluster) -> None:
     theirs = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE}}
     cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, theirs))
-    with pytest.raises(SparkApplicationError, match=r"the cluster was not submitted: .*already exists and belongs to"):
+    with pytest.raises(SparkApplicationError, match=r"could not submit the cluster: .*already exists and belongs to"):
         run(create(), TaskInstance())
-    with pytest.raises(AirflowFailException, match=r"not to this DAG run, and is left; only_own=False"):
+    with pytest.raises(AirflowFailException, match=r"only clusters of this DAG run are deleted. Set only_own=False"):
         run(delete(), TaskInstance())
     run(delete(only_own=False), TaskInstance())
     assert cluster.spark_clusters() == []
@@ -223,18 +224,18 @@ def test_what_airflow_ends_itself_is_deleted(cluster: Cluster) -> None:
     task, task_instance = create(), TaskInstance()
     defer(task, task_instance)
     with pytest.raises(
-        SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not known to be ready .*it is deleted"
+        SparkApplicationTimedOut, match=r"^SparkCluster jobs/\S+ \(\w+\) was not reported to be ready .*it was deleted"
     ):
         create().resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
     assert cluster.spark_clusters() == []
 
 
-@pytest.mark.parametrize(("try_number", "follows"), [(3, "a retry takes it over"), (4, "no retry is left")])
+@pytest.mark.parametrize(("try_number", "follows"), [(3, "a retry adopts it"), (4, "no retry is left")])
 def test_a_trigger_that_failed_leaves_the_cluster_to_a_retry_if_one_is_left(
     cluster: Cluster, try_number: int, follows: str
 ) -> None:
     context = context_of(TaskInstance(try_number=try_number))
-    with pytest.raises(SparkApplicationError, match=f"the cluster may be there, and {follows}"):
+    with pytest.raises(SparkApplicationError, match=f"the cluster may still be running: {follows}"):
         create().resume_execution("__fail__", {"error": "Trigger failure"}, context)
 
 
@@ -313,10 +314,10 @@ def test_default_connection_given_to_the_deletion_is_not_that_of_the_creating_ta
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, ValueError, "give either cluster, the task that creates the SparkCluster, or name"),
-        ({"cluster": create(), "name": "shared"}, ValueError, "give either cluster, .*, or name"),
-        ({"cluster": "shared"}, TypeError, "cluster must be a SparkClusterOperator, not str; or give name"),
-        ({"cluster": create(do_xcom_push=False)}, ValueError, "do_xcom_push=False: give name and namespace as text"),
+        ({}, ValueError, r"set exactly one of cluster \(the task that creates the SparkCluster\) and name"),
+        ({"cluster": create(), "name": "shared"}, ValueError, "set exactly one of cluster .* and name"),
+        ({"cluster": "shared"}, TypeError, r"cluster must be a SparkClusterOperator, not str\. Or set name"),
+        ({"cluster": create(do_xcom_push=False)}, ValueError, r"do_xcom_push=False\. Set name and namespace as text"),
     ],
     ids=["nothing", "both", "a name", "no XComs"],
 )
@@ -338,7 +339,7 @@ def test_a_deletion_that_something_holds_up_is_told_with_what_holds_it(cluster: 
 def test_an_empty_name_deletes_nothing(cluster: Cluster) -> None:
     task = delete(name="{{ nothing }}")
     task.render_template_fields(cast("Context", {"nothing": ""}))
-    with pytest.raises(AirflowFailException, match="name must be that of a SparkCluster, not ''"):
+    with pytest.raises(AirflowFailException, match="name must be the name of a SparkCluster, not ''"):
         run(task, TaskInstance())
 
 
@@ -355,7 +356,7 @@ def test_a_document_is_read_from_a_file_with_its_templates(cluster: Cluster, tmp
 def test_a_file_that_is_not_there_is_named(cluster: Cluster, tmp_path: Path) -> None:
     task = create(cluster=str(tmp_path / "none.yaml"))
     task.render_template_fields({})
-    with pytest.raises(AirflowFailException, match=r"cluster file .*none.yaml' is not there|cannot be read"):
+    with pytest.raises(AirflowFailException, match=r"could not (find|read) cluster file .*none.yaml'"):
         run(task, TaskInstance())
 
 
@@ -364,7 +365,7 @@ def test_a_file_that_is_not_there_is_named(cluster: Cluster, tmp_path: Path) -> 
     [
         (APPLICATION, "kind: must be SparkCluster, not 'SparkApplication'"),
         ({**DOCUMENT, "spec": {}}, r"the cluster is not valid: spec\.runtimeVersions: is required"),
-        ("a: 1\n---\nb: 2\n", "has 2 documents: give exactly one, a SparkCluster"),
+        ("a: 1\n---\nb: 2\n", "must contain exactly one document, a SparkCluster, not 2"),
     ],
 )
 def test_what_is_no_cluster_is_not_sent(cluster: Cluster, document: dict[str, Any] | str, message: str) -> None:

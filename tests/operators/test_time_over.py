@@ -34,7 +34,7 @@ def test_time_over_cancels_the_application(cluster: Cluster, deferrable: bool) -
     task = operator(deferrable, execution_timeout=timedelta(milliseconds=300))
     with pytest.raises(
         SparkApplicationTimedOut,
-        match=r"SparkApplication jobs/pi had not ended \(RunningHealthy\) within .* it is cancelled",
+        match=r"SparkApplication jobs/pi had not ended \(RunningHealthy\) within .* it was cancelled",
     ):
         run(task, TaskInstance())
     assert cluster.applications() == []
@@ -43,7 +43,7 @@ def test_time_over_cancels_the_application(cluster: Cluster, deferrable: bool) -
 def test_time_over_leaves_the_application_where_told_to(cluster: Cluster) -> None:
     cluster.script = run_on
     task = operator(execution_timeout=timedelta(milliseconds=300), delete_on_kill=False)
-    with pytest.raises(SparkApplicationTimedOut, match="left running, as delete_on_kill is off"):
+    with pytest.raises(SparkApplicationTimedOut, match="keeps running because delete_on_kill=False"):
         run(task, TaskInstance())
     assert len(cluster.applications()) == 1
 
@@ -52,7 +52,7 @@ def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster: C
     cluster.script = run_on
     task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, task_instance)
-    named = r"^SparkApplication jobs/pi \(RunningHealthy\) was not known to have ended within .*; it is cancelled$"
+    named = r"^SparkApplication jobs/pi \(RunningHealthy\) was not reported to have ended within .*; it was cancelled$"
     with pytest.raises(SparkApplicationTimedOut, match=named) as caught:
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
     assert isinstance(caught.value.__cause__, TaskDeferralTimeout)
@@ -70,15 +70,15 @@ def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can
         raise TimeoutError
 
     monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.list_applications", refuse)
-    with pytest.raises(SparkApplicationTimedOut, match=r"^the application was not known to have ended within"):
+    with pytest.raises(SparkApplicationTimedOut, match=r"^the application was not reported to have ended within"):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
 
 @pytest.mark.parametrize(
     ("meanwhile", "told"),
     [
-        (lambda cluster: cluster.play(fail_now), "it ended meanwhile and is left, as evidence"),
-        (lambda cluster: cluster.delete("pi"), "nothing of it was found to cancel"),
+        (lambda cluster: cluster.play(fail_now), "it ended meanwhile, so it was not deleted"),
+        (lambda cluster: cluster.delete("pi"), "there was nothing to cancel"),
     ],
     ids=["ended", "deleted"],
 )
@@ -98,7 +98,7 @@ def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_
     task, first = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, first)
     defer(operator(), first.next_try())
-    with pytest.raises(SparkApplicationTimedOut, match="another try has taken it over, and goes on"):
+    with pytest.raises(SparkApplicationTimedOut, match="another try has adopted it, so it keeps running"):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(first))
     assert len(cluster.applications()) == 1
 
@@ -112,7 +112,7 @@ def test_airflows_alarm_on_a_worker_cancels_the_application(cluster: Cluster) ->
     with (
         call_when_logged("RunningHealthy", lambda: signal.setitimer(signal.ITIMER_REAL, 0.01)),
         timeout(3600),  # type: ignore[no-untyped-call]  # Airflow's own
-        pytest.raises(SparkApplicationTimedOut, match="it is cancelled"),
+        pytest.raises(SparkApplicationTimedOut, match="it was cancelled"),
     ):
         task.execute(context_of(TaskInstance()))
     assert cluster.applications() == []
@@ -143,7 +143,7 @@ def test_an_alarm_while_the_application_is_created_waits_for_it_and_cancels_it(
     monkeypatch.setattr(KubeClient, "create", create_once_the_time_is_over)
     previous = signal.signal(signal.SIGALRM, alarm)
     try:
-        with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
+        with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
             operator(execution_timeout=timedelta(hours=1)).execute(context_of(TaskInstance()))
     finally:
         signal.signal(signal.SIGALRM, previous)

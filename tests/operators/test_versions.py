@@ -59,7 +59,7 @@ def test_an_application_is_followed_to_its_end_in_the_version_that_is_served(
 
 def test_what_takes_too_long_is_cancelled_in_the_version_that_is_served(cluster: Cluster, served: str) -> None:
     cluster.script = run_on
-    with pytest.raises(SparkApplicationTimedOut, match="it is cancelled"):
+    with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
         run(operator(False, written_in(OTHER[served]), execution_timeout=timedelta(milliseconds=300)), TaskInstance())
     assert cluster.applications() == []
 
@@ -100,7 +100,7 @@ def test_a_deferred_task_outlives_the_replacement_of_the_definitions(cluster: Cl
 def test_a_version_that_is_not_known_is_told_and_nothing_is_submitted(cluster: Cluster, served: str) -> None:
     with pytest.raises(
         SparkApplicationError,
-        match=r"^the application was not submitted: .* serves SparkApplication of spark\.apache\.org as v2 only, "
+        match=r"^could not submit the application: .* serves SparkApplication of spark\.apache\.org as v2 only, "
         r"not as v1: install the CustomResourceDefinitions with `spark-operator crds \| kubectl apply",
     ):
         run(operator(False), TaskInstance())
@@ -112,7 +112,7 @@ def test_a_sensor_does_not_wait_for_what_the_cluster_cannot_hold(
     cluster: Cluster, served: str, deferrable: bool
 ) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=deferrable)
-    with pytest.raises(SparkApplicationError, match=r"cannot be followed: .* as v2 only"):
+    with pytest.raises(SparkApplicationError, match=r"could not follow .* as v2 only"):
         run(sensor, TaskInstance())
 
 

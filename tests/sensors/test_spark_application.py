@@ -63,7 +63,7 @@ def test_an_end_without_the_expected_state_fails_the_sensor_at_once(
     cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]
 ) -> None:
     cluster.create("pi")
-    with pytest.raises(SparkApplicationError, match="succeeded; it will never reach DriverEvicted"):
+    with pytest.raises(SparkApplicationError, match="succeeded; it can no longer reach DriverEvicted"):
         run(sensor(expects="DriverEvicted"), TaskInstance())
 
 
@@ -107,7 +107,7 @@ def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster: Cluster) -> No
 
 @pytest.mark.parametrize("expects", ["Done", ["Succeeded", "COMPLETED"], []])
 def test_a_word_that_is_no_state_is_refused_while_the_dag_is_parsed(expects: list[str] | str) -> None:
-    with pytest.raises(ValueError, match=r"expects must name states .*; there are Submitted"):
+    with pytest.raises(ValueError, match=r"expects must contain states .*\. The states are Submitted"):
         SparkApplicationSensor(task_id="wait", name="pi", expects=expects)
 
 
@@ -145,7 +145,7 @@ def test_a_failure_of_kubeflow_fails_the_sensor(
 
 
 def test_a_word_of_the_other_operator_is_refused_while_the_dag_is_parsed() -> None:
-    with pytest.raises(ValueError, match=r"not 'Succeeded'; there are SUBMITTED"):
+    with pytest.raises(ValueError, match=r"not 'Succeeded'\. The states are SUBMITTED"):
         SparkApplicationSensor(
             task_id="wait", name="pi", expects="Succeeded", api_version="sparkoperator.k8s.io/v1beta2"
         )

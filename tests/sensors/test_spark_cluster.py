@@ -119,7 +119,7 @@ def test_a_kubeconfig_that_stays_unusable_is_named(
     monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
     connection = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(tmp_path / "none")}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(connection))
-    with pytest.raises(SparkApplicationError, match=r"shared cannot be followed any more: .* does not exist"):
+    with pytest.raises(SparkApplicationError, match=r"could not follow \S+ \S*shared any longer: .* does not exist"):
         run(sensor(), TaskInstance())
 
 

@@ -38,5 +38,5 @@ def test_fields_that_an_earlier_release_did_not_write_are_default() -> None:
 
 @pytest.mark.parametrize("payload", [{}, None, {"kind": "ended"}, EVENT.to_payload() | {"kind": "?"}])
 def test_what_is_no_event_is_refused(payload: Any) -> None:
-    with pytest.raises(ValueError, match="the trigger's event cannot be read"):
+    with pytest.raises(ValueError, match="could not read the trigger's event"):
         ApplicationEvent.from_payload(payload)

@@ -195,7 +195,7 @@ async def test_a_kill_during_an_outage_deletes_the_application_after_it(
     # Airflow breaks off `on_kill` after a second.
     killing.cancel()
     await asyncio.gather(killing, return_exceptions=True)
-    assert "deletion of SparkApplication jobs/pi goes on in the triggerer" in caplog.text
+    assert "deletion of SparkApplication jobs/pi continues in the triggerer" in caplog.text
     (deletion,) = lifecycle._tasks
     with relocated(cluster) as kubeconfig:
         point_at(kubeconfig)
@@ -289,9 +289,7 @@ async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(
     task.cancel("user-action")
     await asyncio.gather(task, return_exceptions=True)
     seen = asyncio.Event()
-    with call_when_logged(
-        "deletion of what this task has submitted: the Kubernetes API", seen.set, start_runtime.logger
-    ):
+    with call_when_logged("deletion of the resources of this task: the Kubernetes API", seen.set, start_runtime.logger):
         deletion = asyncio.create_task(trigger.on_kill())
         await asyncio.wait_for(seen.wait(), 60)
     with relocated(cluster) as kubeconfig:

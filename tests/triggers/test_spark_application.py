@@ -136,7 +136,7 @@ async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(
     fate(refuse)
     await trigger_for(application).on_kill()
     assert len(cluster.applications()) == 1
-    assert "jobs/pi could not be deleted and may still run: no answer" in caplog.text
+    assert "could not delete SparkApplication jobs/pi, which may still be running: no answer" in caplog.text
 
 
 async def test_a_trigger_that_has_fired_deletes_nothing(

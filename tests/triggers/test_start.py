@@ -68,7 +68,7 @@ def test_a_document_that_is_no_application_is_not_retried(cluster: Cluster) -> N
 
 
 def test_what_could_not_be_submitted_is_said(cluster: Cluster) -> None:
-    with pytest.raises(SparkApplicationError, match=r"the application was not submitted: .* namespace nowhere"):
+    with pytest.raises(SparkApplicationError, match=r"could not submit the application: .* namespace nowhere"):
         resumed(*started(namespace="nowhere"))
 
 
@@ -239,13 +239,16 @@ def how_many() -> int:
 
 WORKERS_ONLY = [
     ({"application": "app.yaml"}, "application must be an object"),
-    ({"application": None, "py_file": "job.py", "spark_version": "4.3.0"}, r"job\.py: files are shipped by a worker"),
-    ({"files": ["local:///a", "b.json"]}, r"b\.json: files are shipped by a worker"),
-    ({"arguments": "{{ params.arguments }}"}, "arguments: what a template makes of all of it, a worker knows"),
-    ({"cluster": "{{ params.cluster }}"}, "cluster: what a template makes of all of it, a worker knows"),
-    ({"retry_policy": SparkRetryPolicy(memory_growth=2)}, "memory_growth: .* is read by a worker"),
-    ({"openlineage_inject_parent_job_info": True}, "OpenLineage's properties are made by a worker"),
-    ({"wait_for_completion": False}, "wait_for_completion=False leaves the triggerer nothing to do"),
+    (
+        {"application": None, "py_file": "job.py", "spark_version": "4.3.0"},
+        r"job\.py: local files are shipped by a worker",
+    ),
+    ({"files": ["local:///a", "b.json"]}, r"b\.json: local files are shipped by a worker"),
+    ({"arguments": "{{ params.arguments }}"}, "arguments: cannot be one template"),
+    ({"cluster": "{{ params.cluster }}"}, "cluster: cannot be one template"),
+    ({"retry_policy": SparkRetryPolicy(memory_growth=2)}, "memory_growth: .* is read on a worker"),
+    ({"openlineage_inject_parent_job_info": True}, "the OpenLineage properties are created on a worker"),
+    ({"wait_for_completion": False}, "wait_for_completion must be True"),
 ]
 
 
@@ -256,7 +259,10 @@ def test_what_only_a_worker_can_do_is_refused_while_the_dag_is_parsed(given: dic
 
 
 def test_the_result_of_another_task_is_refused_while_the_dag_is_parsed() -> None:
-    with DAG("results", schedule=None), pytest.raises(ValueError, match="executor_instances: the result of a task"):
+    with (
+        DAG("results", schedule=None),
+        pytest.raises(ValueError, match="executor_instances: results of tasks are read on a worker"),
+    ):
         operator(start_from_trigger=True, executor_instances=how_many())
 
 
