@@ -21,7 +21,7 @@ import aiohttp
 
 from contract.documents import pod
 from contract.servers import local_server
-from control_plane import Server, started_server
+from control_plane import Server, start_server
 
 PODS = 1000
 CLIENTS = 20
@@ -163,7 +163,7 @@ def main() -> int:
     columns = {"local": _figures(serve_locally())}
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets:
-        columns["kube-apiserver"] = _figures(started_server(Path(assets)))
+        columns["kube-apiserver"] = _figures(start_server(Path(assets)))
     else:
         print("set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver to measure a real server as well")
     print(f"{'':32}" + "".join(f"{name:>16}" for name in columns))

@@ -13,7 +13,7 @@ import yaml
 
 from tests.charts.helm import Json
 
-from control_plane import Server, kubeconfig_of, started_server
+from control_plane import Server, kubeconfig_of, start_server
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 _PLURALS = {"NetworkPolicy": "networkpolicies"}
@@ -58,7 +58,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A server of this module's own, since charts change what is there once for all namespaces."""
     if ASSETS is None:
         pytest.skip("there is no API server: set KUBEBUILDER_ASSETS")
-    with started_server(Path(ASSETS)) as server:
+    with start_server(Path(ASSETS)) as server:
         path = tmp_path_factory.mktemp("cluster") / "kubeconfig"
         path.write_text(yaml.safe_dump(kubeconfig_of(server)))
         cluster = Cluster(server, path)

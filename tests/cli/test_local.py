@@ -13,7 +13,7 @@ from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
 from tests.cli.process import read_line, start_command, wait_for_exit
 from tests.reconcile.stage import application
 
-from kubelet.waiting import eventually, is_alive
+from kubelet.conditions import eventually, is_alive
 
 DRIVER = "spark-kubernetes-driver"
 

@@ -50,7 +50,7 @@ def test_other_images_have_no_runtime(image: str) -> None:
 
 
 @pytest.mark.parametrize("image", ["spark:", "spark@sha256", "../spark", "spark/../x", "spark:a b"])
-def test_what_is_no_name_of_an_image_is_said_to_be_none(image: str) -> None:
+def test_invalid_image_reference_is_rejected(image: str) -> None:
     with pytest.raises(InvalidImage, match="couldn't parse image name"):
         runtime_of(image, build_spark_images())
 

@@ -34,7 +34,7 @@ from airflow_provider_spark_operator.triggers.start import SparkApplicationStart
 from tests.operators.tasks import arguments_of, operator
 from tests.task import TaskInstance, context_of, defer, fire, reload, run
 
-from kubelet.waiting import eventually
+from kubelet.conditions import eventually
 
 SOON = timedelta(milliseconds=500)
 DOCUMENT: dict[str, Any] = {

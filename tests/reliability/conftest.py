@@ -12,7 +12,7 @@ from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_
 from airflow_provider_spark_operator.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SPARK_APPLICATIONS
 from tests.reliability.scene import Scene, scene_on
 
-from control_plane import ControlPlane, kubeconfig_of, running_control_plane
+from control_plane import ControlPlane, kubeconfig_of, run_control_plane
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 
@@ -22,7 +22,7 @@ def plane() -> Iterator[ControlPlane]:
     """A control plane that knows Spark's kinds; garbage is collected, namespaces are emptied, nothing is scheduled."""
     if ASSETS is None:
         pytest.skip("there is no API server: set KUBEBUILDER_ASSETS")
-    with running_control_plane(Path(ASSETS)) as plane:
+    with run_control_plane(Path(ASSETS)) as plane:
         asyncio.run(_define(plane))
         yield plane
 

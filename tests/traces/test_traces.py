@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.kube.resources import (
 from tests.differences import Explanation, explanations
 from tests.traces.harness import RECORDED, TRACES, Difference, differences, play, rounds, scenarios
 
-from control_plane import kubeconfig_of, running_control_plane
+from control_plane import kubeconfig_of, run_control_plane
 
 ASSETS = os.environ.get("KUBEBUILDER_ASSETS")
 KUBECONFIG = os.environ.get("TRACES_KUBECONFIG")
@@ -50,7 +50,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traces]:
         yield asyncio.run(_play_all(Path(KUBECONFIG), folder))
         return
     # All controllers of Kubernetes take part, but no scheduler: the harness places pods itself.
-    with running_control_plane(Path(str(ASSETS)), controllers="*") as plane:
+    with run_control_plane(Path(str(ASSETS)), controllers="*") as plane:
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(plane.server)))
         yield asyncio.run(_play_all(kubeconfig, folder))

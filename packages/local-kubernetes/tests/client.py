@@ -1,4 +1,4 @@
-"""A small client of any API server, found by its kubeconfig: for the tests that also run against a real cluster."""
+"""A small client for any API server, from a kubeconfig; some tests also run against a real cluster."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class ApiError(Exception):
-    """The server has refused a request."""
+    """The server rejected a request."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class WatchEvent:
 
 
 class Client:
-    """Requests to one server; kinds without namespaces are asked for with the namespace None."""
+    """Requests to one server; cluster-scoped kinds have the namespace None."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self.url = url
@@ -44,7 +44,7 @@ class Client:
         return answer
 
     async def logs(self, namespace: str, pod: str, **parameters: str) -> list[str]:
-        """The lines of the log of a pod's only container."""
+        """Return the lines of the log of a pod's only container."""
         address = f"{self.url}/api/v1/namespaces/{namespace}/pods/{pod}/log"
         async with self._session.get(address, params=parameters) as response:
             await _raise_refusal(response)
@@ -68,7 +68,7 @@ class Client:
         await self._send("DELETE", f"{_path(kind, namespace)}/{name}", options)
 
     async def watch(self, kind: Kind, namespace: str, **parameters: str) -> AsyncGenerator[WatchEvent]:
-        """The changes of objects, until the server ends the stream; an expired version raises ApiError 410."""
+        """Yield the changes of objects until the server ends the stream; an expired version raises ApiError 410."""
         address = self.url + _path(kind, namespace)
         async with self._session.get(address, params={"watch": "true", **parameters}) as response:
             await _raise_refusal(response)
@@ -90,7 +90,7 @@ class Client:
 
 @asynccontextmanager
 async def open_client(kubeconfig: Path) -> AsyncGenerator[Client]:
-    """A client of the server that the current context of a kubeconfig leads to."""
+    """Open a client of the server in the current context of a kubeconfig."""
     server = server_of(kubeconfig)
     connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()
     headers = {"Authorization": f"Bearer {server.token}"} if server.token else {}

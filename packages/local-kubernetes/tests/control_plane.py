@@ -1,4 +1,4 @@
-"""A real control plane without a node: etcd, kube-apiserver, and controllers, from a folder with their programs."""
+"""A real control plane without a node: etcd, kube-apiserver and controllers, from a directory with their programs."""
 
 import os
 import secrets
@@ -20,19 +20,19 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 START_SECONDS = 180
-# Those that take part in what a client sees of its own objects; others would only write statuses in between.
+# The controllers that act on the objects of clients; others would only write statuses in between.
 FEW_CONTROLLERS = "garbage-collector-controller,namespace-controller,serviceaccount-controller"
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where an API server is, and what it takes to be let in.
+    """The address and credentials of an API server.
 
     Args:
         name: `local` or `kubernetes`.
-        url: its address.
-        token: the bearer token; None where a certificate in `tls` says who we are.
-        tls: the TLS settings; None for plain HTTP.
+        url: Address of the server.
+        token: Bearer token; None if a certificate in `tls` authenticates.
+        tls: TLS settings; None for plain HTTP.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Server:
 
 @dataclass
 class ControlPlane:
-    """One that runs; its API server can be stopped and started again at the same address.
+    """A running control plane; its API server can be stopped and restarted at the same address.
 
     Args:
-        assets: the folder with the programs.
-        folder: its own, for data, keys and logs.
-        token: of an administrator.
-        arguments: for kube-apiserver, beside the usual ones.
+        assets: Directory with the programs.
+        folder: Directory for data, keys and logs.
+        token: Token of an administrator.
+        arguments: Further arguments for kube-apiserver.
     """
 
     assets: Path
@@ -63,19 +63,19 @@ class ControlPlane:
 
     @property
     def server(self) -> Server:
-        """Its API server, for the administrator."""
-        return Server("kubernetes", f"https://127.0.0.1:{self.port}", self.token, unverified())
+        """The API server with the administrator's credentials."""
+        return Server("kubernetes", f"https://127.0.0.1:{self.port}", self.token, build_unverified_context())
 
     @property
     def etcd(self) -> str:
-        """The address of its etcd, which answers gRPC and HTTP."""
+        """The address of etcd, which answers gRPC and HTTP."""
         return f"http://127.0.0.1:{self.etcd_port}"
 
     def start(self, controllers: str) -> None:
-        """Start all of it; the kube-controller-manager only where the folder of programs has one.
+        """Start everything; kube-controller-manager only if the directory of programs has one.
 
         Raises:
-            TimeoutError: the API server does not come up; with the end of its log.
+            TimeoutError: The API server does not become ready; the message contains the end of its log.
         """
         _write_keys(self.folder, self.token)
         self._start("etcd", *_etcd_arguments(self.folder, self.etcd_port, self.peer_port))
@@ -87,40 +87,40 @@ class ControlPlane:
             self._start("kube-controller-manager", *_manager_arguments(self.folder, kubeconfig, controllers))
 
     def start_api_server(self) -> None:
-        """Start the API server, and wait until it is ready; errors as `start`."""
+        """Start the API server and wait until it is ready; raises as `start` does."""
         self._start("kube-apiserver", *_apiserver_arguments(self.folder, self.etcd, self.port), *self.arguments)
         _await_ready(self.server, self.folder)
 
     def kill_api_server(self) -> None:
-        """End the API server without a farewell; etcd and the controllers stay."""
+        """Kill the API server; etcd and the controllers continue."""
         process = self._processes.pop("kube-apiserver")
         process.kill()
         process.wait()
 
     def stop(self) -> None:
-        """End all of it, what was started last first."""
+        """Stop everything in reverse order."""
         for process in reversed(self._processes.values()):
             _stop(process)
         self._processes.clear()
 
     def _start(self, program: str, *arguments: str) -> None:
         with (self.folder / f"{program}.log").open("ab") as log:
-            # Several programs may be one file that goes by its name: it is run by that name, not resolved.
+            # Several programs can be links to one file that acts by its name, so the link must not be resolved.
             self._processes[program] = subprocess.Popen(
                 [self.assets / program, *arguments], stdout=log, stderr=log, cwd=self.folder, env=dict(os.environ)
             )
 
 
 @contextmanager
-def running_control_plane(
+def run_control_plane(
     assets: Path, *, controllers: str = FEW_CONTROLLERS, arguments: Sequence[str] = ()
 ) -> Iterator[ControlPlane]:
-    """A control plane of one's own, on free ports, from the programs in the folder `assets`.
+    """Run a control plane on free ports, from the programs in the directory `assets`.
 
     Args:
-        assets: what KUBEBUILDER_ASSETS names.
-        controllers: of the kube-controller-manager, as its flag has them; `*` for all.
-        arguments: for kube-apiserver, beside the usual ones.
+        assets: The value of KUBEBUILDER_ASSETS.
+        controllers: Value of the flag `--controllers` of kube-controller-manager; `*` for all.
+        arguments: Further arguments for kube-apiserver.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="control-plane-")))
@@ -131,14 +131,14 @@ def running_control_plane(
 
 
 @contextmanager
-def started_server(assets: Path) -> Iterator[Server]:
-    """The API server of a control plane of one's own, whose controllers collect garbage and empty namespaces."""
-    with running_control_plane(assets) as plane:
+def start_server(assets: Path) -> Iterator[Server]:
+    """Start a control plane whose controllers collect garbage and empty namespaces; yield its API server."""
+    with run_control_plane(assets) as plane:
         yield plane.server
 
 
 def kubeconfig_of(server: Server) -> dict[str, Any]:
-    """A kubeconfig that leads to a server by its token."""
+    """Return a kubeconfig for a server and its token."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -150,15 +150,15 @@ def kubeconfig_of(server: Server) -> dict[str, Any]:
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on."""
+    """Return a free port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def unverified() -> ssl.SSLContext:
-    """TLS with a server that nobody vouches for."""
+def build_unverified_context() -> ssl.SSLContext:
+    """Return TLS settings that accept any server certificate."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -218,7 +218,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _write_first_revision(etcd: str) -> None:
-    """Write a key when etcd answers, so that all that the API server reads is newer than revision 1, which expires."""
+    """Write a key once etcd answers, so that the API server reads revisions after 1, which expires."""
     body = b'{"key": "YQ==", "value": "YQ=="}'
     end = time.monotonic() + START_SECONDS
     while True:

@@ -1,4 +1,4 @@
-"""`local-kubernetes up`, run as users run it: from its ready line, with kubectl, to a signal."""
+"""`local-kubernetes up` as users run it: from its ready line, with kubectl, to a signal."""
 
 import json
 import os
@@ -33,7 +33,7 @@ needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl:
 
 @contextmanager
 def run_up(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
-    """`local-kubernetes up` with its home in a folder, ready; killed at the end if it still runs."""
+    """Run `local-kubernetes up` with its home in a directory until it is ready; kill it at the end if it still runs."""
     command = [sys.executable, "-m", "local_kubernetes", "up", "--home", str(folder / "home"), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -65,7 +65,7 @@ def test_kubectl_gets_applies_logs_and_deletes_a_pod(tmp_path: Path) -> None:
 
 
 @needs_kubectl
-def test_kept_objects_are_back_at_the_next_start(tmp_path: Path) -> None:
+def test_kept_objects_are_restored_at_the_next_start(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "home" / "kubeconfig"
     with run_up(tmp_path, "--keep") as process:
         kubectl(kubeconfig, "apply", "-f", "-", given=CONFIG_MAP)
@@ -97,7 +97,7 @@ def test_a_signal_ends_the_cluster_and_its_kubeconfig(tmp_path: Path, number: si
         (["--home", "{folder}"], "is not empty and was not created by a local cluster"),
     ],
 )
-def test_invalid_arguments_are_one_sentence(
+def test_invalid_arguments_are_reported_in_one_sentence(
     tmp_path: Path, words: Sequence[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "theirs").write_text("apiVersion: v1")
@@ -151,7 +151,7 @@ def test_cluster_does_not_delete_the_kubeconfig_of_another_cluster(tmp_path: Pat
         assert not copy.exists()
 
 
-def test_a_kubeconfig_that_its_user_changed_is_deleted(tmp_path: Path) -> None:
+def test_edited_kubeconfig_is_deleted_at_the_end(tmp_path: Path) -> None:
     copy = tmp_path / "kubeconfig"
     with run_up(tmp_path, "--kubeconfig", str(copy)) as process:
         copy.write_text("apiVersion: v1")  # as `kubectl config set-context` rewrites the file
@@ -170,7 +170,7 @@ def test_an_empty_path_is_a_usage_error(option: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_standard_output_fails_with_a_sentence(tmp_path: Path) -> None:
+def test_full_standard_output_is_reported_in_one_sentence(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "local_kubernetes", "up", "--home", str(tmp_path / "home")]
     with Path("/dev/full").open("w") as full:
         run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_SECONDS)

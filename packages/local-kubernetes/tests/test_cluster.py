@@ -15,8 +15,8 @@ from local_kubernetes.cluster import LocalCluster, LocalClusterError
 
 from api.builders import definition
 from client import ApiError, Client, open_client
+from kubelet.conditions import eventually, is_alive
 from kubelet.pods import eventually_async, pod, shell
-from kubelet.waiting import eventually, is_alive
 
 RUN_A_POD = """
 import asyncio, sys
@@ -53,7 +53,7 @@ def permissions(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-async def test_the_home_is_private(cluster: LocalCluster) -> None:
+async def test_home_is_accessible_to_its_owner_only(cluster: LocalCluster) -> None:
     assert permissions(cluster.home) == 0o700
     assert permissions(cluster.kubeconfig) == 0o600
 
@@ -92,7 +92,7 @@ def _without_token(text: str) -> list[str]:
     ]
 
 
-async def test_at_the_end_only_logs_and_the_cache_are_left(tmp_path: Path) -> None:
+async def test_only_logs_and_cache_are_kept_at_the_end(tmp_path: Path) -> None:
     async with (
         LocalCluster(tmp_path / "home") as cluster,
         open_client(cluster.kubeconfig) as client,
@@ -112,7 +112,7 @@ async def test_a_second_cluster_in_the_same_home_is_refused(cluster: LocalCluste
     assert cluster.kubeconfig.exists()
 
 
-async def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+async def test_directory_with_other_files_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text("mine")
 
     with pytest.raises(LocalClusterError, match="is not empty and was not created by a local cluster"):
@@ -122,7 +122,7 @@ async def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "kubeconfig").read_text() == "mine"
 
 
-async def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+async def test_unusable_home_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(LocalClusterError, match=r"a part of its path is a file, not a directory\. Choose another"):
@@ -130,7 +130,7 @@ async def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> Non
             pass
 
 
-async def test_a_port_that_is_taken_is_one_sentence(cluster: LocalCluster, client: Client, tmp_path: Path) -> None:
+async def test_port_in_use_is_reported_in_one_sentence(cluster: LocalCluster, client: Client, tmp_path: Path) -> None:
     port = int(client.url.rsplit(":", 1)[1])
 
     with pytest.raises(LocalClusterError, match=f"could not listen on port {port}"):
@@ -138,7 +138,7 @@ async def test_a_port_that_is_taken_is_one_sentence(cluster: LocalCluster, clien
             pass
 
 
-def test_nothing_survives_a_kill_of_the_cluster(tmp_path: Path) -> None:
+def test_no_process_survives_a_kill_of_the_cluster(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with subprocess.Popen([sys.executable, "-c", RUN_A_POD, str(home)], cwd=Path(__file__).parent) as process:
         found: list[int] = []

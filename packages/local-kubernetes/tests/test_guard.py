@@ -7,7 +7,7 @@ import pytest
 
 from local_kubernetes import guard
 
-from kubelet.waiting import is_alive
+from kubelet.conditions import is_alive
 
 TREE = """
 import os, time
@@ -22,7 +22,7 @@ time.sleep(600)
 
 @pytest.fixture(params=["proc", "ps"])
 def _process_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the processes of this machine in one way or the other."""
+    """Read the processes of this machine in one of two ways."""
     if request.param == "ps":
         monkeypatch.setattr(guard, "_PROC", Path("/nowhere"))
     elif not Path("/proc/self/stat").exists():
@@ -30,7 +30,7 @@ def _process_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("_process_table")
-def test_a_whole_session_is_killed_whatever_groups_it_has() -> None:
+def test_all_process_groups_of_a_session_are_killed() -> None:
     command = [sys.executable, "-c", TREE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as leader:
         assert leader.stdout is not None
@@ -43,7 +43,7 @@ def test_a_whole_session_is_killed_whatever_groups_it_has() -> None:
 
 
 @pytest.mark.usefixtures("_process_table")
-def test_the_members_are_the_descendants_of_this_process_and_the_session() -> None:
+def test_members_are_descendants_and_the_session() -> None:
     with subprocess.Popen(["sleep", "600"]) as child:
         try:
             assert child.pid in guard._members(os.getsid(0))
@@ -51,7 +51,7 @@ def test_the_members_are_the_descendants_of_this_process_and_the_session() -> No
             child.kill()
 
 
-def test_a_guard_whose_owner_is_gone_kills_at_once() -> None:
+def test_guard_kills_everything_when_its_owner_ends() -> None:
     script = [sys.executable, "-I", "-S", guard.__file__, "sleep", "600"]
 
     ended = subprocess.run(script, stdin=subprocess.DEVNULL, check=False, timeout=60)

@@ -1,4 +1,4 @@
-"""The package is for any user of Kubernetes: it knows nothing of the product that it comes from."""
+"""The package serves any user of Kubernetes: its files do not mention the product that it comes from."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ _NOT_OURS = {"__pycache__", "dist"}
 
 
 def source_files() -> list[Path]:
-    """Every file of the package, without what tools leave behind and without this file."""
+    """Return every file of the package, except those that tools create, and this file."""
     found = [path for path in PACKAGE.rglob("*") if path.is_file() and path != Path(__file__)]
     parts = {path: path.relative_to(PACKAGE).parts for path in found}
     return sorted(

@@ -1,4 +1,4 @@
-"""Whose file a kubeconfig is, before a cluster writes its own to the same path."""
+"""The owner of a kubeconfig, which is checked before a cluster writes its own to the same path."""
 
 import socket
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def listener() -> Iterator[socket.socket]:
 
 
 def write(folder: Path, server: str) -> Path:
-    """Write a kubeconfig as a cluster that was killed leaves it."""
+    """Write a kubeconfig as a killed cluster leaves it."""
     source = folder / "source"
     source.write_text(render_kubeconfig(server, issue_identity(folder).ca_file, "token"))
     copy = folder / "copy"

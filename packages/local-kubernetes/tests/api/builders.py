@@ -1,4 +1,4 @@
-"""Documents for the tests of the API server, and a client that shows what comes over the wire."""
+"""Documents for the tests of the API server, and a client that returns raw answers."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def thing(name: str, status: Document | None = None, metadata: Document | None =
 
 
 def owner(document: Document, **more: Any) -> Document:
-    """A reference to an object as an owner."""
+    """Return a reference to an object as an owner."""
     return {
         "apiVersion": document["apiVersion"],
         "kind": document["kind"],
@@ -55,7 +55,7 @@ def owner(document: Document, **more: Any) -> Document:
 
 
 def definition() -> Document:
-    """A definition of `things` in two versions, with defaults, rules and both subresources."""
+    """Return a definition of `things` in two versions, with defaults, rules and both subresources."""
     items = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": {"type": "string"}}}
     spec = {
         "type": "object",
@@ -108,7 +108,7 @@ def definition() -> Document:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server has answered."""
+    """An answer of the server."""
 
     status: int
     body: Any
@@ -121,7 +121,7 @@ class Reply:
 
 
 class Api:
-    """A client that does nothing of its own but bring the token."""
+    """A client that adds nothing but the token."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self.session = session
@@ -161,19 +161,19 @@ class Api:
         return await self.send("DELETE", path, body)
 
     async def created(self, path: str, body: object) -> Document:
-        """Create an object that has to be accepted."""
+        """Create an object; fail if the server rejects it."""
         reply = await self.post(path, body)
         assert reply.status == 201, reply.body
         document: Document = reply.body
         return document
 
     async def names(self, path: str) -> list[str]:
-        """The names of the objects in a list."""
+        """Return the names of the objects in a list."""
         return [item["metadata"]["name"] for item in (await self.get(path)).body["items"]]
 
     @asynccontextmanager
     async def watch(self, path: str) -> AsyncIterator[AsyncIterator[Document]]:
-        """The events of a watch, while the context is open."""
+        """Yield the events of a watch while the context is open."""
         async with self.session.get(self.url + path) as response:
             assert response.status == 200, await response.text()
             yield _events(response)

@@ -1,4 +1,4 @@
-"""A server with the namespace `default`, and a client of it."""
+"""A server with the namespace `default`, and a client for it."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ TOKEN = "s3cret"
 
 @dataclass
 class RecordedLogs:
-    """Logs of pods that say what was asked of them."""
+    """A source of logs that returns the options of the request."""
 
     pieces: list[bytes] = field(default_factory=lambda: [b"one\n", b"two\n"])
     asked: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
@@ -63,6 +63,6 @@ async def api(store: Store, logs: RecordedLogs) -> AsyncIterator[Api]:
 
 @pytest.fixture
 async def things(api: Api) -> Api:
-    """The client of a server that serves `things.example.com`."""
+    """A client of a server that serves `things.example.com`."""
     await api.created(DEFINITIONS, definition())
     return api

@@ -20,24 +20,24 @@ def managers(document: Document) -> dict[tuple[str, str], Any]:
     return {(entry["manager"], entry["operation"]): entry["fieldsV1"] for entry in entries}
 
 
-async def test_applying_creates_what_is_not_there(api: Api) -> None:
+async def test_apply_creates_missing_object(api: Api) -> None:
     reply = await apply(api, "one", configuration(x="1"))
     assert reply.status == 201
     assert managers(reply.body) == {("one", "Apply"): {"f:data": {"f:x": {}}}}
 
 
-async def test_applying_the_same_again_changes_nothing(api: Api) -> None:
+async def test_repeated_apply_changes_nothing(api: Api) -> None:
     first = await apply(api, "one", configuration(x="1"))
     second = await apply(api, "one", configuration(x="1"))
     assert (second.status, second.body) == (200, first.body)
 
 
-async def test_what_a_manager_leaves_out_goes(api: Api) -> None:
+async def test_apply_removes_fields_that_the_manager_omits(api: Api) -> None:
     await apply(api, "one", configuration(x="1", y="2"))
     assert (await apply(api, "one", configuration(x="1"))).body["data"] == {"x": "1"}
 
 
-async def test_what_another_manager_owns_too_stays(api: Api) -> None:
+async def test_apply_keeps_omitted_fields_of_another_manager(api: Api) -> None:
     await apply(api, "one", configuration(x="1", y="2"))
     await apply(api, "two", configuration(x="1"))
     reply = await apply(api, "one", configuration())
@@ -45,7 +45,7 @@ async def test_what_another_manager_owns_too_stays(api: Api) -> None:
     assert managers(reply.body) == {("two", "Apply"): {"f:data": {"f:x": {}}}}
 
 
-async def test_a_field_of_another_manager_is_a_conflict(api: Api) -> None:
+async def test_apply_to_a_field_of_another_manager_is_a_conflict(api: Api) -> None:
     await apply(api, "one", configuration(x="1"))
     reply = await apply(api, "two", configuration(x="2"))
     assert reply.refusal == (409, "Conflict")
@@ -53,14 +53,14 @@ async def test_a_field_of_another_manager_is_a_conflict(api: Api) -> None:
     assert 'conflict with "one"' in reply.body["message"]
 
 
-async def test_force_takes_a_field_over(api: Api) -> None:
+async def test_forced_apply_takes_over_a_field(api: Api) -> None:
     await apply(api, "one", configuration(x="1"))
     reply = await apply(api, "two", configuration(x="2"), force=True)
     assert reply.body["data"] == {"x": "2"}
     assert managers(reply.body) == {("two", "Apply"): {"f:data": {"f:x": {}}}}
 
 
-async def test_an_update_takes_over_what_it_changes(api: Api) -> None:
+async def test_update_takes_over_changed_fields(api: Api) -> None:
     await apply(api, "one", configuration(x="1", y="2"))
     reply = await api.patch(f"{CONFIG_MAPS}/a?fieldManager=editor", {"data": {"x": "3"}})
     assert managers(reply.body) == {
@@ -69,7 +69,7 @@ async def test_an_update_takes_over_what_it_changes(api: Api) -> None:
     }
 
 
-async def test_items_of_keyed_lists_are_owned_one_by_one(api: Api) -> None:
+async def test_items_of_keyed_lists_have_separate_owners(api: Api) -> None:
     await api.created(f"{PODS}?fieldManager=creator", pod("p"))
     spec = {"containers": [{"name": "main", "image": "i:2"}]}
     body: Document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
@@ -91,7 +91,7 @@ async def test_lists_of_custom_resources_are_keyed_by_their_schema(things: Api) 
     assert [item["k"] for item in left.body["spec"]["entries"]] == ["2", "3"]
 
 
-async def test_a_status_is_applied_by_its_subresource(things: Api) -> None:
+async def test_status_subresource_applies_the_status(things: Api) -> None:
     await things.created(THINGS, thing("a"))
     reply = await apply(things, "one", thing("a", {"phase": "go"}), f"{THINGS}/a/status")
     assert reply.body["status"] == {"phase": "go"}
@@ -99,7 +99,7 @@ async def test_a_status_is_applied_by_its_subresource(things: Api) -> None:
     assert missing.refusal == (404, "NotFound")
 
 
-async def test_yaml_can_be_applied(api: Api) -> None:
+async def test_apply_accepts_yaml(api: Api) -> None:
     body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: '1'\n"
     reply = await api.send("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", body, APPLY_PATCH)
     assert (reply.status, reply.body["data"]) == (201, {"x": "1"})
@@ -118,7 +118,7 @@ async def test_yaml_can_be_applied(api: Api) -> None:
         ),
     ],
 )
-async def test_a_configuration_that_cannot_be_applied_is_refused(
+async def test_apply_rejects_invalid_configuration(
     api: Api, query: str, body: Document, expected: tuple[int, str]
 ) -> None:
     reply = await api.patch(f"{CONFIG_MAPS}/a{query}", body, APPLY_PATCH)

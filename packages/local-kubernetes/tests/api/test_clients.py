@@ -1,4 +1,4 @@
-"""The clients that people have, against the server: kubectl, and both halves of the Python client."""
+"""Common clients against the server: kubectl, and the blocking and asynchronous Python clients."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kube
 
 @pytest.fixture
 async def kubeconfig(tmp_path: Path, store: Store, logs: RecordedLogs) -> AsyncIterator[Path]:
-    """A server behind TLS, and the file by which clients find it."""
+    """A server with TLS, and its kubeconfig."""
     identity = issue_identity(tmp_path)
     kinds = KindRegistry(store)
     served = kinds.find("", "v1", NAMESPACES.plural)
@@ -58,7 +58,7 @@ async def kubeconfig(tmp_path: Path, store: Store, logs: RecordedLogs) -> AsyncI
 
 @pytest.fixture
 def kubectl(kubeconfig: Path, tmp_path: Path) -> Kubectl:
-    """Run kubectl: its exit code, what it says, and what it complains of."""
+    """Run kubectl; return its exit code, stdout and stderr."""
     environment = os.environ | {"KUBECONFIG": str(kubeconfig), "HOME": str(tmp_path)}
 
     async def run(*arguments: str, body: object = None) -> tuple[int, str, str]:
@@ -88,7 +88,7 @@ def typed(kind: str, document: dict[str, Any]) -> dict[str, Any]:
 
 
 @needs_kubectl
-async def test_kubectl_applies_and_applies_again(kubectl: Kubectl) -> None:
+async def test_kubectl_apply_succeeds_repeatedly(kubectl: Kubectl) -> None:
     objects = [typed("ConfigMap", config_map("a", {"x": "1"})), typed("Pod", pod("p"))]
     body = {"apiVersion": "v1", "kind": "List", "items": objects}
     assert await kubectl("apply", "-f", "-", body=body) == (0, "configmap/a created\npod/p created\n", "")
@@ -99,7 +99,7 @@ async def test_kubectl_applies_and_applies_again(kubectl: Kubectl) -> None:
 
 
 @needs_kubectl
-async def test_kubectl_applies_on_the_server_side(kubectl: Kubectl) -> None:
+async def test_kubectl_applies_server_side(kubectl: Kubectl) -> None:
     body = typed("ConfigMap", config_map("a", {"x": "1"}))
     for _ in range(2):
         code, output, errors = await kubectl("apply", "--server-side", "-f", "-", body=body)
@@ -107,7 +107,7 @@ async def test_kubectl_applies_on_the_server_side(kubectl: Kubectl) -> None:
 
 
 @needs_kubectl
-async def test_kubectl_shows_and_describes(kubectl: Kubectl) -> None:
+async def test_kubectl_gets_and_describes(kubectl: Kubectl) -> None:
     await kubectl("apply", "-f", "-", body=typed("Pod", pod("p")))
     code, output, _ = await kubectl("get", "pods", "-o", "wide")
     assert code == 0
@@ -136,7 +136,7 @@ async def test_kubectl_creates_edits_waits_and_deletes(kubectl: Kubectl) -> None
 
 
 @needs_kubectl
-async def test_kubectl_knows_custom_resources_and_checks_their_fields(kubectl: Kubectl) -> None:
+async def test_kubectl_validates_fields_of_custom_resources(kubectl: Kubectl) -> None:
     await kubectl("apply", "-f", "-", body=definition())
     code, _, errors = await kubectl("wait", "--for=condition=Established", "crd/things.example.com", "--timeout=20s")
     assert code == 0, errors
@@ -159,7 +159,7 @@ async def test_kubectl_reads_logs(kubectl: Kubectl) -> None:
     assert await kubectl("logs", "p", "--tail=2") == (0, "one\ntwo\n", "")
 
 
-async def test_the_python_client_works(kubeconfig: Path) -> None:
+async def test_python_client_creates_and_reads_objects(kubeconfig: Path) -> None:
     def work() -> list[str]:
         api = client.CoreV1Api(config.new_client_from_config(str(kubeconfig)))
         with api.api_client:
@@ -177,7 +177,7 @@ async def test_the_python_client_works(kubeconfig: Path) -> None:
     assert await asyncio.to_thread(work) == ["ADDED", "p", "404"]
 
 
-async def test_the_asynchronous_python_client_works(kubeconfig: Path) -> None:
+async def test_asynchronous_python_client_creates_and_reads_objects(kubeconfig: Path) -> None:
     api_client = await aio_config.new_client_from_config(str(kubeconfig))
     async with api_client, asyncio.timeout(DEADLINE):
         api = aio_client.CoreV1Api(api_client)

@@ -10,7 +10,7 @@ from api.builders import (
 )
 
 
-async def test_a_definition_is_served_at_once_in_all_its_versions(api: Api) -> None:
+async def test_new_definition_is_served_immediately_in_all_versions(api: Api) -> None:
     created = await api.created(DEFINITIONS, definition())
     assert {item["type"]: item["status"] for item in created["status"]["conditions"]} == {
         "NamesAccepted": "True",
@@ -22,7 +22,7 @@ async def test_a_definition_is_served_at_once_in_all_its_versions(api: Api) -> N
     assert (await api.get(THINGS.replace("/v1/", "/v2/"))).status == 404
 
 
-async def test_what_a_definition_says_is_filled_in_and_pruned(things: Api) -> None:
+async def test_defaults_are_set_and_unknown_fields_pruned(things: Api) -> None:
     reply = await things.post(THINGS, thing("a", {"phase": "x"}, foo=1, free={"any": 1}))
     assert reply.status == 201
     assert reply.body["spec"] == {"name": "abc", "free": {"any": 1}, "replicas": 1, "mode": "a"}
@@ -30,7 +30,7 @@ async def test_what_a_definition_says_is_filled_in_and_pruned(things: Api) -> No
     assert reply.headers["Warning"] == '299 - "unknown field \\"spec.foo\\""'
 
 
-async def test_unknown_fields_are_refused_where_the_client_asks_for_it(things: Api) -> None:
+async def test_strict_validation_rejects_unknown_fields(things: Api) -> None:
     reply = await things.post(f"{THINGS}?fieldValidation=Strict", thing("a", foo=1))
     assert reply.refusal == (400, "BadRequest")
     assert 'strict decoding error: unknown field "spec.foo"' in reply.body["message"]
@@ -55,9 +55,7 @@ async def test_unknown_fields_are_refused_where_the_client_asks_for_it(things: A
         ({"entries": [{"v": "1"}]}, "spec.entries[0].k", "Required value"),
     ],
 )
-async def test_a_custom_resource_that_breaks_its_rules_is_refused(
-    things: Api, spec: Document, field: str, told: str
-) -> None:
+async def test_invalid_custom_resource_is_rejected(things: Api, spec: Document, field: str, told: str) -> None:
     reply = await things.post(THINGS, thing("a", **spec))
     assert reply.refusal == (422, "Invalid")
     causes = {cause["field"]: cause["message"] for cause in reply.body["details"]["causes"]}
@@ -69,12 +67,12 @@ async def test_a_port_is_a_number_or_a_name(things: Api, port: object) -> None:
     assert (await things.post(THINGS, thing("a", port=port))).status == 201
 
 
-async def test_a_custom_resource_without_spec_is_refused(things: Api) -> None:
+async def test_custom_resource_without_required_spec_is_rejected(things: Api) -> None:
     document = {key: value for key, value in thing("a").items() if key != "spec"}
     assert (await things.post(THINGS, document)).body["details"]["causes"][0]["field"] == "spec"
 
 
-async def test_the_generation_counts_what_the_user_asks_for(things: Api) -> None:
+async def test_generation_increases_with_changes_of_the_spec(things: Api) -> None:
     await things.created(THINGS, thing("a"))
     generations = []
     for path, patch in (
@@ -87,7 +85,7 @@ async def test_the_generation_counts_what_the_user_asks_for(things: Api) -> None
     assert generations == [1, 1, 2, 2]
 
 
-async def test_a_status_request_writes_nothing_but_the_status(things: Api) -> None:
+async def test_status_request_writes_only_the_status(things: Api) -> None:
     await things.created(THINGS, thing("a"))
     reply = await things.patch(
         f"{THINGS}/a/status",
@@ -98,13 +96,13 @@ async def test_a_status_request_writes_nothing_but_the_status(things: Api) -> No
     assert "labels" not in reply.body["metadata"]
 
 
-async def test_a_replacement_of_a_custom_resource_names_its_version(things: Api) -> None:
+async def test_replacement_without_resource_version_is_rejected(things: Api) -> None:
     created = await things.created(THINGS, thing("a"))
     assert (await things.put(f"{THINGS}/a", thing("a"))).refusal == (422, "Invalid")
     assert (await things.put(f"{THINGS}/a", created)).status == 200
 
 
-async def test_the_scale_is_read_and_written_where_the_kind_keeps_it(things: Api) -> None:
+async def test_scale_uses_the_paths_of_the_definition(things: Api) -> None:
     await things.created(THINGS, thing("a"))
     scale = (await things.patch(f"{THINGS}/a/scale", {"spec": {"replicas": 4}})).body
     assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 4})
@@ -126,7 +124,7 @@ async def test_the_scale_is_read_and_written_where_the_kind_keeps_it(things: Api
         ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.strategy"),
     ],
 )
-async def test_a_definition_that_defines_nothing_sensible_is_refused(api: Api, change: Document, field: str) -> None:
+async def test_invalid_definition_is_rejected(api: Api, change: Document, field: str) -> None:
     document = definition()
     document["spec"] |= change
     reply = await api.post(DEFINITIONS, document)

@@ -17,14 +17,14 @@ from api.builders import (
 
 
 async def bound_pod(api: Api, name: str, **metadata: object) -> Document:
-    """A pod on a node, which ends in its own time."""
+    """Create a pod on a node, which has a grace period."""
     await api.created(PODS, pod(name, **metadata))
     await api.post(f"{PODS}/{name}/binding", {"target": {"name": "local"}})
     document: Document = (await api.get(f"{PODS}/{name}")).body
     return document
 
 
-async def test_a_pod_may_have_all_the_time_there_is_to_end(api: Api) -> None:
+async def test_pod_with_maximum_grace_period_can_be_deleted(api: Api) -> None:
     document = pod("p")
     document["spec"]["terminationGracePeriodSeconds"] = 2**62
     await api.created(PODS, document)
@@ -36,7 +36,7 @@ async def test_a_pod_may_have_all_the_time_there_is_to_end(api: Api) -> None:
     assert (await api.get(f"{PODS}/p")).status == 404
 
 
-async def test_a_deleted_object_is_gone(api: Api) -> None:
+async def test_deleted_object_is_not_found(api: Api) -> None:
     created = await api.created(CONFIG_MAPS, config_map("a"))
     reply = await api.delete(f"{CONFIG_MAPS}/a")
     assert (reply.status, reply.body["status"]) == (200, "Success")
@@ -57,19 +57,19 @@ async def test_a_deleted_object_is_gone(api: Api) -> None:
         ({"dryRun": ["Some"]}, 422),
     ],
 )
-async def test_a_deletion_that_does_not_fit_is_refused(api: Api, options: Document, code: int) -> None:
+async def test_deletion_with_failing_precondition_is_rejected(api: Api, options: Document, code: int) -> None:
     await api.created(CONFIG_MAPS, config_map("a"))
     assert (await api.delete(f"{CONFIG_MAPS}/a", options)).status == code
     assert await api.names(CONFIG_MAPS) == ["a"]
 
 
-async def test_a_deletion_with_the_right_preconditions_is_done(api: Api) -> None:
+async def test_deletion_with_matching_preconditions_succeeds(api: Api) -> None:
     metadata = (await api.created(CONFIG_MAPS, config_map("a")))["metadata"]
     preconditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     assert (await api.delete(f"{CONFIG_MAPS}/a", {"preconditions": preconditions})).status == 200
 
 
-async def test_a_finalizer_holds_an_object_until_it_is_removed(api: Api) -> None:
+async def test_object_exists_until_its_finalizer_is_removed(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("a", finalizers=["example.com/f"]))
     held = (await api.delete(f"{CONFIG_MAPS}/a")).body
     assert held["kind"] == "ConfigMap"
@@ -78,14 +78,14 @@ async def test_a_finalizer_holds_an_object_until_it_is_removed(api: Api) -> None
     assert await api.names(CONFIG_MAPS) == []
 
 
-async def test_no_finalizer_is_added_to_what_is_being_deleted(api: Api) -> None:
+async def test_finalizer_cannot_be_added_during_deletion(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("a", finalizers=["example.com/f"]))
     await api.delete(f"{CONFIG_MAPS}/a")
     added = {"metadata": {"finalizers": ["example.com/f", "example.com/g"]}}
     assert (await api.patch(f"{CONFIG_MAPS}/a", added)).refusal == (422, "Invalid")
 
 
-async def test_a_running_pod_gets_time_to_end(api: Api) -> None:
+async def test_running_pod_gets_its_grace_period(api: Api) -> None:
     await bound_pod(api, "p")
     marked = (await api.delete(f"{PODS}/p")).body["metadata"]
     assert marked["deletionGracePeriodSeconds"] == 30
@@ -98,14 +98,14 @@ async def test_a_running_pod_gets_time_to_end(api: Api) -> None:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_an_ended_pod_goes_at_once(api: Api, phase: str) -> None:
+async def test_terminated_pod_is_deleted_immediately(api: Api, phase: str) -> None:
     await bound_pod(api, "p")
     await api.patch(f"{PODS}/p/status", {"status": {"phase": phase}})
     await api.delete(f"{PODS}/p")
     assert await api.names(PODS) == []
 
 
-async def test_a_pod_without_node_goes_at_once(api: Api) -> None:
+async def test_unscheduled_pod_is_deleted_immediately(api: Api) -> None:
     await api.created(PODS, pod("p"))
     deleted = (await api.delete(f"{PODS}/p")).body
     assert (deleted["kind"], deleted["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
@@ -118,7 +118,7 @@ async def test_an_evicted_pod_is_deleted(api: Api) -> None:
     assert await api.names(PODS) == []
 
 
-async def test_dependents_go_with_their_last_owner(api: Api) -> None:
+async def test_dependents_are_deleted_with_their_last_owner(api: Api) -> None:
     owners = [await api.created(PODS, pod(name)) for name in ("p", "q")]
     await api.created(CONFIG_MAPS, config_map("a", ownerReferences=[owner(item) for item in owners]))
     await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(owners[0])]))
@@ -130,7 +130,7 @@ async def test_dependents_go_with_their_last_owner(api: Api) -> None:
     assert await api.names(CONFIG_MAPS) == []
 
 
-async def test_dependents_go_through_all_generations(api: Api) -> None:
+async def test_dependents_of_dependents_are_deleted(api: Api) -> None:
     first = await api.created(CONFIG_MAPS, config_map("a"))
     second = await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(first)]))
     await api.created(CONFIG_MAPS, config_map("c", ownerReferences=[owner(second)]))
@@ -138,7 +138,7 @@ async def test_dependents_go_through_all_generations(api: Api) -> None:
     assert await api.names(CONFIG_MAPS) == []
 
 
-async def test_a_dependent_of_nobody_goes_as_soon_as_it_comes(api: Api) -> None:
+async def test_dependent_of_a_missing_owner_is_deleted_immediately(api: Api) -> None:
     gone = await api.created(CONFIG_MAPS, config_map("a"))
     await api.delete(f"{CONFIG_MAPS}/a")
     await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(gone)]))
@@ -146,7 +146,7 @@ async def test_a_dependent_of_nobody_goes_as_soon_as_it_comes(api: Api) -> None:
 
 
 @pytest.mark.parametrize("query", ["propagationPolicy=Orphan", "orphanDependents=true"])
-async def test_orphans_stay(api: Api, query: str) -> None:
+async def test_orphaned_dependents_are_kept(api: Api, query: str) -> None:
     first = await api.created(CONFIG_MAPS, config_map("a"))
     await api.created(CONFIG_MAPS, config_map("b", ownerReferences=[owner(first)]))
     await api.delete(f"{CONFIG_MAPS}/a?{query}")
@@ -154,7 +154,7 @@ async def test_orphans_stay(api: Api, query: str) -> None:
     assert "ownerReferences" not in left["metadata"]
 
 
-async def test_in_the_foreground_the_owner_goes_last(api: Api) -> None:
+async def test_foreground_deletion_removes_the_owner_last(api: Api) -> None:
     first = await api.created(CONFIG_MAPS, config_map("a"))
     await bound_pod(api, "p", ownerReferences=[owner(first, blockOwnerDeletion=True)])
     held = (await api.delete(f"{CONFIG_MAPS}/a", {"propagationPolicy": "Foreground"})).body
@@ -164,7 +164,7 @@ async def test_in_the_foreground_the_owner_goes_last(api: Api) -> None:
     assert await api.names(CONFIG_MAPS) == []
 
 
-async def test_in_the_foreground_the_owner_waits_for_nobody_who_does_not_block(api: Api) -> None:
+async def test_foreground_deletion_ignores_dependents_that_do_not_block(api: Api) -> None:
     first = await api.created(CONFIG_MAPS, config_map("a"))
     await bound_pod(api, "p", ownerReferences=[owner(first)])
     await api.delete(f"{CONFIG_MAPS}/a", {"propagationPolicy": "Foreground"})
@@ -187,7 +187,7 @@ async def test_a_collection_of_owners_and_dependents_is_deleted(api: Api) -> Non
     assert await api.names(CONFIG_MAPS) == []
 
 
-async def test_a_namespace_takes_everything_with_it(api: Api) -> None:
+async def test_deleting_a_namespace_deletes_its_objects(api: Api) -> None:
     await api.created(NAMESPACES, {"metadata": {"name": "team"}})
     await api.created(f"{NAMESPACES}/team/configmaps", config_map("a"))
     deleted = (await api.delete(f"{NAMESPACES}/team")).body
@@ -196,7 +196,7 @@ async def test_a_namespace_takes_everything_with_it(api: Api) -> None:
     assert await api.names(NAMESPACES) == ["default"]
 
 
-async def test_a_namespace_waits_for_what_is_held_in_it(api: Api) -> None:
+async def test_namespace_exists_until_finalizers_of_its_objects_are_removed(api: Api) -> None:
     await api.created(NAMESPACES, {"metadata": {"name": "team"}})
     place = f"{NAMESPACES}/team/configmaps"
     await api.created(place, config_map("a", finalizers=["example.com/f"]))
@@ -208,11 +208,11 @@ async def test_a_namespace_waits_for_what_is_held_in_it(api: Api) -> None:
     assert (await api.get(f"{NAMESPACES}/team")).status == 404
 
 
-async def test_the_default_namespace_stays(api: Api) -> None:
+async def test_default_namespace_cannot_be_deleted(api: Api) -> None:
     assert (await api.delete(f"{NAMESPACES}/default")).refusal == (403, "Forbidden")
 
 
-async def test_a_definition_takes_its_instances_with_it(things: Api) -> None:
+async def test_deleting_a_definition_deletes_its_instances(things: Api) -> None:
     await things.created(THINGS, thing("a", None, {"finalizers": ["example.com/f"]}))
     await things.created(THINGS, thing("b"))
     await things.delete(f"{DEFINITIONS}/things.example.com")

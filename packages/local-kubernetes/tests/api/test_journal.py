@@ -52,7 +52,7 @@ def write(path: Path, *entries: Entry) -> None:
 
 
 def store_on(path: Path) -> Store:
-    """A store with the namespace `default`, on a journal."""
+    """A store with the namespace `default` and a journal."""
     store = Store(journal=Journal(path))
     if not store.exists(NAMESPACES, None, "default"):
         served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
@@ -60,12 +60,12 @@ def store_on(path: Path) -> Store:
     return store
 
 
-def test_what_was_appended_is_read(path: Path) -> None:
+def test_appended_changes_are_read(path: Path) -> None:
     write(path, entry("a"), gone("a"), entry("b", 3, "ü\n"))
     assert read(path) == [entry("a"), gone("a"), entry("b", 3, "ü\n")]
 
 
-def test_only_its_owner_can_read_it(path: Path) -> None:
+def test_journal_is_readable_by_its_owner_only(path: Path) -> None:
     write(path, entry("a"))
     assert path.stat().st_mode & 0o777 == 0o600
     journal = Journal(path)
@@ -74,12 +74,12 @@ def test_only_its_owner_can_read_it(path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_last_state_of_each_object_counts() -> None:
+def test_reading_returns_the_last_state_of_each_object() -> None:
     entries = [entry("a"), entry("b"), entry("a", 2, "y"), gone("b"), entry("c", 4)]
     assert list(latest(entries)) == [entry("a", 2, "y"), entry("c", 4)]
 
 
-def test_a_compact_journal_has_nothing_but_objects(path: Path) -> None:
+def test_compacted_journal_contains_only_present_objects(path: Path) -> None:
     journal = Journal(path)
     for number in range(100):
         journal.append(entry("a", number))
@@ -89,7 +89,7 @@ def test_a_compact_journal_has_nothing_but_objects(path: Path) -> None:
     assert read(path) == [entry("a", 99), entry("b")]
 
 
-def test_an_overgrown_journal_is_written_anew(path: Path) -> None:
+def test_journal_over_the_size_limit_is_rewritten(path: Path) -> None:
     store = Store(journal=Journal(path, compact_bytes=1000))
     served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
@@ -104,7 +104,7 @@ def set_value(value: str, found: dict[str, Any]) -> dict[str, Any]:
     return found | {"data": {"k": value}}
 
 
-def test_a_write_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_the_journal_unchanged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_on(path)
     store.create(CONFIG_MAPS, "default", config_map("a", {"k": "v"}))
     real, size = os.write, path.stat().st_size
@@ -127,7 +127,7 @@ def test_a_write_that_fails_changes_nothing(path: Path, monkeypatch: pytest.Monk
     assert store_on(path).exists(CONFIG_MAPS, "default", "b")
 
 
-def test_a_store_finds_what_another_has_written(path: Path) -> None:
+def test_store_restores_objects_of_an_earlier_store(path: Path) -> None:
     first = store_on(path)
     served = KindRegistry(first).find("apiextensions.k8s.io", "v1", CUSTOM_RESOURCE_DEFINITIONS.plural)
     create(first, served, None, definition(), WriteOptions())
@@ -147,7 +147,7 @@ def test_a_store_finds_what_another_has_written(path: Path) -> None:
     assert not second.exists(CONFIG_MAPS, "default", "a"), "dependents are known again"
 
 
-def test_versions_go_on_and_older_ones_have_expired(path: Path) -> None:
+def test_restored_store_continues_versions_and_expires_older_ones(path: Path) -> None:
     first = store_on(path)
     version = first.create(CONFIG_MAPS, "default", config_map("a"))["metadata"]["resourceVersion"]
     second = Store(journal=Journal(path), first_version=1)
@@ -158,7 +158,7 @@ def test_versions_go_on_and_older_ones_have_expired(path: Path) -> None:
     assert int(later) > int(version)
 
 
-def test_an_object_that_is_too_large_is_refused() -> None:
+def test_too_large_object_is_rejected() -> None:
     store = Store()
     served = KindRegistry(store).find("", "v1", NAMESPACES.plural)
     create(store, served, None, {"metadata": {"name": "default"}}, WriteOptions())
@@ -167,7 +167,7 @@ def test_an_object_that_is_too_large_is_refused() -> None:
     assert not store.exists(CONFIG_MAPS, "default", "a")
 
 
-async def test_those_who_wait_for_the_disk_share_the_effort(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_syncs_share_one_disk_sync(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal(path)
     calls: list[int] = []
     real = os.fsync

@@ -1,4 +1,4 @@
-"""A journal that is not as it was written: nothing is lost without a word, and no file is overwritten unasked."""
+"""Damaged journals: no record is lost silently, and no file is overwritten without a request."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ ENTRIES = [entry("a"), entry("b", 2, "ü\n"), gone("a", 3), entry("c", 4), entry
 
 
 def write_killed_journal(path: Path, *entries: Entry) -> None:
-    """Leave a journal as a process leaves it that was killed: without its closing record."""
+    """Leave a journal as a killed process leaves it: without its closing record."""
     journal = Journal(path)
     for item in entries:
         journal.append(item)
@@ -34,7 +34,7 @@ def write_killed_journal(path: Path, *entries: Entry) -> None:
 
 
 def of_an_earlier_version(*entries: Entry) -> bytes:
-    """Return the file of a version that wrote no header, no numbers and no closing record."""
+    """Return the file of an earlier version, without header, numbers and closing record."""
     lines = []
     for item in entries:
         text = json.dumps([item.kind, item.place, item.version, item.document], separators=(",", ":")).encode()
@@ -102,7 +102,7 @@ def zero_from_record_2(content: bytes) -> bytes:
         ),
     ],
 )
-def test_damage_that_no_crash_leaves_at_the_end_is_refused(path: Path, damage: object) -> None:
+def test_damage_at_the_end_that_no_crash_explains_is_rejected(path: Path, damage: object) -> None:
     write_killed_journal(path, entry("a"), entry("b"), entry("c"))
     content = damage(path.read_bytes())  # type: ignore[operator]
     path.write_bytes(content)

@@ -38,7 +38,7 @@ async def test_a_merge_patch_merges_objects_and_removes_by_null(api: Api, patch:
         ([{"op": "test", "path": "/data/x", "value": "1"}], {"x": "1"}),
     ],
 )
-async def test_the_operations_of_a_json_patch(api: Api, operations: object, expected: object) -> None:
+async def test_json_patch_applies_its_operations(api: Api, operations: object, expected: object) -> None:
     await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
     reply = await api.patch(f"{CONFIG_MAPS}/a", operations, JSON_PATCH)
     assert reply.body["data"] == expected
@@ -70,7 +70,7 @@ async def test_a_json_pointer_escapes_slash_and_tilde(api: Api) -> None:
     ],
     ids=lambda value: str(value)[:48],
 )
-async def test_a_json_patch_that_cannot_be_applied_changes_nothing(api: Api, operations: object, code: int) -> None:
+async def test_failed_json_patch_changes_nothing(api: Api, operations: object, code: int) -> None:
     created = await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
     assert (await api.patch(f"{CONFIG_MAPS}/a", operations, JSON_PATCH)).status == code
     assert (await api.get(f"{CONFIG_MAPS}/a")).body == created
@@ -84,14 +84,14 @@ async def test_a_patch_of_an_unknown_type_is_refused(api: Api, path: str, media_
     assert (await api.patch(path, {}, media_type)).refusal == (415, "UnsupportedMediaType")
 
 
-async def test_custom_resources_take_no_strategic_merge_patch(things: Api) -> None:
+async def test_strategic_merge_patch_of_a_custom_resource_is_rejected(things: Api) -> None:
     await things.created(THINGS, thing("a"))
     reply = await things.patch(f"{THINGS}/a", {"spec": {"mode": "b"}}, STRATEGIC_PATCH)
     assert reply.refusal == (415, "UnsupportedMediaType")
 
 
 @pytest.mark.parametrize("media_type", [MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH])
-async def test_a_patch_has_to_be_an_object(api: Api, media_type: str) -> None:
+async def test_patch_that_is_not_an_object_is_rejected(api: Api, media_type: str) -> None:
     await api.created(CONFIG_MAPS, config_map("a"))
     reply = await api.patch(f"{CONFIG_MAPS}/a?fieldManager=m", [1], media_type)
     assert reply.refusal == (400, "BadRequest")
@@ -105,7 +105,7 @@ async def test_a_patch_against_an_old_version_is_refused(api: Api) -> None:
     assert (await api.patch(f"{CONFIG_MAPS}/a", patch)).refusal == (409, "Conflict")
 
 
-async def test_a_patched_custom_resource_is_judged_and_completed_anew(things: Api) -> None:
+async def test_patched_custom_resource_is_validated_and_gets_defaults(things: Api) -> None:
     await things.created(THINGS, thing("a", mode="b"))
     reply = await things.patch(f"{THINGS}/a", {"spec": {"mode": None}})
     assert reply.body["spec"]["mode"] == "a"

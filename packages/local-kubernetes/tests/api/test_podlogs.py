@@ -10,7 +10,7 @@ RUNNING: Document = {"state": {"running": {}}}
 
 
 async def start_pod(api: Api, state: Document | None = None, containers: tuple[str, ...] = ("main",)) -> None:
-    """Make the pod `p`, on a node, with the same status of all its containers."""
+    """Create the pod `p` on a node, with the same status for all its containers."""
     document = pod("p")
     document["spec"]["containers"] = [{"name": name, "image": "i"} for name in containers]
     await api.created(PODS, document)
@@ -19,7 +19,7 @@ async def start_pod(api: Api, state: Document | None = None, containers: tuple[s
     await api.patch(f"{PODS}/p/status", {"status": {"containerStatuses": statuses}})
 
 
-async def test_a_log_is_passed_on(api: Api, logs: RecordedLogs) -> None:
+async def test_log_of_the_kubelet_is_returned(api: Api, logs: RecordedLogs) -> None:
     await start_pod(api)
     reply = await api.get(f"{PODS}/p/log")
     assert (reply.status, reply.body) == (200, "one\ntwo\n")
@@ -27,7 +27,7 @@ async def test_a_log_is_passed_on(api: Api, logs: RecordedLogs) -> None:
     assert logs.asked[0][:3] == ("default", "p", "main")
 
 
-async def test_all_options_are_passed_on(api: Api, logs: RecordedLogs) -> None:
+async def test_log_options_are_passed_to_the_kubelet(api: Api, logs: RecordedLogs) -> None:
     await start_pod(api, containers=("main", "side"))
     query = "container=side&follow=true&tailLines=5&sinceTime=2026-01-01T00:00:00Z&timestamps=true&limitBytes=9"
     await api.get(f"{PODS}/p/log?{query}")
@@ -64,28 +64,26 @@ async def test_all_options_are_passed_on(api: Api, logs: RecordedLogs) -> None:
         ("previous=true", 400),
     ],
 )
-async def test_options_that_make_no_sense_are_refused(api: Api, logs: RecordedLogs, query: str, code: int) -> None:
+async def test_invalid_log_options_are_rejected(api: Api, logs: RecordedLogs, query: str, code: int) -> None:
     await start_pod(api)
     assert (await api.get(f"{PODS}/p/log?{query}")).status == code
     assert logs.asked == []
 
 
-async def test_a_time_is_taken_to_the_second(api: Api, logs: RecordedLogs) -> None:
+async def test_log_time_is_truncated_to_seconds(api: Api, logs: RecordedLogs) -> None:
     await start_pod(api)
     await api.get(f"{PODS}/p/log?sinceTime=2026-01-01T00:00:00.999Z")
     assert logs.asked[0][3]["since_time"] == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("time", "year"), [("0001-01-01T00:00:00%2B23:00", 1), ("9999-12-31T23:59:59-23:00", 9999)])
-async def test_a_time_out_of_the_calendar_is_its_first_or_last(
-    api: Api, logs: RecordedLogs, time: str, year: int
-) -> None:
+async def test_log_time_out_of_range_is_limited(api: Api, logs: RecordedLogs, time: str, year: int) -> None:
     await start_pod(api)
     assert (await api.get(f"{PODS}/p/log?sinceTime={time}")).status == 200
     assert logs.asked[0][3]["since_time"].year == year
 
 
-async def test_of_several_containers_one_has_to_be_named(api: Api) -> None:
+async def test_log_of_a_pod_with_several_containers_requires_a_container(api: Api) -> None:
     await start_pod(api, containers=("a", "b"))
     reply = await api.get(f"{PODS}/p/log")
     assert reply.refusal == (400, "BadRequest")
@@ -111,13 +109,13 @@ async def test_a_container_that_has_not_started_has_no_log(api: Api, state: dict
     assert told in reply.body["message"]
 
 
-async def test_the_log_before_a_restart_can_be_read(api: Api, logs: RecordedLogs) -> None:
+async def test_previous_log_is_returned_after_a_restart(api: Api, logs: RecordedLogs) -> None:
     await start_pod(api, {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {}}})
     assert (await api.get(f"{PODS}/p/log?previous=true")).status == 200
     assert logs.asked[0][3]["previous"] is True
 
 
-async def test_a_pod_without_node_has_nothing_to_say(api: Api) -> None:
+async def test_unscheduled_pod_has_an_empty_log(api: Api) -> None:
     await api.created(PODS, pod("p"))
     assert (await api.get(f"{PODS}/p/log")).status == 204
     assert (await api.get(f"{PODS}/nope/log")).refusal == (404, "NotFound")

@@ -32,7 +32,7 @@ def with_host_path(source: Document) -> Document:
         (with_host_path({"path": "/a", "type": "Link"}), "spec.volumes[0].hostPath.type"),
     ],
 )
-async def test_a_pod_that_cannot_run_is_refused(api: Api, body: Document, field: str) -> None:
+async def test_invalid_pod_is_rejected(api: Api, body: Document, field: str) -> None:
     reply = await api.post(PODS, {"metadata": {"name": "p"}} | body)
     assert reply.refusal == (422, "Invalid")
     assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
@@ -56,7 +56,7 @@ async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:
         ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
     ],
 )
-async def test_a_pod_begins_pending_in_its_class_of_service(api: Api, resources: Document, expected: str) -> None:
+async def test_new_pod_is_pending_with_its_qos_class(api: Api, resources: Document, expected: str) -> None:
     document = pod("p") | {"status": {"phase": "Running"}}
     document["spec"]["containers"][0]["resources"] = resources
     assert (await api.created(PODS, document))["status"] == {"phase": "Pending", "qosClass": expected}
@@ -70,7 +70,7 @@ async def test_a_pod_whose_service_account_is_missing_is_refused(api: Api) -> No
     assert 'serviceaccount "nobody" not found' in reply.body["message"]
 
 
-async def test_of_a_pod_only_the_image_can_be_changed(api: Api) -> None:
+async def test_pod_update_allows_only_the_image(api: Api) -> None:
     await api.created(PODS, pod("p"))
     changed = await api.patch(
         f"{PODS}/p",
@@ -83,7 +83,7 @@ async def test_of_a_pod_only_the_image_can_be_changed(api: Api) -> None:
     assert "pod updates may not change fields" in refused.body["message"]
 
 
-async def test_a_pod_is_bound_to_a_node_once(api: Api) -> None:
+async def test_second_binding_of_a_pod_is_rejected(api: Api) -> None:
     await api.created(PODS, pod("p"))
     binding = {"target": {"kind": "Node", "name": "local"}}
     assert (await api.post(f"{PODS}/p/binding", binding)).status == 201

@@ -22,7 +22,7 @@ def store_with(room: Room, journal: Journal | None = None) -> Store:
 
 
 def fill(store: Store) -> int:
-    """Create config maps until no more is taken: how many there are."""
+    """Create config maps until one is rejected; return their number."""
     taken = [number for number in range(100) if is_taken(store, large(f"c{number}"))]
     assert taken == list(range(len(taken)))
     return len(taken)
@@ -44,7 +44,7 @@ def large(name: str) -> Document:
     return config_map(name, {"k": "x" * 1000}, finalizers=["example.com/f"] if name == "c0" else [])
 
 
-def test_all_objects_together_are_bounded() -> None:
+def test_total_size_of_objects_is_limited() -> None:
     room = Room(LIMIT)
     store = store_with(room)
     count = fill(store)
@@ -56,7 +56,7 @@ def test_all_objects_together_are_bounded() -> None:
     store.create(CONFIG_MAPS, "default", config_map("small"))
 
 
-def test_what_there_is_can_be_deleted_where_there_is_no_room() -> None:
+def test_objects_can_be_deleted_at_the_size_limit() -> None:
     room = Room(LIMIT)
     store = store_with(room)
     empty = room.used
@@ -68,7 +68,7 @@ def test_what_there_is_can_be_deleted_where_there_is_no_room() -> None:
     assert room.used == empty
 
 
-def test_what_was_kept_takes_room(tmp_path: Path) -> None:
+def test_restored_objects_count_towards_the_size_limit(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
     room = Room(LIMIT)
     fill(store_with(room, journal))

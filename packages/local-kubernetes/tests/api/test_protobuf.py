@@ -12,7 +12,7 @@ from api.builders import CONFIG_MAPS, Api
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
-# What kubectl 1.32 has sent.
+# Bodies that kubectl 1.32 sent.
 NAMESPACE = "azhzAAoPCgJ2MRIJTmFtZXNwYWNlEhwKFAoEdGVhbRIAGgAiACoAMgA4AEIAEgAaAgoAGgAiAA=="
 CONFIG_MAP = "azhzAAoPCgJ2MRIJQ29uZmlnTWFwEiIKGAoIc2V0dGluZ3MSABoAIgAqADIAOABCABIGCgFhEgFiGgAiAA=="
 SECRET = "azhzAAoMCgJ2MRIGU2VjcmV0Eh0KEQoBcRIAGgAiACoAMgA4AEIAEgYKAWESAWIaABoAIgA="
@@ -35,7 +35,7 @@ REVIEW = (
 
 
 def envelope(kind: str, raw: bytes) -> bytes:
-    """A body of a kind, as a client would send it."""
+    """Return a body of a kind, as a client would send it."""
     return b"k8s\x00" + part(1, part(1, b"v1") + part(2, kind.encode())) + part(2, raw)
 
 
@@ -87,11 +87,11 @@ def part(number: int, content: bytes) -> bytes:
         ),
     ],
 )
-def test_what_kubectl_creates_is_read(recorded: str, expected: dict[str, Any]) -> None:
+def test_protobuf_of_kubectl_is_decoded(recorded: str, expected: dict[str, Any]) -> None:
     assert decode(base64.b64decode(recorded)) == expected
 
 
-def test_times_and_zeros_that_count_are_read() -> None:
+def test_protobuf_times_and_explicit_zeros_are_decoded() -> None:
     seconds = bytes([1 << 3, 0x80, 0xF2, 0xD6, 0xCA, 0x06])
     spec = part(1, b"me") + bytes([2 << 3, 15]) + part(4, seconds) + bytes([5 << 3, 0])
     lease = decode(envelope("Lease", part(2, spec)))
@@ -136,6 +136,6 @@ async def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, told
 
 
 @given(st.binary(max_size=64), st.sampled_from(["ConfigMap", "Lease", "Service", "Event", "Secret"]))
-def test_no_bytes_make_the_reader_fail_otherwise(data: bytes, kind: str) -> None:
+def test_arbitrary_bytes_raise_only_the_documented_error(data: bytes, kind: str) -> None:
     with suppress(ValueError):
         decode(envelope(kind, data))

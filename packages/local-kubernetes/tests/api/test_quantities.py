@@ -18,7 +18,7 @@ from local_kubernetes.api.quantities import MILLI, canonical_quantity, parse_qua
         (" 1 ", 1),
     ],
 )
-def test_a_quantity_is_a_number(text: str | float, number: float) -> None:
+def test_quantity_is_parsed(text: str | float, number: float) -> None:
     assert parse_quantity(text) == pytest.approx(number)
 
 
@@ -27,7 +27,7 @@ def test_a_quantity_is_a_number(text: str | float, number: float) -> None:
     ["", "1 Gi", "Gi", "1x", "1kk", "one", "1e999999999999", "1e-101", "1" * 101, "1" * 1_000_000 + "x", "٣"],
     ids=lambda text: text[:20],
 )
-def test_other_text_is_no_quantity(text: str) -> None:
+def test_invalid_quantity_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(text)
 
@@ -58,7 +58,7 @@ def test_other_text_is_no_quantity(text: str) -> None:
         (1000.0, "1k"),
     ],
 )
-def test_a_quantity_is_shown_in_one_form(text: str | float, shown: str) -> None:
+def test_quantity_is_formatted_canonically(text: str | float, shown: str) -> None:
     assert canonical_quantity(text) == shown
 
 

@@ -67,7 +67,7 @@ async def test_metadata_that_is_not_valid_is_refused(api: Api, metadata: object,
     assert not field or field in fields
 
 
-async def test_a_namespace_that_is_not_there_takes_nothing(api: Api) -> None:
+async def test_create_in_a_missing_namespace_is_rejected(api: Api) -> None:
     reply = await api.post("/api/v1/namespaces/nope/configmaps", config_map("a"))
     assert reply.refusal == (404, "NotFound")
     assert reply.body["message"] == 'namespaces "nope" not found'
@@ -96,7 +96,7 @@ async def test_a_replacement_keeps_the_identity_of_the_object(api: Api) -> None:
     assert second["data"] == {"x": "2"}
 
 
-async def test_an_update_that_changes_nothing_makes_no_new_version(api: Api) -> None:
+async def test_update_without_changes_keeps_the_resource_version(api: Api) -> None:
     first = await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
     second = (await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": "1"}})).body
     assert second == first
@@ -142,7 +142,7 @@ async def test_a_list_over_all_namespaces_is_sorted_by_place(api: Api) -> None:
     assert await api.names(CONFIG_MAPS) == ["x", "z"]
 
 
-async def test_a_long_list_comes_in_parts(api: Api) -> None:
+async def test_long_list_is_paged(api: Api) -> None:
     for number in range(5):
         await api.created(CONFIG_MAPS, config_map(f"c{number}"))
     names, token, parts = [], "", []
@@ -180,9 +180,7 @@ async def test_a_long_list_comes_in_parts(api: Api) -> None:
         ("fieldSelector=spec.foo%3Dx", (400, "BadRequest")),
     ],
 )
-async def test_options_of_a_list_that_make_no_sense_are_refused(
-    api: Api, query: str, expected: tuple[int, str]
-) -> None:
+async def test_invalid_list_options_are_rejected(api: Api, query: str, expected: tuple[int, str]) -> None:
     assert (await api.get(f"{CONFIG_MAPS}?{query}")).refusal == expected
 
 
@@ -196,7 +194,7 @@ async def test_the_status_is_written_by_its_subresource_only(api: Api, subresour
     assert reply.body["metadata"]["labels"] == {"a": "b"}
 
 
-async def test_a_service_gets_an_address_that_stays(api: Api) -> None:
+async def test_service_gets_an_immutable_address(api: Api) -> None:
     created = await api.created(SERVICES, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
     spec = created["spec"]
     assert spec["clusterIPs"] == [spec["clusterIP"]]
@@ -230,13 +228,13 @@ async def test_plain_text_of_a_secret_is_encoded(api: Api) -> None:
         (CONFIG_MAPS, {"kind": "ConfigMap", "apiVersion": "v2"}, "v2"),
     ],
 )
-async def test_a_document_of_the_wrong_form_is_refused(api: Api, path: str, body: Document, told: str) -> None:
+async def test_document_with_wrong_types_is_rejected(api: Api, path: str, body: Document, told: str) -> None:
     reply = await api.post(path, {"metadata": {"name": "a"}} | body)
     assert reply.refusal == (400, "BadRequest")
     assert told in reply.body["message"]
 
 
-async def test_an_immutable_config_map_stays(api: Api) -> None:
+async def test_immutable_config_map_cannot_be_changed(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}) | {"immutable": True})
     assert (await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": "2"}})).refusal == (422, "Invalid")
     assert (await api.patch(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"a": "b"}}})).status == 200
@@ -253,7 +251,7 @@ async def test_events_are_the_same_in_both_groups(api: Api) -> None:
 
 
 @pytest.mark.parametrize("text", [b"\\ud800", b"\\uDFFF\\ud800x", b"\xff"])
-async def test_what_is_no_character_is_replaced(api: Api, text: bytes) -> None:
+async def test_invalid_utf8_is_replaced(api: Api, text: bytes) -> None:
     body = b'{"metadata": {"name": "a"}, "data": {"k": "whole \\ud83d\\ude00 ' + text + b'"}}'
     assert (await api.send("POST", CONFIG_MAPS, body)).status == 201
     stored = (await api.get(f"{CONFIG_MAPS}/a")).body["data"]["k"]

@@ -34,7 +34,7 @@ def left(store: Store) -> list[str]:
     return [event["metadata"]["name"] for event in store.list(EVENTS, None)[0]]
 
 
-def test_an_event_goes_an_hour_after_its_last_change(store: Store) -> None:
+def test_event_is_removed_an_hour_after_its_last_change(store: Store) -> None:
     clock = Clock()
     retention = EventRetention(store, clock=clock)
     record(store, "counted", "once")
@@ -50,7 +50,7 @@ def test_an_event_goes_an_hour_after_its_last_change(store: Store) -> None:
     assert left(store) == []
 
 
-def test_of_too_many_events_those_stay_that_changed_last(store: Store) -> None:
+def test_oldest_of_too_many_events_are_removed(store: Store) -> None:
     record(store, "a", "b", "c")
     store.update(EVENTS, "default", "a", lambda event: event | {"count": 2})
     EventRetention(store, most=2).sweep()

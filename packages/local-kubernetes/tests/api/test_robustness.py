@@ -1,4 +1,4 @@
-"""Whatever a document looks like: it is stored and can be shown, or it is refused with a status."""
+"""Arbitrary documents: each is stored and can be shown, or is rejected with a Status."""
 
 from contextlib import suppress
 from copy import deepcopy
@@ -82,7 +82,7 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
 
 
 def mutate(document: Any, draw: st.DataObject) -> Any:
-    """The document with something odd in one place."""
+    """Return the document with an unusual value in one place."""
     result = deepcopy(document)
     node, steps = result, draw.draw(st.integers(0, 9), label="depth")
     for _ in range(steps):
@@ -99,7 +99,7 @@ def mutate(document: Any, draw: st.DataObject) -> Any:
 @pytest.mark.parametrize("place", DOCUMENTS, ids=lambda place: str(place[2]))
 @settings(max_examples=EXAMPLES)
 @given(draw=st.data())
-def test_no_document_makes_the_server_fail(place: tuple[str, str, str], draw: st.DataObject) -> None:
+def test_arbitrary_documents_never_cause_an_internal_error(place: tuple[str, str, str], draw: st.DataObject) -> None:
     store = Store()
     kinds = KindRegistry(store)
 

@@ -39,20 +39,20 @@ RUNNING = {"metadata": {"name": "p"}, "spec": {"hostNetwork": True}, "status": {
         ("app in (web),!nope,n", True),
     ],
 )
-def test_a_label_selector(text: str, matches: bool) -> None:
+def test_label_selector_selects_matching_objects(text: str, matches: bool) -> None:
     assert parse_label_selector(text).matches(LABELLED) is matches
 
 
 @pytest.mark.parametrize(
     "text", ["a b", "a===b", "a=b,", ",a", "a in b", "a in (b", "=b", "a!b", "a>x", "a in (b c)", "a=b=c", "é"]
 )
-def test_what_is_no_label_selector_is_refused(text: str) -> None:
+def test_invalid_label_selector_is_rejected(text: str) -> None:
     with pytest.raises(ApiStatusError) as refused:
         parse_label_selector(text)
     assert refused.value.code == 400
 
 
-def test_an_object_without_labels_matches_what_asks_for_none() -> None:
+def test_object_without_labels_matches_negative_requirements() -> None:
     assert parse_label_selector("!a").matches({"metadata": {}})
     assert not parse_label_selector("a").matches({})
 
@@ -70,12 +70,12 @@ def test_an_object_without_labels_matches_what_asks_for_none() -> None:
         ("spec.hostNetwork=true", True),
     ],
 )
-def test_a_field_selector(text: str, matches: bool) -> None:
+def test_field_selector_selects_matching_objects(text: str, matches: bool) -> None:
     assert parse_field_selector(text, PODS).matches(RUNNING) is matches
 
 
 @pytest.mark.parametrize("text", ["spec.foo=x", "metadata.name", "=x"])
-def test_what_is_no_field_selector_of_the_kind_is_refused(text: str) -> None:
+def test_invalid_field_selector_is_rejected(text: str) -> None:
     with pytest.raises(ApiStatusError) as refused:
         parse_field_selector(text, PODS)
     assert refused.value.code == 400

@@ -16,19 +16,19 @@ from api.conftest import TOKEN, RecordedLogs
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz", "/readyz/ping", "/version"])
-async def test_health_and_version_are_open_to_everybody(api: Api, path: str) -> None:
+async def test_health_and_version_need_no_token(api: Api, path: str) -> None:
     reply = await api.get(path, Authorization="")
     assert reply.status == 200
 
 
 @pytest.mark.parametrize("header", ["", "Bearer wrong", "Basic czNjcmV0", "Bearer", "s3cret"])
-async def test_everything_else_needs_the_token(api: Api, header: str) -> None:
+async def test_other_paths_need_the_token(api: Api, header: str) -> None:
     reply = await api.get(PODS, Authorization=header)
     assert reply.refusal == (401, "Unauthorized")
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/apis/nope.com", "/apis/nope.com/v1", "/apis/nope.com/v1/things"])
-async def test_outside_of_kubernetes_groups_nothing_is_found_in_plain_text(api: Api, path: str) -> None:
+async def test_unknown_group_is_not_found_as_plain_text(api: Api, path: str) -> None:
     reply = await api.get(path)
     assert (reply.status, reply.body) == (404, "404 page not found\n")
 
@@ -46,7 +46,7 @@ async def test_outside_of_kubernetes_groups_nothing_is_found_in_plain_text(api: 
         ("/metrics", 501),
     ],
 )
-async def test_what_is_not_there_is_refused_with_a_status(api: Api, path: str, code: int) -> None:
+async def test_missing_path_returns_a_status(api: Api, path: str, code: int) -> None:
     reply = await api.get(path)
     assert (reply.status, reply.body["kind"], reply.body["code"]) == (code, "Status", code)
     assert reply.body["message"]
@@ -65,13 +65,13 @@ async def test_what_is_not_there_is_refused_with_a_status(api: Api, path: str, c
         ("OPTIONS", PODS),
     ],
 )
-async def test_a_verb_that_a_resource_has_not_is_refused(api: Api, method: str, path: str) -> None:
+async def test_unsupported_verb_is_rejected(api: Api, method: str, path: str) -> None:
     reply = await api.send(method, path, config_map("a") if method != "OPTIONS" else None)
     assert reply.refusal == (405, "MethodNotAllowed")
 
 
 def _places() -> dict[str, str]:
-    """What answers 501, by its path, and how it is named in the documentation."""
+    """The paths that return 501, and their names in the documentation."""
     found = {path: f"`{path}`" for path in (*absent.PATHS, "/api/v1/watch/namespaces/default/pods")}
     found["/api/v1/watch/namespaces/default/pods"] = "`/watch`"
     for group, plurals in absent.RESOURCES.items():
@@ -84,7 +84,7 @@ def _places() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("path", "documented"), _places().items())
-async def test_what_only_a_real_cluster_has_says_so_as_documented(api: Api, path: str, documented: str) -> None:
+async def test_missing_feature_returns_501_as_documented(api: Api, path: str, documented: str) -> None:
     reply = await api.get(path)
     assert reply.refusal == (501, "NotImplemented")
     assert "is not part of the local cluster" in reply.body["message"].replace("are not", "is not")
@@ -93,7 +93,7 @@ async def test_what_only_a_real_cluster_has_says_so_as_documented(api: Api, path
     assert documented in section
 
 
-async def test_the_root_says_where_something_is(api: Api) -> None:
+async def test_root_lists_the_served_paths(api: Api) -> None:
     paths = (await api.get("/")).body["paths"]
     assert {"/api/v1", "/apis/apps/v1", "/openapi/v3", "/version"} <= set(paths)
 
@@ -124,26 +124,26 @@ async def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, cont
     assert await api.names(CONFIG_MAPS) == []
 
 
-async def test_yaml_is_read_as_json_would_be(api: Api) -> None:
+async def test_yaml_body_is_parsed_like_json(api: Api) -> None:
     body = b"metadata:\n  name: a\ndata:\n  day: 2020-01-01\n  quoted: 'yes'\n"
     reply = await api.send("POST", CONFIG_MAPS, body, "application/yaml")
     assert reply.status == 201
     assert reply.body["data"] == {"day": "2020-01-01", "quoted": "yes"}
 
 
-async def test_an_answer_comes_as_yaml_where_that_is_asked_for(api: Api) -> None:
+async def test_answer_is_yaml_if_requested(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("a", {"x": "y"}))
     reply = await api.get(f"{CONFIG_MAPS}/a", Accept="application/yaml")
     assert reply.headers["Content-Type"].startswith("application/yaml")
     assert "kind: ConfigMap" in reply.body
 
 
-async def test_an_answer_that_cannot_be_given_is_refused(api: Api) -> None:
+async def test_unsupported_media_type_of_the_answer_is_rejected(api: Api) -> None:
     reply = await api.get(PODS, Accept="text/html")
     assert reply.refusal == (406, "NotAcceptable")
 
 
-async def test_the_server_lives_on_after_bad_requests(api: Api) -> None:
+async def test_server_survives_malformed_requests(api: Api) -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         await api.send(method, PODS + "/%00%ff", b"\x00\x01", "application/json")
     assert (await api.get(PODS)).status == 200

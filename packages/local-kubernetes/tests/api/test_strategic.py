@@ -77,14 +77,14 @@ CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image":
         ),
     ],
 )
-def test_a_strategic_merge_patch(target: Any, patch: Any, expected: Any) -> None:
+def test_strategic_merge_patch_merges_by_key(target: Any, patch: Any, expected: Any) -> None:
     assert strategic_merge_patch(target, patch) == expected
 
 
 @pytest.mark.parametrize(
     ("patch", "code"), [({"$patch": "bogus"}, 500), ({"containers": [{"image": "x"}]}, 500), ([1], 400)]
 )
-def test_a_patch_without_sense_is_refused(patch: Any, code: int) -> None:
+def test_invalid_strategic_merge_patch_is_rejected(patch: Any, code: int) -> None:
     with pytest.raises(ApiStatusError) as refused:
         strategic_merge_patch(CONTAINERS, patch)
     assert refused.value.code == code

@@ -7,7 +7,7 @@ from local_kubernetes.api.structural import schema_causes
 from api.builders import definition
 
 
-def test_a_good_schema_has_nothing_wrong() -> None:
+def test_valid_schema_has_no_errors() -> None:
     schema = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     assert list(schema_causes(schema, "s")) == []
 
@@ -33,7 +33,7 @@ def test_a_good_schema_has_nothing_wrong() -> None:
         ({"x-kubernetes-int-or-string": "yes"}, "s.x-kubernetes-int-or-string"),
     ],
 )
-def test_what_is_no_schema_is_told_at_its_place(schema: Any, field: str) -> None:
+def test_schema_errors_have_their_path(schema: Any, field: str) -> None:
     assert [cause.field for cause in schema_causes(schema, "s", typed=False)] == [field]
 
 
@@ -47,5 +47,5 @@ def test_what_is_no_schema_is_told_at_its_place(schema: Any, field: str) -> None
         ({"x-kubernetes-preserve-unknown-fields": True}, []),
     ],
 )
-def test_a_schema_says_what_it_describes(schema: Any, fields: list[str]) -> None:
+def test_schema_without_type_is_rejected(schema: Any, fields: list[str]) -> None:
     assert [cause.field for cause in schema_causes(schema, "s")] == fields

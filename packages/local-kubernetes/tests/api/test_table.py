@@ -35,7 +35,7 @@ NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
         (3000 * 86400, "8y"),
     ],
 )
-def test_a_length_of_time_as_kubernetes_shows_it(seconds: int, shown: str) -> None:
+def test_duration_is_formatted_as_in_kubernetes(seconds: int, shown: str) -> None:
     assert duration(seconds) == shown
 
 
@@ -57,7 +57,7 @@ def test_a_length_of_time_as_kubernetes_shows_it(seconds: int, shown: str) -> No
         (".spec[", []),
     ],
 )
-def test_the_paths_of_printer_columns(path: str, expected: list[Any]) -> None:
+def test_jsonpath_of_printer_columns(path: str, expected: list[Any]) -> None:
     items = [{"name": "x", "value": 1}, {"name": "y", "value": 2}]
     document = {"spec": {"a": 1, "list": items, "dotted.key": 3, "none": None}}
     assert values_at(document, path) == expected
@@ -86,7 +86,7 @@ def terminated(**state: Any) -> dict[str, Any]:
         ({"initContainerStatuses": [{"state": {"terminated": {"exitCode": 0}}}]}, "Pending"),
     ],
 )
-def test_the_status_of_a_pod_in_one_word(status: dict[str, Any], shown: str) -> None:
+def test_pod_status_column(status: dict[str, Any], shown: str) -> None:
     served = KindRegistry(Store()).find("", "v1", "pods")
     document = pod("p") | {"status": {"phase": "Pending", **status}}
     document["spec"]["initContainers"] = [{"name": "init", "image": "i"}]
@@ -94,7 +94,7 @@ def test_the_status_of_a_pod_in_one_word(status: dict[str, Any], shown: str) -> 
     assert cells["Status"] == shown
 
 
-def test_a_pod_with_a_restarted_container() -> None:
+def test_restarts_column_shows_the_last_restart() -> None:
     served = KindRegistry(Store()).find("", "v1", "pods")
     last = {"terminated": {"finishedAt": "2026-01-01T00:00:00Z"}}
     running = {"ready": True, "restartCount": 2, "state": {"running": {}}, "lastState": last}
@@ -126,7 +126,7 @@ async def test_a_list_as_a_table_has_a_row_for_each_object(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("include", "has_spec"), [("Object", True), ("None", False)])
-async def test_rows_bring_what_the_client_asks_for(api: Api, include: str, has_spec: bool) -> None:
+async def test_rows_contain_the_requested_objects(api: Api, include: str, has_spec: bool) -> None:
     await api.created(PODS, pod("p"))
     (row,) = (await api.get(f"{PODS}?includeObject={include}", Accept=TABLE)).body["rows"]
     assert ("spec" in (row["object"] or {})) is has_spec
@@ -141,7 +141,7 @@ async def test_custom_resources_have_the_columns_of_their_definition(things: Api
     assert since.endswith("s")
 
 
-async def test_only_metadata_is_shown_where_the_client_asks_for_it(api: Api) -> None:
+async def test_metadata_only_is_returned_if_requested(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
     accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
     listed = (await api.get(CONFIG_MAPS, Accept=accept)).body

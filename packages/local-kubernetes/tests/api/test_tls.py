@@ -31,12 +31,12 @@ async def test_a_client_that_knows_the_authority_trusts_the_server(tmp_path: Pat
         await server.stop()
 
 
-def test_nobody_else_can_read_the_key(tmp_path: Path) -> None:
+def test_private_key_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     identity = issue_identity(tmp_path)
     assert stat.S_IMODE(identity.key_file.stat().st_mode) == 0o600
 
 
-async def test_a_port_that_is_taken_is_refused() -> None:
+async def test_port_in_use_is_rejected() -> None:
     store = Store()
     first, second = (ApiServer(store, KindRegistry(store), token="t", tls=None, logs=RecordedLogs()) for _ in range(2))
     port = await first.start()

@@ -10,7 +10,7 @@ def test_every_built_in_kind_has_a_type(kind: Kind) -> None:
     assert {"apiVersion", "kind", "metadata"} <= fields.keys()
 
 
-def test_a_field_says_what_it_holds_and_how_it_is_merged() -> None:
+def test_field_has_a_type_and_merge_keys() -> None:
     spec = get_schema("core.v1.PodSpec")["properties"]
     assert spec["hostNetwork"] == {"type": "boolean"}
     assert spec["activeDeadlineSeconds"] == {"type": "integer", "format": "int64"}
@@ -22,6 +22,6 @@ def test_a_field_says_what_it_holds_and_how_it_is_merged() -> None:
     assert get_schema("meta.v1.ObjectMeta")["properties"]["finalizers"]["x-kubernetes-list-type"] == "set"
 
 
-def test_a_type_may_name_itself() -> None:
+def test_recursive_type_has_a_schema() -> None:
     schema = get_schema("apiextensions.v1.JSONSchemaProps")
     assert schema["properties"]["properties"]["additionalProperties"] is schema

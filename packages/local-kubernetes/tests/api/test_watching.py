@@ -20,7 +20,7 @@ DEADLINE = 20
 
 
 async def read_changes(events: AsyncIterator[Document], count: int) -> list[tuple[str, str]]:
-    """The next events: their types and the names of their objects."""
+    """Return the types and object names of the next events."""
     found = []
     async with asyncio.timeout(DEADLINE):
         for _ in range(count):
@@ -30,13 +30,13 @@ async def read_changes(events: AsyncIterator[Document], count: int) -> list[tupl
 
 
 async def read_to_end(events: AsyncIterator[Document]) -> list[Document]:
-    """All events until the watch ends."""
+    """Return all events until the watch ends."""
     async with asyncio.timeout(DEADLINE):
         return [event async for event in events]
 
 
 @pytest.mark.parametrize("version", ["", "&resourceVersion=0"])
-async def test_a_watch_begins_with_what_is_there(api: Api, version: str) -> None:
+async def test_watch_begins_with_existing_objects(api: Api, version: str) -> None:
     await api.created(CONFIG_MAPS, config_map("a"))
     async with api.watch(f"{CONFIG_MAPS}?watch=1{version}") as events:
         assert await read_changes(events, 1) == [("ADDED", "a")]
@@ -46,7 +46,7 @@ async def test_a_watch_begins_with_what_is_there(api: Api, version: str) -> None
         assert await read_changes(events, 3) == [("ADDED", "b"), ("MODIFIED", "b"), ("DELETED", "a")]
 
 
-async def test_a_watch_goes_on_from_where_a_list_ended(api: Api) -> None:
+async def test_watch_continues_from_the_version_of_a_list(api: Api) -> None:
     await api.created(CONFIG_MAPS, config_map("a"))
     version = (await api.get(CONFIG_MAPS)).body["metadata"]["resourceVersion"]
     await api.created(CONFIG_MAPS, config_map("b"))
@@ -55,7 +55,7 @@ async def test_a_watch_goes_on_from_where_a_list_ended(api: Api) -> None:
         assert await read_changes(events, 2) == [("ADDED", "b"), ("ADDED", "c")]
 
 
-async def test_every_event_has_a_version_to_go_on_from(api: Api) -> None:
+async def test_watch_can_continue_from_every_event(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
         await api.created(CONFIG_MAPS, config_map("a"))
         await api.delete(f"{CONFIG_MAPS}/a")
@@ -65,7 +65,7 @@ async def test_every_event_has_a_version_to_go_on_from(api: Api) -> None:
     assert versions[0] < versions[1]
 
 
-async def test_a_watch_sees_its_namespace_only(api: Api) -> None:
+async def test_watch_reports_its_namespace_only(api: Api) -> None:
     await api.created(NAMESPACES, {"metadata": {"name": "team"}})
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events, api.watch("/api/v1/configmaps?watch=1") as everywhere:
         await api.created(f"{NAMESPACES}/team/configmaps", config_map("a"))
@@ -74,7 +74,7 @@ async def test_a_watch_sees_its_namespace_only(api: Api) -> None:
         assert await read_changes(everywhere, 2) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-async def test_what_begins_and_ceases_to_match_is_added_and_deleted(api: Api) -> None:
+async def test_objects_that_start_or_stop_matching_are_added_or_deleted(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1&labelSelector=on%3Dyes") as events:
         await api.created(CONFIG_MAPS, config_map("a"))
         for value in ("yes", "yes", "no", "no"):
@@ -94,14 +94,14 @@ async def test_one_object_can_be_watched_by_its_name(api: Api) -> None:
         assert await read_changes(events, 1) == [("ADDED", "b")]
 
 
-async def test_a_version_that_has_expired_is_told_in_the_stream(api: Api) -> None:
+async def test_expired_version_is_reported_in_the_stream(api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion=1") as events:
         (event,) = await read_to_end(events)
     assert event["type"] == "ERROR"
     assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
 
 
-async def test_a_history_reaches_back_a_bounded_number_of_changes(api: Api) -> None:
+async def test_history_is_bounded_by_number(api: Api) -> None:
     version = (await api.get(CONFIG_MAPS)).body["metadata"]["resourceVersion"]
     await api.created(CONFIG_MAPS, config_map("a"))
     for number in range(50):
@@ -111,7 +111,7 @@ async def test_a_history_reaches_back_a_bounded_number_of_changes(api: Api) -> N
     assert event["object"]["code"] == 410
 
 
-async def test_a_watch_ends_when_its_time_is_up_after_a_last_bookmark(api: Api) -> None:
+async def test_watch_sends_a_last_bookmark_at_its_timeout(api: Api) -> None:
     created = await api.created(CONFIG_MAPS, config_map("a"))
     async with api.watch(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1&allowWatchBookmarks=true") as events:
         found = await read_to_end(events)
@@ -131,7 +131,7 @@ async def test_a_watch_can_stream_a_list(api: Api) -> None:
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-async def test_bookmarks_come_from_time_to_time(store: Store, api: Api) -> None:
+async def test_bookmarks_are_sent_at_intervals(store: Store, api: Api) -> None:
     served = KindRegistry(store).find("", "v1", CONFIG_MAP_KIND.plural)
     options = ListOptions(watch=True, bookmarks=True, resource_version=str(store.resource_version))
     watch = Watch(store, Presenter(served, Presentation()), None, options, bookmark_seconds=0.01)
@@ -141,7 +141,7 @@ async def test_bookmarks_come_from_time_to_time(store: Store, api: Api) -> None:
             assert b'"BOOKMARK"' in frame
 
 
-async def test_a_custom_resource_is_watched_in_the_version_asked_for(things: Api) -> None:
+async def test_watch_converts_objects_to_the_requested_version(things: Api) -> None:
     async with things.watch(f"{THINGS.replace('/v1/', '/v1alpha1/')}?watch=1") as events:
         await things.created(THINGS, thing("a"))
         async with asyncio.timeout(DEADLINE):
@@ -167,14 +167,14 @@ async def test_a_watch_works_by_websocket(api: Api) -> None:
     assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
 
 
-async def test_a_watch_by_websocket_ends_when_its_time_is_up(api: Api) -> None:
+async def test_websocket_watch_ends_at_its_timeout(api: Api) -> None:
     url = f"{api.url}{CONFIG_MAPS}?watch=1&timeoutSeconds=1"
     async with asyncio.timeout(DEADLINE), api.session.ws_connect(url) as socket:
         message = await socket.receive()
     assert message.type is aiohttp.WSMsgType.CLOSE
 
 
-async def test_a_reader_that_is_too_slow_is_told_to_list_again(store: Store, api: Api) -> None:
+async def test_too_slow_reader_must_list_again(store: Store, api: Api) -> None:
     subscription = store.subscribe(CONFIG_MAP_KIND, None, None)
     await api.created(CONFIG_MAPS, config_map("a"))
     for number in range(60):
@@ -192,7 +192,7 @@ async def test_a_subscription_ends_when_it_is_closed(store: Store, api: Api) -> 
         assert [event.type async for event in subscription] == ["ADDED"]
 
 
-async def test_what_a_reader_does_to_an_event_changes_nothing(store: Store, api: Api) -> None:
+async def test_changes_of_a_received_event_do_not_affect_the_store(store: Store, api: Api) -> None:
     subscription = store.subscribe(CONFIG_MAP_KIND, None, None)
     await api.created(CONFIG_MAPS, config_map("a", {"x": "1"}))
     event = await anext(subscription)
@@ -200,7 +200,7 @@ async def test_what_a_reader_does_to_an_event_changes_nothing(store: Store, api:
     assert (await api.get(f"{CONFIG_MAPS}/a")).body["data"] == {"x": "1"}
 
 
-async def test_watches_leave_nothing_behind(store: Store, api: Api) -> None:
+async def test_closed_watches_leave_no_subscription(store: Store, api: Api) -> None:
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as events:
         await api.created(CONFIG_MAPS, config_map("a"))
         await read_changes(events, 1)
@@ -219,7 +219,7 @@ async def test_a_history_is_bounded_by_the_size_of_its_changes() -> None:
     assert len(await feed.subscribe(None, 8).batch(10)) == 2
 
 
-async def test_what_waits_for_a_reader_is_bounded_by_its_size() -> None:
+async def test_queue_of_a_reader_is_bounded_by_size() -> None:
     feed = Feed(0, history=100, queue=100, max_bytes=1000)
     reader = feed.subscribe(None, None)
     feed.publish("", change(1, "x" * 5000))

@@ -1,4 +1,4 @@
-"""What a behaviour is, and where all of them are collected."""
+"""Behaviours, and the collection of all of them."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class Behaviour:
     """A script of requests.
 
     Args:
-        topic: the module that it is of, and the file that its recorded answers are in.
-        name: what it shows.
-        script: the requests.
-        arguments: what the script is called with besides the conversation.
+        topic: Module of the behaviour, and name of the file with its recorded answers.
+        name: Name of the behaviour.
+        script: Sends the requests.
+        arguments: Arguments of the script in addition to the conversation.
     """
 
     topic: str
@@ -30,16 +30,16 @@ class Behaviour:
 
     @property
     def own_words(self) -> bool:
-        """Whether the sentences of refusals are not compared."""
+        """Whether error messages are not compared."""
         return self.script in _OWN_WORDS
 
     @property
     def id(self) -> str:
-        """The name that is shown for the test."""
+        """The name of the behaviour as a test."""
         return f"{self.topic}-{self.name}"
 
     async def run(self, conversation: Conversation) -> None:
-        """Send its requests."""
+        """Send the requests."""
         await self.script(conversation, *self.arguments)
 
 
@@ -48,19 +48,19 @@ _FOUND: dict[str, Behaviour] = {}
 
 
 def behaviour(script: Script) -> Script:
-    """Take a script as a behaviour by its own name."""
+    """Register a script as a behaviour under its own name."""
     _collect(Behaviour(_topic(script), script.__name__, script))
     return script
 
 
 def in_own_words(script: Script) -> Script:
-    """Leave the sentences of refusals out: the real server's speak of its programming language."""
+    """Do not compare error messages: those of the real server mention its programming language."""
     _OWN_WORDS.add(script)
     return script
 
 
 def behaviours_of(cases: Iterable[tuple[Any, ...]]) -> Callable[[Script], Script]:
-    """Take a script as one behaviour for each case: its name, then its arguments."""
+    """Register a script as one behaviour for each case: a name, then arguments."""
 
     def take(script: Script) -> Script:
         for name, *arguments in cases:
@@ -71,7 +71,7 @@ def behaviours_of(cases: Iterable[tuple[Any, ...]]) -> Callable[[Script], Script
 
 
 def all_behaviours() -> list[Behaviour]:
-    """All behaviours there are, in the order of their topics."""
+    """Return all behaviours, in the order of their topics."""
     for module in iter_modules(behaviours.__path__):
         import_module(f"{behaviours.__name__}.{module.name}")
     return sorted(_FOUND.values(), key=lambda item: item.topic)

@@ -1,4 +1,4 @@
-"""The servers, and the conversation that each behaviour has with one of them."""
+"""The servers, and the conversation of each behaviour with one of them."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ import pytest
 from contract.conversation import Conversation
 from contract.documents import DEFINITIONS, thing_definition
 from contract.servers import local_server, server_of
-from control_plane import Server, started_server
+from control_plane import Server, start_server
 
 KUBECONFIG = "CONTRACT_KUBECONFIG"
 ASSETS = "KUBEBUILDER_ASSETS"
@@ -20,12 +20,12 @@ REAL_SERVER_IS_GIVEN = bool(os.environ.get(KUBECONFIG) or os.environ.get(ASSETS)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--record` writes down what the real server answers, for runs without one."""
+    """Add `--record`, which records the answers of the real server for runs without one."""
     parser.addoption("--record", action="store_true", help="record what the real API server answers")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests of a server run on the real one first, where there is one, then on the local one."""
+    """Run tests of a server on the real one first, if there is one, then on the local one."""
     if "server" in metafunc.fixturenames:
         servers = ["kubernetes", "local"] if REAL_SERVER_IS_GIVEN else ["local"]
         metafunc.parametrize("server", servers, indirect=True)
@@ -33,9 +33,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def real_server() -> Iterator[Server]:
-    """The real API server that the environment names; started, where it names only programs."""
+    """The real API server from the environment; started here if the environment names only its programs."""
     kubeconfig = os.environ.get(KUBECONFIG)
-    running = nullcontext(server_of(Path(kubeconfig))) if kubeconfig else started_server(Path(os.environ[ASSETS]))
+    running = nullcontext(server_of(Path(kubeconfig))) if kubeconfig else start_server(Path(os.environ[ASSETS]))
     with running as server:
         yield server
 
@@ -52,7 +52,7 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
 
 @pytest.fixture
 async def conversation(server: Server, request: pytest.FixtureRequest) -> AsyncIterator[Conversation]:
-    """A conversation in a new namespace, which goes afterwards; `things.example.com` are served."""
+    """A conversation in a new namespace that is deleted afterwards; `things.example.com` are served."""
     behaviour = request.node.callspec.params.get("behaviour")
     async with open_conversation(server, own_words=bool(behaviour and behaviour.own_words)) as conversation:
         yield conversation
@@ -60,7 +60,7 @@ async def conversation(server: Server, request: pytest.FixtureRequest) -> AsyncI
 
 @asynccontextmanager
 async def open_conversation(server: Server, *, own_words: bool = False) -> AsyncIterator[Conversation]:
-    """A conversation with a server, in a namespace that goes at the end."""
+    """Open a conversation with a server, in a namespace that is deleted at the end."""
     namespace = f"contract-{secrets.token_hex(4)}"
     connector = aiohttp.TCPConnector(ssl=server.tls) if server.tls else aiohttp.TCPConnector()
     async with aiohttp.ClientSession(connector=connector) as session:

@@ -1,4 +1,4 @@
-"""A client that keeps what was said: the requests of a behaviour and the normalised answers."""
+"""A client that records the requests of a behaviour and the normalized answers."""
 
 import asyncio
 import io
@@ -30,7 +30,7 @@ _KEPT_HEADERS = ("Content-Type", "Warning", "Retry-After", "Allow", "WWW-Authent
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer as it came."""
+    """An unchanged answer."""
 
     status: int
     body: Any
@@ -38,14 +38,14 @@ class Reply:
 
 @dataclass
 class Conversation:
-    """Requests to one server, in a namespace of one's own, and a record of what is compared.
+    """Requests to one server in a private namespace, and a record of the compared answers.
 
     Args:
-        session: the connection; it brings no token by itself.
-        url: the server.
-        token: what lets us in; None where the connection does.
-        namespace: the namespace.
-        own_words: whether the sentences of refusals are left out.
+        session: The connection, which adds no token.
+        url: Address of the server.
+        token: Bearer token; None if the connection authenticates.
+        namespace: The namespace.
+        own_words: Whether error messages are not compared.
     """
 
     session: aiohttp.ClientSession
@@ -60,7 +60,7 @@ class Conversation:
         self._normal = Normaliser(self.namespace, own_words=self.own_words)
 
     def path(self, resource: str, group: str = "v1") -> str:
-        """The path of a resource in the namespace: `pods`, `pods/a/status`."""
+        """Return the path of a resource in the namespace, such as `pods` or `pods/a/status`."""
         root = f"/apis/{group}" if "/" in group else f"/api/{group}"
         return f"{root}/namespaces/{self.namespace}/{resource}"
 
@@ -74,7 +74,7 @@ class Conversation:
         accept: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Send a request; nothing of it is compared. A body of bytes or text is sent as it is."""
+        """Send a request that is not compared. A body of bytes or text is sent unchanged."""
         sent, data = self._prepare(body, content_type, accept, headers)
         async with (
             asyncio.timeout(DEADLINE),
@@ -95,16 +95,16 @@ class Conversation:
         headers: Mapping[str, str] | None = None,
         show: Callable[[Any], Any] | None = None,
     ) -> Reply:
-        """Send a request whose answer is compared: status, headers that matter, and the body.
+        """Send a request whose answer is compared: status, relevant headers, and body.
 
         Args:
-            method: the verb.
-            path: the encoded path and query.
-            body: a document; bytes or text are sent as they are.
-            content_type: the type of the body; None sends none.
-            accept: the answer that is asked for.
-            headers: more headers.
-            show: which part of the body is compared, where not all of it is.
+            method: HTTP method.
+            path: Encoded path and query.
+            body: Document; bytes or text are sent unchanged.
+            content_type: Media type of the body; None sends none.
+            accept: Media type of the answer.
+            headers: Further headers.
+            show: Selects the compared part of the body; by default all of it.
         """
         sent, data = self._prepare(body, content_type, accept, headers)
         async with (
@@ -144,14 +144,14 @@ class Conversation:
         return await self.say("DELETE", path, body, **options)
 
     async def created(self, path: str, body: object) -> Document:
-        """Create an object that has to be accepted; not compared."""
+        """Create an object; fail if the server rejects it. Not compared."""
         reply = await self.ask("POST", path, body)
         assert reply.status == 201, reply.body
         document: Document = reply.body
         return document
 
     async def until(self, path: str, holds: Callable[[Reply], bool], seconds: float = DEADLINE) -> Reply:
-        """Ask until an answer holds: for what the real server leaves to controllers. Not compared."""
+        """Repeat a request until its answer satisfies a condition, for work of controllers. Not compared."""
 
         async def ask_again() -> Reply:
             return await self.ask("GET", path)
@@ -159,12 +159,12 @@ class Conversation:
         return await eventually(ask_again, holds, seconds)
 
     async def until_gone(self, path: str) -> None:
-        """Wait until there is nothing at a path."""
+        """Wait until nothing exists at a path."""
         await self.until(path, lambda reply: reply.status == 404)
 
     @asynccontextmanager
     async def watch(self, path: str, accept: str | None = None) -> AsyncIterator["Events"]:
-        """An open watch. What is read from it is compared."""
+        """Open a watch; the events that are read from it are compared."""
         sent, _ = self._prepare(None, None, accept, None)
         async with self.session.get(URL(self.url + path, encoded=True), headers=sent) as response:
             events = Events(response)
@@ -173,7 +173,7 @@ class Conversation:
         self.record.append({"request": self._normalize_request("WATCH", path), "status": response.status, "body": body})
 
     def note(self, what: str, value: Any) -> None:
-        """Compare something that follows from answers, rather than the answers."""
+        """Compare a value that was derived from answers."""
         self.record.append({"note": what, "body": self._normal.body(value)})
 
     def _normalize_request(self, method: str, path: str) -> str:
@@ -196,14 +196,14 @@ class Conversation:
 
 
 class Events:
-    """The events of a watch, as they are read."""
+    """The events of a watch, in the order in which they are read."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
         self.read: list[Any] = []
 
     async def take(self, count: int) -> list[Any]:
-        """Read the next events; those of objects that no behaviour makes don't count."""
+        """Read the next events; skip those of objects that no behaviour creates."""
         taken: list[Any] = []
         async with asyncio.timeout(DEADLINE):
             while len(taken) < count:

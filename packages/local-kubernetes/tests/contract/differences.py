@@ -1,4 +1,4 @@
-"""Intended differences of the local server, each with its words in docs/internals/local-kubernetes.md."""
+"""Intended differences of the local server, each with its text in docs/internals/local-kubernetes.md."""
 
 from fnmatch import fnmatchcase
 
@@ -21,9 +21,9 @@ DIFFERENCES = {
     "subresources-the_columns_of?endpoints?": "no warning about endpoints",
     "watching-the_old_path_of_a_watch": "paths below `/watch`",
 }
-"""By a pattern of the behaviour's name, in which `?` stands for a bracket."""
+"""The text of each difference, by a pattern of the behaviour's name in which `?` stands for a bracket."""
 
 
 def difference(behaviour: Behaviour) -> str | None:
-    """What the documentation says of a behaviour that differs; None for all others."""
+    """Return the documented text about a behaviour that differs; None for all others."""
     return next((told for pattern, told in DIFFERENCES.items() if fnmatchcase(behaviour.id, pattern)), None)

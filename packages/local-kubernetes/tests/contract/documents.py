@@ -12,7 +12,7 @@ EXAMPLE = "example.com/v1"
 
 
 def pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
-    """A pod that no scheduler places, without a token of its account."""
+    """Return a pod that no scheduler binds, without a token of its service account."""
     own = {
         "containers": [{"name": "main", "image": "i:1"}],
         "automountServiceAccountToken": False,
@@ -27,7 +27,7 @@ def pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
 
 
 def bound_pod(name: str, spec: Document | None = None, **metadata: Any) -> Document:
-    """A pod on a node where no kubelet runs."""
+    """Return a pod on a node without a kubelet."""
     return pod(name, {"nodeName": "nowhere", "tolerations": [{"operator": "Exists"}], **(spec or {})}, **metadata)
 
 
@@ -59,7 +59,7 @@ def lease(name: str, holder: str, **metadata: Any) -> Document:
 
 
 def thing(name: str, spec: Document | None = None, **more: Any) -> Document:
-    """A custom resource of the definition below."""
+    """Return a custom resource of the definition below."""
     metadata = more.pop("metadata", {})
     return {
         "apiVersion": EXAMPLE,
@@ -95,7 +95,7 @@ def event(name: str, namespace: str, **more: Any) -> Document:
 
 
 def owned_by(owner: Document, **more: Any) -> list[Document]:
-    """The owner references of an object that belongs to another."""
+    """Return the owner references of an object that belongs to another."""
     reference = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -106,5 +106,5 @@ def owned_by(owner: Document, **more: Any) -> list[Document]:
 
 
 def thing_definition() -> Document:
-    """The definition of `things.example.com`, in two versions, with defaults, rules and both subresources."""
+    """Return the definition of `things.example.com`, in two versions, with defaults, rules and both subresources."""
     return definition()

@@ -1,4 +1,4 @@
-"""What of an answer is compared: everything but ids, times and what a server is free to choose."""
+"""Normalization of answers: ids, times and values that a server chooses freely are not compared."""
 
 import re
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
-# Made by a controller that the local cluster does not have.
+# A controller that the local cluster does not have creates these.
 _FOREIGN = frozenset({"kube-root-ca.crt"})
 _RECORD = re.compile(r"in record \(\d+\)")
 _AGES = re.compile(r"\d+s")
 
 
 class Normaliser:
-    """Replaces what differs from run to run; equal values become equal names, as long as one behaviour lasts.
+    """Replaces values that differ from run to run; within one behaviour, equal values get equal names.
 
     Args:
-        namespace: the namespace that the behaviour has for itself.
-        own_words: leave out the sentences of refusals, which each server words in its own way there.
+        namespace: The private namespace of the behaviour.
+        own_words: Whether to omit error messages, if each server has its own.
     """
 
     def __init__(self, namespace: str, *, own_words: bool = False) -> None:
@@ -27,7 +27,7 @@ class Normaliser:
         self._counts: dict[str, int] = {}
 
     def body(self, value: Any) -> Any:
-        """A body, or any part of one."""
+        """Normalize a body or a part of one."""
         if isinstance(value, dict) and value.get("kind") == "Status" and value.get("status") == "Failure":
             value = self._refusal(value)
         if isinstance(value, dict):
@@ -37,7 +37,7 @@ class Normaliser:
         return self.text(value) if isinstance(value, str) else value
 
     def _refusal(self, status: dict[str, Any]) -> dict[str, Any]:
-        """A refusal with each of its causes once: the real server checks some things twice, in any order."""
+        """Return an error with each of its causes once, sorted: the real server checks some things twice."""
         details = dict(status.get("details") or {})
         causes = {repr(cause): cause for cause in details.get("causes") or ()}
         told = [causes[key] for key in sorted(causes)]
@@ -53,7 +53,7 @@ class Normaliser:
         return result
 
     def text(self, text: str) -> str:
-        """A text with what differs from run to run replaced wherever it occurs."""
+        """Return a text with all values replaced that differ from run to run."""
         text = text.replace(self._namespace, "NAMESPACE")
         text = _TIME.sub("TIME", text)
         text = _ADDRESS.sub("ADDRESS", text)
@@ -62,7 +62,7 @@ class Normaliser:
 
     def _field(self, key: str, value: Any, parent: dict[str, Any]) -> Any:
         if key == "resourceVersion" and isinstance(value, str) and value not in ("", "0"):
-            # A list is as new as the server, where anything may happen beside the behaviour.
+            # Other behaviours change the server at the same time, so the version of a list differs.
             return "VERSION OF LIST" if "uid" not in parent else self._number("VERSION", value)
         if key == "continue" and value:
             return "TOKEN"

@@ -1,4 +1,4 @@
-"""What the real server answered: a file for each topic."""
+"""The recorded answers of the real server: one file for each topic."""
 
 import json
 from functools import cache
@@ -11,12 +11,12 @@ _FOLDER = Path(__file__).parent / "recorded"
 
 
 def read_recorded(behaviour: Behaviour) -> Any:
-    """The recorded answers; None where there are none."""
+    """Return the recorded answers; None if there are none."""
     return _topic(behaviour.topic).get(behaviour.name)
 
 
 def keep(behaviour: Behaviour, record: list[Any]) -> None:
-    """Record answers, in place of earlier ones."""
+    """Record answers and replace earlier ones."""
     answers = _topic(behaviour.topic)
     answers[behaviour.name] = record
     text = json.dumps(dict(sorted(answers.items())), indent=1, ensure_ascii=False)
@@ -24,12 +24,12 @@ def keep(behaviour: Behaviour, record: list[Any]) -> None:
 
 
 def names(topic: str) -> set[str]:
-    """The behaviours that a topic has answers for."""
+    """Return the names of the recorded behaviours of a topic."""
     return set(_topic(topic))
 
 
 def forget(topic: str, gone: set[str]) -> None:
-    """Drop the answers to behaviours that are no more."""
+    """Drop the answers of behaviours that no longer exist."""
     answers = {name: record for name, record in _topic(topic).items() if name not in gone}
     _path(topic).write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

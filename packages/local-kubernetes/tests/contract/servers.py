@@ -1,4 +1,4 @@
-"""The two servers under comparison: the local one, in this process, and a real kube-apiserver."""
+"""The two compared servers: the local one, in this process, and a real kube-apiserver."""
 
 import base64
 import secrets
@@ -20,12 +20,12 @@ from local_kubernetes.api.store import Store
 from local_kubernetes.api.tls import issue_identity
 
 from api.conftest import RecordedLogs
-from control_plane import Server, unverified
+from control_plane import Server, build_unverified_context
 
 
 @asynccontextmanager
 async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
-    """A local API server without a node; behind TLS, with its certificates in a folder, where one is given."""
+    """Run a local API server without a node; with TLS if a directory for its certificates is given."""
     store = Store()
     kinds = KindRegistry(store)
     served = kinds.find("", "v1", NAMESPACES.plural)
@@ -38,13 +38,13 @@ async def local_server(folder: Path | None = None) -> AsyncIterator[Server]:
     port = await server.start()
     try:
         scheme = "https" if tls else "http"
-        yield Server("local", f"{scheme}://127.0.0.1:{port}", token, unverified() if tls else None)
+        yield Server("local", f"{scheme}://127.0.0.1:{port}", token, build_unverified_context() if tls else None)
     finally:
         await server.stop()
 
 
 def server_of(kubeconfig: Path) -> Server:
-    """The server that the current context of a file leads to, reached by token or by certificate."""
+    """Return the server in the current context of a kubeconfig, with its token or client certificate."""
     document = yaml.safe_load(kubeconfig.read_text())
     context = _find_named(document, "contexts", document["current-context"])["context"]
     cluster = _find_named(document, "clusters", context["cluster"])["cluster"]
@@ -54,7 +54,7 @@ def server_of(kubeconfig: Path) -> Server:
 
 def _tls(cluster: dict[str, Any], user: dict[str, Any], folder: Path) -> ssl.SSLContext:
     if cluster.get("insecure-skip-tls-verify"):
-        context = unverified()
+        context = build_unverified_context()
     else:
         context = ssl.create_default_context(cadata=_content(cluster, "certificate-authority", folder))
     certificate = _content(user, "client-certificate", folder)

@@ -1,4 +1,4 @@
-"""kubectl and Helm on the local API server and, where there is one, a real one: the same commands, the same words."""
+"""kubectl and Helm on the local API server and, if there is one, on a real one: same commands, same output."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ spec:
 
 @dataclass(frozen=True)
 class Output:
-    """What a program said, and how it ended."""
+    """The output and exit code of a program."""
 
     code: int
     out: str
@@ -82,7 +82,7 @@ Kubectl = Callable[..., Coroutine[Any, Any, Output]]
 
 @pytest.fixture
 async def server(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Server]:
-    """The server under test; the local one behind TLS, because kubectl keeps its token to itself otherwise."""
+    """The server under test; the local one uses TLS, because otherwise kubectl does not send its token."""
     if request.param == "kubernetes":
         yield request.getfixturevalue("real_server")
         return
@@ -211,7 +211,7 @@ async def test_kubectl_waits(kubectl: Kubectl, conversation: Conversation) -> No
 
 
 @needs_kubectl
-async def test_kubectl_explores(kubectl: Kubectl) -> None:
+async def test_kubectl_explains_and_discovers(kubectl: Kubectl) -> None:
     resources = (await kubectl("api-resources", "--api-group=example.com")).out.splitlines()
     assert resources[1].split() == ["things", "th", "example.com/v1", "true", "Thing"]
     assert "example.com/v1alpha1" in (await kubectl("api-versions")).out.split()
@@ -227,7 +227,7 @@ async def test_kubectl_explores(kubectl: Kubectl) -> None:
 
 
 @needs_kubectl
-async def test_kubectl_is_told_of_fields_that_there_are_not(kubectl: Kubectl) -> None:
+async def test_kubectl_reports_unknown_fields(kubectl: Kubectl) -> None:
     odd = pod("a", {"containers": [{"name": "main", "image": "i:1", "comand": ["x"]}]})
     refused = await kubectl("apply", "-f", "-", given=odd)
     assert (refused.code, 'unknown field "spec.containers[0].comand"' in refused.err) == (1, True)
@@ -238,7 +238,7 @@ async def test_kubectl_is_told_of_fields_that_there_are_not(kubectl: Kubectl) ->
 
 @needs_kubectl
 @needs_helm
-async def test_what_helm_draws_can_be_applied(kubectl: Kubectl, tmp_path: Path) -> None:
+async def test_manifests_of_helm_can_be_applied(kubectl: Kubectl, tmp_path: Path) -> None:
     chart = tmp_path / "chart"
     for name, content in CHART.items():
         (chart / name).parent.mkdir(parents=True, exist_ok=True)
@@ -253,7 +253,7 @@ async def test_what_helm_draws_can_be_applied(kubectl: Kubectl, tmp_path: Path) 
 
 
 @needs_kubectl
-async def test_kubectl_reports_a_refusal_in_the_same_words(kubectl: Kubectl) -> None:
+async def test_kubectl_reports_the_same_error_messages(kubectl: Kubectl) -> None:
     refused = await kubectl("apply", "-f", "-", given=service("a", ports=[{"port": 70000}]))
     assert refused.code == 1
     assert 'The Service "a" is invalid:' in refused.err

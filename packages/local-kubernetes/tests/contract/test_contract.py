@@ -1,4 +1,4 @@
-"""Each behaviour, on the local API server and, where there is one, on a real one: the recorded answers."""
+"""Each behaviour on the local API server and, if there is one, on a real one: the answers equal the recorded ones."""
 
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,7 +14,7 @@ BEHAVIOURS = all_behaviours()
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda item: item.id)
-async def test_answers_as_the_real_server_does(
+async def test_answers_equal_those_of_the_real_server(
     behaviour: Behaviour, conversation: Conversation, request: pytest.FixtureRequest
 ) -> None:
     await behaviour.run(conversation)
@@ -29,7 +29,7 @@ async def test_answers_as_the_real_server_does(
 
 
 @pytest.mark.parametrize("pattern", DIFFERENCES)
-def test_what_differs_is_a_behaviour_and_documented(pattern: str) -> None:
+def test_differences_are_behaviours_and_documented(pattern: str) -> None:
     assert any(fnmatchcase(item.id, pattern) for item in BEHAVIOURS)
     docs = Path(__file__).parents[4] / "docs"
     page = " ".join((docs / "internals" / "local-kubernetes.md").read_text(encoding="utf-8").split())
@@ -40,7 +40,7 @@ def test_there_are_at_least_150_behaviours() -> None:
     assert len(BEHAVIOURS) >= 150
 
 
-def test_every_recorded_answer_is_of_a_behaviour(request: pytest.FixtureRequest) -> None:
+def test_every_recorded_answer_belongs_to_a_behaviour(request: pytest.FixtureRequest) -> None:
     topics = {path.stem for path in Path(recording.__file__).with_name("recorded").iterdir()}
     known = {topic: {item.name for item in BEHAVIOURS if item.topic == topic} for topic in topics}
     unknown = {topic: gone for topic in topics if (gone := recording.names(topic) - known[topic])}

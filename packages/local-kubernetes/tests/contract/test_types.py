@@ -1,4 +1,4 @@
-"""The local API server has the types of the real one, and knows what it lacks."""
+"""The types of the local API server equal those of the real one, and its missing kinds are known."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -54,7 +54,7 @@ async def answer(session: aiohttp.ClientSession, path: str) -> Any:
 
 
 async def resources(session: aiohttp.ClientSession) -> set[tuple[str, str]]:
-    """The group and name of each built-in resource and subresource, in the preferred version."""
+    """Return group and name of each built-in resource and subresource, in the preferred version."""
     versions = [group["preferredVersion"]["groupVersion"] for group in (await answer(session, "/apis"))["groups"]]
     found = {("", item["name"]) for item in (await answer(session, "/api/v1"))["resources"]}
     for version in versions:

@@ -1,4 +1,4 @@
-"""The types of built-in kinds as a real API server describes them, in the form in which the local one keeps them."""
+"""The types of built-in kinds from a real API server, in the format of the local one."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,20 +20,20 @@ _ROOTS = [(kind.group, kind.versions[0], kind.kind) for kind in BUILT_IN_KINDS] 
 
 
 def read_stored() -> Json:
-    """The types that the local server keeps."""
+    """Return the types that the local server has stored."""
     found: Json = json.loads(PATH.read_text(encoding="utf-8"))
     return found
 
 
 def store(types: Json) -> None:
-    """Keep types: one line each, so that a change can be read."""
+    """Store types, one per line so that a diff is readable."""
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(fields)}" for name, fields in sorted(types["types"].items()))
     whole = json.dumps(sorted(types["whole"]))
     PATH.write_text(f'{{\n "whole": {whole},\n "types": {{\n{lines}\n }}\n}}\n', encoding="utf-8")
 
 
 def types_of(definitions: Mapping[str, Json]) -> Json:
-    """What the definitions of an OpenAPI document say of the kinds that are served locally, and of all they name."""
+    """Return the definitions of an OpenAPI document for the served kinds and all types that they use."""
     types: dict[str, dict[str, str]] = {}
     whole: list[str] = []
     kinds = {type_name(**kind): name for name, kind in _kinds(definitions)}
@@ -59,7 +59,7 @@ def _kinds(definitions: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
 
 
 def _describe(schema: Json, definitions: Mapping[str, Json]) -> str:
-    """A field in one word: its type, `[type]` for a list, `{type}` for a map, and how either is merged."""
+    """Describe a field in one word: its type, `[type]` for a list, `{type}` for a map, and how either is merged."""
     if schema.get("type") == "array":
         inner = _describe(schema["items"], definitions)
         keys = schema.get("x-kubernetes-list-map-keys") or []
@@ -91,7 +91,7 @@ def _describe(schema: Json, definitions: Mapping[str, Json]) -> str:
 
 def _find_references(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
-        if isinstance(schema.get("$ref"), str):  # there is a field of that name, too
+        if isinstance(schema.get("$ref"), str):  # a field can have this name, too
             yield _target(schema)
         for value in schema.values():
             yield from _find_references(value)
@@ -106,5 +106,5 @@ def _is_object(definition: Json) -> bool:
 
 
 def _short(name: str) -> str:
-    """`core.v1.Pod` for `io.k8s.api.core.v1.Pod`."""
+    """Return `core.v1.Pod` for `io.k8s.api.core.v1.Pod`."""
     return ".".join(name.split(".")[-3:])

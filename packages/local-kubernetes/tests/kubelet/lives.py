@@ -1,4 +1,4 @@
-"""What a cluster made of the pods of the scenarios, without what differs from run to run."""
+"""The statuses of the scenarios' pods on a cluster, without values that differ from run to run."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 async def live(client: Client, namespace: str, scenario: Scenario, image: str, seconds: float) -> Json:
-    """Let a scenario's pod live, and tell what became of it."""
+    """Run the pod of a scenario and return its statuses."""
     for document in scenario.needs:
         try:
             await client.create(_KINDS[document["kind"]], document, namespace)
@@ -36,7 +36,7 @@ async def live(client: Client, namespace: str, scenario: Scenario, image: str, s
 
 
 async def _follow(client: Client, namespace: str, scenario: Scenario, pod: Json) -> Json:
-    """Follow the pod until what is to be seen is there; the pod as it was then."""
+    """Watch the pod until it satisfies the condition; return that version."""
     deleted = False
     while True:
         if scenario.until is not None and scenario.until(pod):
@@ -92,7 +92,7 @@ def _container(status: Json, namespace: str) -> Json:
         "state": _state(status["state"], namespace),
         **{key: status[key] for key in ("ready", "started", "restartCount") if key in status},
     }
-    if "terminated" not in status["state"]:  # a kubelet soon forgets the runs before the last one
+    if "terminated" not in status["state"]:  # a kubelet soon forgets runs before the last one
         essence["lastState"] = _state(status.get("lastState") or {}, namespace)
     return essence
 
@@ -108,7 +108,7 @@ def _state(state: Json, namespace: str) -> Json:
     return essence
 
 
-# What went wrong is told by whatever pulls images and starts containers, in its own words.
+# Errors of image pulls and container starts have different messages in each container runtime.
 _RUNTIME_WORDED = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "StartError")
 
 

@@ -1,4 +1,4 @@
-"""What a cluster answers to questions for the logs of pods.
+"""The answers of a cluster to requests for logs of pods.
 
 Recorded from a real node, in the folder of the tests, by E2E_KUBECONFIG=… E2E_IMAGE=… python -m kubelet.log_answers.
 """
@@ -24,7 +24,7 @@ _REMOVED = "unable to retrieve container logs for "
 _SLOWLY = "for word in one two three; do echo $word; sleep 1.2; done"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 
-# The pods, and when each is asked.
+# The pods, and the condition at which the logs of each are requested.
 _PODS: Mapping[str, tuple[Json, Callable[[Json], bool]]] = {
     "talks": (once(container("echo one; echo two; echo; echo three; printf end")), has_ended),
     "errors": (once(container("echo out; sleep 1; echo error >&2; sleep 1; echo out again")), has_ended),
@@ -68,7 +68,7 @@ _QUESTIONS = [
 
 
 async def log_answers(kubeconfig: Path, image: str) -> Json:
-    """The answers of a cluster, by the questions."""
+    """Return the answers of a cluster by request."""
     async with open_conversation(server_of(kubeconfig)) as api:
         following = asyncio.create_task(_follow(api, image))
         for name, (spec, _) in _PODS.items():
@@ -86,7 +86,7 @@ def _body_holds(holds: Callable[[Json], bool], reply: Reply) -> bool:
 
 
 async def _follow(api: Conversation, image: str) -> Json:
-    """The log of a container that writes while it is read."""
+    """Return the log of a container that writes while the log is read."""
     await api.created(api.path("pods"), _pod("followed", once(container(_SLOWLY)), image))
     await api.until(api.path("pods/followed"), ready_or_ended, DEADLINE_SECONDS)
     return await _ask(api, "followed?follow=true")
@@ -97,7 +97,7 @@ def ready_or_ended(reply: Reply) -> bool:
 
 
 async def _since_a_line(api: Conversation) -> Json:
-    """What there is since the time of the second of three lines, told to the nanosecond and to the second."""
+    """Return the log since the time of the second of three lines, with nanoseconds and in whole seconds."""
     reply = await api.ask("GET", api.path("pods/slow/log?timestamps=true"))
     time = reply.body.splitlines()[1].split()[0]
     whole = time[:19] + "Z"
@@ -112,14 +112,14 @@ async def _since_a_line(api: Conversation) -> Json:
 async def _ask(api: Conversation, question: str) -> Json:
     name, _, query = question.partition("?")
     path = api.path(f"pods/{name}/log?{query}")
-    # For a moment after a container has crashed, its status names the run before, which a kubelet has removed by then.
+    # For a moment after a container has crashed, its status names the previous run, whose log the kubelet has deleted.
     reply = await api.until(path, lambda reply: not str(reply.body).startswith(_REMOVED), DEADLINE_SECONDS)
     body = reply.body if isinstance(reply.body, str) else reply.body["message"]
     return {"status": reply.status, "body": _shorten(_TIME.sub("TIME", body).replace(api.namespace, "NAMESPACE"))}
 
 
 def _shorten(text: str) -> str:
-    """A text in which long repetitions are counted."""
+    """Return the text with long repetitions replaced by their count."""
     return re.sub(r"(.)\1{99,}", lambda found: f"<{len(found[0])} times {found[1]}>", text)
 
 

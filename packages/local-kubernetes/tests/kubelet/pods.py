@@ -1,4 +1,4 @@
-"""Small builders of pods and a node to run them on."""
+"""Builders of pods, and a node that runs them."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,23 +11,23 @@ from local_kubernetes.api.store import Store
 from local_kubernetes.kubelet.access import ApiAccess
 from local_kubernetes.kubelet.kubelet import Kubelet
 
-from kubelet.waiting import eventually
+from kubelet.conditions import eventually
 
 Json = dict[str, Any]
 
 
 def container(*command: str, name: str = "main", image: str = "local/process", **fields: Any) -> Json:
-    """A container that runs a command."""
+    """Return a container that runs a command."""
     return {"name": name, "image": image, "command": list(command)} | fields
 
 
 def shell(script: str, **fields: Any) -> Json:
-    """A container that runs a shell script."""
+    """Return a container that runs a shell script."""
     return container("sh", "-c", script, **fields)
 
 
 def pod(*containers: Json, name: str = "it", **spec: Any) -> Json:
-    """A pod that is not started again."""
+    """Return a pod that is never restarted."""
     metadata = {"name": name, "namespace": "default", "labels": {"color": "blue"}}
     return {
         "apiVersion": "v1",
@@ -38,7 +38,7 @@ def pod(*containers: Json, name: str = "it", **spec: Any) -> Json:
 
 
 class RunningNode:
-    """A store, a new one by default, and a kubelet that runs its pods."""
+    """Run a kubelet on a store, by default a new one."""
 
     def __init__(self, home: Path, store: Store | None = None, **options: Any) -> None:
         home.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Record what a real node makes of the scenarios.
+"""Record the statuses of the scenarios' pods on a real node.
 
 In the folder of the tests: E2E_KUBECONFIG=… E2E_IMAGE=… python -m kubelet.record.
 """
@@ -24,14 +24,14 @@ _AT_ONCE = 4
 
 
 def recorded(name: str) -> Json:
-    """What the real node made of a scenario."""
+    """Return the recording of a scenario."""
     document: Json = json.loads((FOLDER / f"{name}.json").read_text())
     return document
 
 
 @asynccontextmanager
 async def namespace_of_its_own(client: Client) -> AsyncIterator[str]:
-    """A namespace for the scenarios; it goes with everything in it."""
+    """Create a namespace for the scenarios; delete it at the end."""
     name = f"pods-{secrets.token_hex(3)}"
     await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, None)
     try:
@@ -41,7 +41,7 @@ async def namespace_of_its_own(client: Client) -> AsyncIterator[str]:
 
 
 async def lives_on(kubeconfig: str, image: str, scenarios: Sequence[Scenario]) -> dict[str, Json]:
-    """What a cluster makes of scenarios, by their names; a few of them live at a time."""
+    """Run scenarios, a few at a time; return the results by name."""
     free = asyncio.Semaphore(_AT_ONCE)
 
     async def one(scenario: Scenario) -> Json:

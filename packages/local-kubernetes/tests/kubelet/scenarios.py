@@ -1,6 +1,6 @@
-"""Pods whose lives are compared: on a real node, and on the local one.
+"""Pods whose statuses are compared between a real node and the local one.
 
-The image is put in where `IMAGE` stands: one that has a shell and Python.
+`IMAGE` is replaced by an image that has a shell and Python.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ _MARK_VOLUME = {"name": "mark", "emptyDir": {}}
 
 @dataclass(frozen=True)
 class Scenario:
-    """A pod's life.
+    """A pod and the condition at which its status is compared.
 
     Args:
-        name: of the scenario, and of the pod.
-        spec: the pod's specification.
-        until: when to look at the pod; None where it is when it is gone: its last words then.
-        delete_when: when to delete the pod, if it is to be deleted.
-        needs: what has to be there before: documents of config maps and secrets.
+        name: Name of the scenario and of the pod.
+        spec: The pod's specification.
+        until: Condition at which the pod is compared; None for its last version before its deletion.
+        delete_when: Condition at which the pod is deleted; None if it is not deleted.
+        needs: Config maps and secrets to create before.
     """
 
     name: str
@@ -38,7 +38,7 @@ def container(script: str, name: str = "main", **fields: Any) -> Json:
 
 
 def once(*containers: Json, **spec: Any) -> Json:
-    """The specification of a pod that is not started again, and ends soon after it was told to."""
+    """Return the specification of a pod that is never restarted and has a short grace period."""
     fixed = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False}
     return fixed | {"containers": list(containers)} | spec
 
@@ -49,7 +49,7 @@ def statuses(pod: Json) -> list[Json]:
 
 
 def has_ended(pod: Json) -> bool:
-    """The pod and all its containers have ended: a kubelet tells the phase before the last sidecar's end."""
+    """Whether the pod and all its containers have terminated: a kubelet sets the phase before the last sidecar ends."""
     if pod["status"].get("phase") not in ("Succeeded", "Failed"):
         return False
     return not any("running" in item["state"] for item in statuses(pod))
@@ -91,7 +91,7 @@ def variable(name: str, **source: Mapping[str, object]) -> Json:
 
 
 def says(words: str) -> str:
-    """A script that leaves the words as its container's termination message."""
+    """Return a script that writes a termination message."""
     return f'printf "%s\\n" {words} > /dev/termination-log'
 
 
@@ -118,7 +118,7 @@ _WORDS = (
     '"$PLAIN" "$COMPOSED" "$POD" "$COLOR" "$ACCOUNT" "$MILLICORES" "$CORES" "$MEBIBYTES" "$MODE" "$WORD" '
     '"${NONE-unset}" "$LATER" "$P_mode" "$word" "$HOSTNAME"'
 )
-# Names and values that a shell would choke on.
+# Names and values that a shell would misinterpret.
 _ODD = [
     {"name": "with space", "value": "a b"},
     {"name": "SEMI;COLON", "value": "; exit 7"},

@@ -1,18 +1,18 @@
-"""Pods that ask for what would lead out of the home folder, or hold up the node: refused, and the node goes on."""
+"""Pods with paths out of the home directory, or with files that block: they are rejected, and the node continues."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kubelet.conditions import eventually
 from kubelet.pods import RunningNode, pod, shell
-from kubelet.waiting import eventually
 
 SCRATCH = {"name": "s", "emptyDir": {}}
 
 
 def outside(tmp_path: Path) -> set[str]:
-    """What is beside the home folder."""
+    """A directory next to the home directory."""
     return {path.name for path in tmp_path.iterdir()} - {"home"}
 
 
@@ -47,9 +47,7 @@ async def test_a_file_of_a_volume_stays_in_the_volume(node: RunningNode, tmp_pat
 
 
 @pytest.mark.parametrize("paths", [("a", "a/b"), ("a/b", "a"), ("x" * 300, "y")])
-async def test_files_that_cannot_be_beside_each_other_are_waited_for_not_evicted(
-    node: RunningNode, paths: tuple[str, str]
-) -> None:
+async def test_conflicting_files_of_a_volume_delay_the_pod(node: RunningNode, paths: tuple[str, str]) -> None:
     node.create_config_map("files", one="1", two="2")
     items = [{"key": key, "path": path} for key, path in zip(("one", "two"), paths, strict=True)]
     node.create(pod(shell("true"), volumes=[{"name": "files", "configMap": {"name": "files", "items": items}}]))
@@ -112,7 +110,7 @@ async def test_a_long_termination_message_is_cut(node: RunningNode) -> None:
     ],
     ids=["equals-sign", "nul", "too-long", "no-command", "nul-in-command"],
 )
-async def test_what_no_process_can_be_given_is_a_start_error(node: RunningNode, fields: dict[str, Any]) -> None:
+async def test_invalid_process_arguments_are_a_start_error(node: RunningNode, fields: dict[str, Any]) -> None:
     node.create(pod(shell("true", **fields)))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]

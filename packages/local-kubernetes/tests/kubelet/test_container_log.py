@@ -38,7 +38,7 @@ async def read(log: ContainerLog, **query: object) -> bytes:
     return b"".join([piece async for piece in log.read(LogQuery(**query))])  # type: ignore[arg-type]
 
 
-async def test_lines_are_kept_as_container_runtimes_write_them(log: ContainerLog) -> None:
+async def test_lines_are_written_in_the_format_of_container_runtimes(log: ContainerLog) -> None:
     log.write("stdout", b"one\ntw")
     log.write("stderr", b"error\n")
     log.write("stdout", b"o\nrest")
@@ -66,7 +66,7 @@ async def test_a_long_line_is_split_in_the_file_and_whole_for_the_reader(tmp_pat
     assert (await read(log, timestamps=True)).count(b"2026-") == 2
 
 
-async def test_a_full_file_is_put_aside_and_at_most_two_are_kept(log: ContainerLog) -> None:
+async def test_full_file_is_rotated_and_two_files_are_kept(log: ContainerLog) -> None:
     for number in range(100):
         log.write("stdout", f"line {number}\n".encode())
 
@@ -88,7 +88,7 @@ async def test_the_last_lines_are_found_across_both_files(log: ContainerLog, wan
     ]
 
 
-async def test_lines_are_wanted_from_a_moment_on(log: ContainerLog, clock: Clock) -> None:
+async def test_log_begins_at_the_requested_time(log: ContainerLog, clock: Clock) -> None:
     log.write("stdout", b"old\n")
     clock.now += timedelta(seconds=10)
     log.write("stdout", b"new\n")
@@ -98,7 +98,7 @@ async def test_lines_are_wanted_from_a_moment_on(log: ContainerLog, clock: Clock
     assert await read(log, since=START + timedelta(hours=1)) == b""
 
 
-async def test_a_follower_sees_every_line_over_all_rotations(log: ContainerLog) -> None:
+async def test_follower_receives_every_line_across_rotations(log: ContainerLog) -> None:
     follower = asyncio.create_task(read(log, follow=True))
     for number in range(200):
         log.write("stdout", f"line {number}\n".encode())
@@ -108,20 +108,20 @@ async def test_a_follower_sees_every_line_over_all_rotations(log: ContainerLog) 
     assert (await follower).decode().splitlines() == [f"line {number}" for number in range(200)]
 
 
-async def test_a_follower_of_a_closed_log_comes_to_its_end(log: ContainerLog) -> None:
+async def test_follower_of_a_closed_log_reaches_its_end(log: ContainerLog) -> None:
     log.write("stdout", b"done\n")
     log.close()
 
     assert await read(log, follow=True) == b"done\n"
 
 
-async def test_no_more_bytes_than_wanted_are_read(log: ContainerLog) -> None:
+async def test_log_stops_at_the_byte_limit(log: ContainerLog) -> None:
     log.write("stdout", b"0123456789\n" * 3)
 
     assert await read(log, limit_bytes=15) == b"0123456789\n0123"
 
 
-async def test_a_return_before_the_end_of_a_line_is_no_part_of_it(log: ContainerLog) -> None:
+async def test_carriage_return_before_a_line_end_is_dropped(log: ContainerLog) -> None:
     log.write("stdout", b"one\r\ntwo\r")
     log.write("stdout", b"\n50 %\rdone\n")
 

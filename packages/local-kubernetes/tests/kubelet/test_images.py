@@ -29,7 +29,7 @@ def test_other_images_have_no_runtime(image: str) -> None:
     ["", "None", "Not An Image", "tool:", "tool@sha256", "../tool", "tool/../x", "tool:a b", "a." * 1_000_000],
     ids=lambda image: image[:20],
 )
-def test_what_is_no_name_of_an_image_is_said_to_be_none(image: str) -> None:
+def test_invalid_image_reference_is_rejected(image: str) -> None:
     with pytest.raises(InvalidImage, match="couldn't parse image name"):
         runtime_of(image)
 

@@ -7,11 +7,11 @@ import pytest
 from local_kubernetes.api.kinds import CONFIG_MAPS, EVENTS, PODS
 from local_kubernetes.kubelet.recorder import EventRecorder
 
+from kubelet.conditions import eventually
 from kubelet.pods import RunningNode, container, pod, shell
-from kubelet.waiting import eventually
 
 
-async def test_a_pod_that_ends_well_has_succeeded(node: RunningNode) -> None:
+async def test_pod_with_exit_code_0_succeeds(node: RunningNode) -> None:
     node.create(pod(shell("echo hello")))
 
     status = await node.ended()
@@ -27,7 +27,7 @@ async def test_a_pod_that_ends_well_has_succeeded(node: RunningNode) -> None:
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -KILL $$$$", 137), ("kill -TERM $$$$", 143)])
-async def test_a_pod_that_ends_otherwise_has_failed(node: RunningNode, script: str, code: int) -> None:
+async def test_pod_with_another_exit_code_fails(node: RunningNode, script: str, code: int) -> None:
     node.create(pod(shell(script)))
 
     status = await node.ended()
@@ -47,7 +47,7 @@ async def test_a_running_pod_is_ready(node: RunningNode) -> None:
     assert node.status()["startTime"]
 
 
-async def test_the_environment_is_made_of_values_references_and_fields(node: RunningNode) -> None:
+async def test_environment_contains_values_references_and_fields(node: RunningNode) -> None:
     node.create_config_map("settings", mode="fast", path="/data/x")
     node.create_secret("key", word=b64encode(b"sesame").decode())
     env = [
@@ -84,7 +84,7 @@ async def test_the_environment_is_made_of_values_references_and_fields(node: Run
     assert "NONE" not in lines
 
 
-async def test_volumes_are_folders_and_mount_paths_lead_to_them(node: RunningNode) -> None:
+async def test_mount_paths_map_to_directories_of_volumes(node: RunningNode) -> None:
     node.create_config_map("files", a="content of a", b="content of b")
     node.create_secret("key", word=b64encode(b"sesame").decode())
     volumes = [
@@ -122,7 +122,7 @@ async def test_volumes_are_folders_and_mount_paths_lead_to_them(node: RunningNod
     assert output == 'content of asesamesecret-tokencontent of bcolor="blue"shared\ndefault'
 
 
-async def test_the_folder_of_a_pod_goes_with_its_end_and_its_log_stays(node: RunningNode) -> None:
+async def test_deleted_pod_keeps_its_log_but_not_its_directory(node: RunningNode) -> None:
     node.create(
         pod(
             shell("echo x > /scratch/x", volumeMounts=[{"name": "s", "mountPath": "/scratch"}]),
@@ -147,7 +147,7 @@ async def test_a_pod_waits_for_its_config_map(node: RunningNode) -> None:
     assert await node.output() == "here"
 
 
-async def test_a_missing_reference_is_a_configuration_error_until_it_is_there(node: RunningNode) -> None:
+async def test_missing_reference_is_a_configuration_error_until_it_exists(node: RunningNode) -> None:
     source = {"configMapKeyRef": {"name": "later", "key": "a"}}
     node.create(pod(shell("echo $A", env=[{"name": "A", "valueFrom": source}])))
     assert 'configmap "later" not found' in await node.waiting("CreateContainerConfigError")
@@ -177,7 +177,7 @@ async def test_an_image_without_runtime_is_never_pulled(node: RunningNode) -> No
     await eventually(lambda: not node.exists())
 
 
-async def test_a_program_that_is_not_there_is_a_start_error(node: RunningNode) -> None:
+async def test_missing_program_is_a_start_error(node: RunningNode) -> None:
     node.create(pod(container("no-such-program")))
 
     status = await node.ended()
@@ -187,7 +187,7 @@ async def test_a_program_that_is_not_there_is_a_start_error(node: RunningNode) -
     assert '"no-such-program": executable file not found' in terminated["message"]
 
 
-async def test_a_pod_whose_deadline_is_brought_forward_ends_then(node: RunningNode) -> None:
+async def test_shortened_deadline_terminates_the_pod(node: RunningNode) -> None:
     node.create(pod(shell("sleep 600"), activeDeadlineSeconds=600, terminationGracePeriodSeconds=1))
     await eventually(lambda: node.phase() == "Running")
 
@@ -197,7 +197,7 @@ async def test_a_pod_whose_deadline_is_brought_forward_ends_then(node: RunningNo
     assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
 
 
-async def test_init_containers_run_first_and_one_after_the_other(node: RunningNode) -> None:
+async def test_init_containers_run_in_order_before_main_containers(node: RunningNode) -> None:
     mounts = [{"name": "s", "mountPath": "/s"}]
     init = [shell(f"echo {word} >> /s/x", name=word, volumeMounts=mounts) for word in ("one", "two")]
     main = shell("cat /s/x", volumeMounts=mounts)
@@ -220,7 +220,7 @@ async def test_a_failed_init_container_fails_the_pod(node: RunningNode) -> None:
     assert node.condition("Initialized")["status"] == "False"
 
 
-async def test_a_sidecar_runs_beside_the_others_and_ends_after_them(node: RunningNode) -> None:
+async def test_sidecar_terminates_after_main_containers(node: RunningNode) -> None:
     mounts = [{"name": "s", "mountPath": "/s"}]
     sidecar = shell(
         "trap 'exit 0' TERM; echo up > /s/up; while :; do sleep 0.05; done",
@@ -243,7 +243,7 @@ async def test_the_pod_fails_if_one_of_its_containers_does(node: RunningNode) ->
     assert (await node.ended())["phase"] == "Failed"
 
 
-async def test_a_container_that_keeps_failing_is_backed_off(node: RunningNode) -> None:
+async def test_failing_container_is_restarted_with_backoff(node: RunningNode) -> None:
     node.create(pod(shell("exit 1"), restartPolicy="Always"))
 
     message = await node.waiting("CrashLoopBackOff")
@@ -259,7 +259,7 @@ async def test_a_container_that_keeps_failing_is_backed_off(node: RunningNode) -
         {"name": "unknown", "mountPath": "/s"},
     ],
 )
-async def test_a_mount_that_leads_nowhere_is_a_configuration_error(node: RunningNode, mount: dict[str, str]) -> None:
+async def test_mount_of_an_unknown_volume_is_a_configuration_error(node: RunningNode, mount: dict[str, str]) -> None:
     node.create(pod(shell("true", volumeMounts=[mount]), volumes=[{"name": "s", "emptyDir": {}}]))
 
     assert await node.waiting("CreateContainerConfigError")
@@ -276,7 +276,7 @@ async def test_a_full_disk_evicts_the_pod(tmp_path: Path) -> None:
         assert "cannot write" in status["message"]
 
 
-async def test_an_event_that_somebody_deleted_is_written_anew_when_it_happens_again(node: RunningNode) -> None:
+async def test_deleted_event_is_recreated_when_it_recurs(node: RunningNode) -> None:
     recorder = EventRecorder(node.store, "local", lambda: datetime.now(UTC))
     node.create(pod(shell("sleep 600")))
     document = node.get()

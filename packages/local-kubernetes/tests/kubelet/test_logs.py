@@ -7,7 +7,7 @@ from local_kubernetes.api.status import ApiStatusError
 from kubelet.pods import RunningNode, pod, shell
 
 
-async def test_on_failure_a_container_is_started_again_and_its_previous_log_kept(node: RunningNode) -> None:
+async def test_restarted_container_keeps_its_previous_log(node: RunningNode) -> None:
     script = "if [ -e /s/x ]; then echo second; else touch /s/x; echo first; exit 9; fi"
     it = shell(script, volumeMounts=[{"name": "s", "mountPath": "/s"}])
     node.create(pod(it, restartPolicy="OnFailure", volumes=[{"name": "s", "emptyDir": {}}]))
@@ -28,7 +28,7 @@ async def test_a_termination_message_is_reported(node: RunningNode) -> None:
     assert status["containerStatuses"][0]["state"]["terminated"]["message"] == "out of luck"
 
 
-async def test_the_last_lines_of_the_log_stand_in_for_a_termination_message(node: RunningNode) -> None:
+async def test_last_log_lines_replace_a_missing_termination_message(node: RunningNode) -> None:
     node.create(pod(shell("echo why; exit 1", terminationMessagePolicy="FallbackToLogsOnError")))
 
     status = await node.ended()
@@ -36,7 +36,7 @@ async def test_the_last_lines_of_the_log_stand_in_for_a_termination_message(node
     assert status["containerStatuses"][0]["state"]["terminated"]["message"] == "why\n"
 
 
-async def test_a_log_is_read_by_its_last_lines_with_times_and_bounds(node: RunningNode) -> None:
+async def test_log_options_limit_lines_times_and_bytes(node: RunningNode) -> None:
     node.create(pod(shell("for i in 1 2 3 4; do echo line $i; done")))
     await node.ended()
 

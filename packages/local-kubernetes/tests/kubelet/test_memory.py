@@ -10,12 +10,12 @@ import pytest
 from local_kubernetes.kubelet import memory
 from local_kubernetes.kubelet.memory import MemoryLimits
 
+from kubelet.conditions import eventually
 from kubelet.pods import RunningNode, container, pod, shell
-from kubelet.waiting import eventually
 
 MEBIBYTE = 1 << 20
 NOBODY = 1 << 30
-# Writes 64 MiB, then shares them with three children.
+# Writes 64 MiB, then shares them with three child processes.
 FORKING = """
 import os, time
 held = b"x" * (64 << 20)
@@ -30,7 +30,7 @@ time.sleep(600)
 
 @pytest.fixture
 def family() -> Iterator[int]:
-    """A process of 64 MiB and its three children, which share them; the id of their session."""
+    """Run a process of 64 MiB with three children that share them; yield the id of their session."""
     command = [sys.executable, "-c", FORKING]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as leader:
         assert leader.stdout is not None
@@ -40,12 +40,12 @@ def family() -> Iterator[int]:
 
 
 def holding(mebibytes: int, **fields: Any) -> dict[str, object]:
-    """A container that writes so much memory, and goes on."""
+    """Return a container that writes an amount of memory and keeps running."""
     script = f"import time; held = b'x' * ({mebibytes} << 20); print('holds', flush=True); time.sleep(600)"
     return container(sys.executable, "-c", script, resources={"limits": {"memory": "64Mi"}}, **fields)
 
 
-async def test_a_container_that_uses_more_memory_than_it_may_is_killed(node: RunningNode) -> None:
+async def test_container_over_its_memory_limit_is_killed(node: RunningNode) -> None:
     node.create(pod(holding(128)))
 
     status = await node.ended()
@@ -54,7 +54,7 @@ async def test_a_container_that_uses_more_memory_than_it_may_is_killed(node: Run
     assert (terminated["reason"], terminated["exitCode"]) == ("OOMKilled", 137)
 
 
-async def test_a_container_within_its_limit_is_left_alone(node: RunningNode) -> None:
+async def test_container_within_its_memory_limit_runs(node: RunningNode) -> None:
     node.create(pod(holding(8)))
     node.create(pod(holding(128), name="other"))
     await node.wait_for_output("holds")
@@ -64,7 +64,7 @@ async def test_a_container_within_its_limit_is_left_alone(node: RunningNode) -> 
     assert node.phase() == "Running"
 
 
-async def test_a_container_that_ran_out_of_memory_is_started_again_where_its_pod_says_so(node: RunningNode) -> None:
+async def test_out_of_memory_container_is_restarted_by_its_restart_policy(node: RunningNode) -> None:
     script = f'test -e /s/x && exit 0; touch /s/x; exec {sys.executable} -c "{{}}"'
     hold = "import time; held = b'x' * (128 << 20); time.sleep(600)"
     it = shell(
@@ -81,7 +81,7 @@ async def test_a_container_that_ran_out_of_memory_is_started_again_where_its_pod
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="this system does not tell what is shared")
-async def test_memory_that_processes_share_counts_once(family: int) -> None:
+async def test_shared_memory_counts_once(family: int) -> None:
     exceeded: list[str] = []
     limits = MemoryLimits()
     with (
@@ -102,7 +102,7 @@ def test_the_memory_of_all_processes_of_a_container_counts(
     assert memory._beyond([watched]) == [watched]
 
 
-async def test_a_limit_that_is_no_quantity_is_a_start_error(node: RunningNode) -> None:
+async def test_invalid_memory_limit_is_a_start_error(node: RunningNode) -> None:
     node.create(pod(shell("true", resources={"limits": {"memory": "much"}})))
 
     terminated = (await node.ended())["containerStatuses"][0]["state"]["terminated"]
@@ -111,7 +111,7 @@ async def test_a_limit_that_is_no_quantity_is_a_start_error(node: RunningNode) -
     assert terminated["message"] == "resources.limits.memory: 'much' is not a quantity"
 
 
-async def test_a_container_without_limit_may_use_what_there_is(node: RunningNode) -> None:
+async def test_container_without_memory_limit_is_not_measured(node: RunningNode) -> None:
     node.create(pod(holding(128) | {"resources": {}}))
     node.create(pod(holding(128), name="other"))
 

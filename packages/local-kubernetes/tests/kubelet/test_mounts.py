@@ -20,14 +20,14 @@ PATHS = PathMap({"/opt/app": Path("/S"), "/opt/app/conf/": Path("/C"), "/data": 
         ('{"path": "/data"}', '{"path": "/D"}'),
     ],
 )
-def test_a_path_is_rewritten_wherever_it_begins(text: str, rewritten: str) -> None:
+def test_container_paths_are_rewritten_everywhere_in_a_text(text: str, rewritten: str) -> None:
     assert PATHS.rewrite(text) == rewritten
 
 
 @pytest.mark.parametrize(
     "text", ["/database", "/data.csv", "/data-1", "s3a://bucket/data", "hdfs://data/x", "some/data", "~/data", ""]
 )
-def test_what_only_looks_like_it_stays(text: str) -> None:
+def test_similar_paths_are_not_rewritten(text: str) -> None:
     assert PATHS.rewrite(text) == text
 
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 from local_kubernetes.api.kinds import PODS
 
+from kubelet.conditions import eventually
 from kubelet.pods import Json, RunningNode, pod, shell
-from kubelet.waiting import eventually
 
 
 async def test_pod_stays_pending_if_its_node_selector_does_not_match(node: RunningNode) -> None:

@@ -51,13 +51,13 @@ def test_the_phase_follows_from_the_containers(
     assert pod_phase(first, [record(state, policy=policy) for state in containers]) == phase
 
 
-def test_a_container_that_waits_to_be_started_again_keeps_its_pod_running() -> None:
+def test_pod_is_running_while_a_container_waits_for_its_restart() -> None:
     again = record(Waiting("CrashLoopBackOff"), last=BAD)
 
     assert pod_phase([], [again]) == "Running"
 
 
-def test_a_sidecar_that_runs_lets_the_others_begin_and_never_decides_the_phase() -> None:
+def test_running_sidecar_does_not_decide_the_phase() -> None:
     assert pod_phase([record(RUNS, sidecar=True)], [record(RUNS)]) == "Running"
     assert pod_phase([record(BAD, sidecar=True)], [record(GOOD, policy="Never")]) == "Succeeded"
 
@@ -80,7 +80,7 @@ def test_phase_follows_from_the_policy_of_each_container() -> None:
         ("Always", "In", 0, True),
     ],
 )
-def test_a_rule_restarts_what_the_policy_would_not(policy: str, operator: str, exit_code: int, restarts: bool) -> None:
+def test_restart_rule_overrides_the_policy(policy: str, operator: str, exit_code: int, restarts: bool) -> None:
     rule = {"action": "Restart", "exitCodes": {"operator": operator, "values": [42]}}
     found = restart_policy({"restartPolicy": policy, "restartPolicyRules": [rule]}, "Never")
     assert found.restarts_after(exit_code) is restarts
@@ -98,7 +98,7 @@ def test_a_condition_keeps_its_time_until_it_changes() -> None:
     assert times["Ready"] == times["ContainersReady"] == "2026-01-02T03:04:12Z"
 
 
-def test_what_others_wrote_into_a_status_stays() -> None:
+def test_conditions_of_other_writers_are_kept() -> None:
     gate = {"type": "example.org/gate", "status": "True"}
     pod = {"spec": {}, "status": {"qosClass": "Burstable", "conditions": [gate]}}
 

@@ -11,7 +11,7 @@ from local_kubernetes.kubelet.container_log import ContainerLog, LogQuery
 from local_kubernetes.kubelet.process import ContainerProcess, Exit
 from local_kubernetes.kubelet.runtime import StartError
 
-from kubelet.waiting import eventually, is_alive
+from kubelet.conditions import eventually, is_alive
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -60,14 +60,14 @@ async def run(folder: Path, *command: str, environment: dict[str, str] | None = 
     return ended, b"".join([piece async for piece in log.read(LogQuery())]).decode()
 
 
-async def test_output_of_both_streams_is_logged_and_the_exit_code_told(tmp_path: Path) -> None:
+async def test_output_of_both_streams_is_logged_and_the_exit_code_returned(tmp_path: Path) -> None:
     ended, output = await run(tmp_path, "sh", "-c", "echo out; echo err >&2; printf unfinished; exit 3")
 
     assert ended == Exit(3)
     assert all(word in output for word in ("out\n", "err\n", "unfinished"))
 
 
-async def test_a_command_that_a_signal_ends_has_128_and_the_signal_as_exit_code(tmp_path: Path) -> None:
+async def test_exit_code_of_a_killed_command_is_128_plus_the_signal(tmp_path: Path) -> None:
     ended, _ = await run(tmp_path, "sh", "-c", "kill -SEGV $$")
 
     assert ended == Exit(128 + signal.SIGSEGV, signal.SIGSEGV)
@@ -99,7 +99,7 @@ async def test_a_command_that_cannot_be_executed_is_refused_with_the_cause(
         await run(tmp_path, *command)
 
 
-async def test_terminating_signals_the_command_which_may_end_as_it_likes(tmp_path: Path) -> None:
+async def test_terminate_lets_the_command_choose_its_exit_code(tmp_path: Path) -> None:
     log = ContainerLog(tmp_path / "0.log")
     script = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
     process = await ContainerProcess.start(["sh", "-c", script], ENVIRONMENT, tmp_path, log)
@@ -133,7 +133,7 @@ async def test_killing_ends_a_command_that_ignores_termination(tmp_path: Path) -
         ),
     ],
 )
-async def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path, place: str) -> None:
+async def test_child_processes_are_killed_when_the_command_ends(tmp_path: Path, place: str) -> None:
     note = tmp_path / "child"
     log = ContainerLog(tmp_path / "0.log")
     command = [sys.executable, "-c", ESCAPING, str(note), place, "600"]
@@ -150,7 +150,7 @@ async def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path, place: 
 
 @pytest.mark.parametrize("victim", ["owner", "guard"])
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the guard by /proc")
-def test_nothing_survives_a_kill_of_the_owner_or_of_the_guard(tmp_path: Path, victim: str) -> None:
+def test_no_process_survives_a_kill_of_the_owner_or_the_guard(tmp_path: Path, victim: str) -> None:
     note = tmp_path / "child"
     command = [sys.executable, "-c", OWNER, str(tmp_path)]
     command += [sys.executable, "-c", ESCAPING, str(note), "group", "600"]

@@ -1,4 +1,4 @@
-"""The local node makes of the same pods what a real node made of them."""
+"""The statuses of pods on the local node equal those recorded on a real node."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from kubelet.scenarios import SCENARIOS
 
 
 @pytest.mark.timeout(400)
-async def test_pods_live_here_as_they_do_on_a_real_node(tmp_path: Path) -> None:
+async def test_pods_have_the_recorded_statuses_of_a_real_node(tmp_path: Path) -> None:
     async with LocalCluster(tmp_path / "home") as cluster:
         lives = await lives_on(str(cluster.kubeconfig), "local/process", SCENARIOS)
 
@@ -21,12 +21,12 @@ async def test_pods_live_here_as_they_do_on_a_real_node(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(400)
-async def test_logs_are_answered_here_as_by_a_real_node(tmp_path: Path) -> None:
+async def test_log_answers_equal_those_of_a_real_node(tmp_path: Path) -> None:
     async with LocalCluster(tmp_path / "home") as cluster:
         answers = await log_answers(cluster.kubeconfig, "local/process")
 
     assert answers == json.loads(RECORDED.read_text(encoding="utf-8"))
 
 
-def test_every_recorded_life_is_that_of_a_scenario() -> None:
+def test_every_recording_belongs_to_a_scenario() -> None:
     assert {path.stem for path in FOLDER.iterdir()} == {scenario.name for scenario in SCENARIOS}

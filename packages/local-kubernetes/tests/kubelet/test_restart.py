@@ -1,4 +1,4 @@
-"""What becomes of pods when their node goes down and is started again."""
+"""Pods after a restart of their node."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,8 +9,8 @@ import pytest
 
 from local_kubernetes.api.kinds import PODS
 
+from kubelet.conditions import eventually
 from kubelet.pods import RunningNode, pod, shell
-from kubelet.waiting import eventually
 
 MARK = {"volumeMounts": [{"name": "s", "mountPath": "/s"}]}
 
@@ -19,7 +19,7 @@ MARK = {"volumeMounts": [{"name": "s", "mountPath": "/s"}]}
 async def restart(
     tmp_path: Path, before: dict[str, Any], until: Callable[[RunningNode], object]
 ) -> AsyncIterator[RunningNode]:
-    """A node that went down while a pod ran, and was started again."""
+    """Restart a node while a pod runs."""
     async with RunningNode(tmp_path / "home") as first:
         first.create(before)
         await eventually(lambda: until(first))
@@ -31,7 +31,7 @@ def is_running(node: RunningNode) -> bool:
     return node.phase() == "Running"
 
 
-async def test_a_pod_that_is_not_started_again_has_failed_with_its_node(tmp_path: Path) -> None:
+async def test_pod_without_restart_fails_with_its_node(tmp_path: Path) -> None:
     two = pod(shell("echo up; sleep 600"), shell("sleep 600", name="other"))
     async with restart(tmp_path, two, is_running) as node:
         status = await node.ended()
@@ -41,7 +41,7 @@ async def test_a_pod_that_is_not_started_again_has_failed_with_its_node(tmp_path
         assert [(each["exitCode"], each["reason"]) for each in ended] == [(255, "Unknown")] * 2
 
 
-async def test_the_log_of_a_pod_that_went_down_can_be_read(tmp_path: Path) -> None:
+async def test_log_of_a_lost_pod_is_readable_after_restart(tmp_path: Path) -> None:
     async with RunningNode(tmp_path / "home") as first:
         first.create(pod(shell("echo up; sleep 600")))
         await first.wait_for_output("up")
@@ -51,7 +51,7 @@ async def test_the_log_of_a_pod_that_went_down_can_be_read(tmp_path: Path) -> No
         assert await second.output() == "up\n"
 
 
-async def test_a_pod_that_had_ended_stays_as_it_was_and_can_be_deleted(tmp_path: Path) -> None:
+async def test_terminated_pod_is_unchanged_after_restart(tmp_path: Path) -> None:
     async with restart(tmp_path, pod(shell("echo done")), lambda node: node.phase() == "Succeeded") as node:
         await node.wait_for_output("done")
         assert node.state()["terminated"]["reason"] == "Completed"
@@ -62,7 +62,7 @@ async def test_a_pod_that_had_ended_stays_as_it_was_and_can_be_deleted(tmp_path:
 
 
 @pytest.mark.parametrize("policy", ["Always", "OnFailure"])
-async def test_other_pods_are_started_again(tmp_path: Path, policy: str) -> None:
+async def test_pods_with_restart_policy_are_restarted(tmp_path: Path, policy: str) -> None:
     async with restart(tmp_path, pod(shell("echo up; sleep 600"), restartPolicy=policy), is_running) as node:
         await eventually(lambda: node.state().get("running") and node.status()["containerStatuses"][0]["restartCount"])
 
@@ -102,7 +102,7 @@ async def test_init_containers_are_run_again(tmp_path: Path) -> None:
         assert node.status()["initContainerStatuses"][0]["restartCount"] == 1
 
 
-async def test_a_pod_that_had_not_begun_begins(tmp_path: Path) -> None:
+async def test_pending_pod_starts_after_restart(tmp_path: Path) -> None:
     volumes = [{"name": "files", "configMap": {"name": "later"}}]
     async with restart(
         tmp_path, pod(shell("true"), volumes=volumes), lambda node: node.status().get("startTime")

@@ -46,7 +46,7 @@ def create_pod(store: Store, namespace: str = "default", name: str = "it-0", **c
         "a,it-svc:80,b",
     ],
 )
-def test_a_port_of_a_service_is_that_of_its_pod(store: Store, addresses: ServiceAddresses, text: str) -> None:
+def test_service_port_resolves_to_the_port_of_its_pod(store: Store, addresses: ServiceAddresses, text: str) -> None:
     create_service(store, {"port": 80, "targetPort": "web"})
     create_pod(store)
 
@@ -60,7 +60,7 @@ def test_a_port_of_a_service_is_that_of_its_pod(store: Store, addresses: Service
     "text",
     ["it-svc:81", "it-svc", "other-svc:80", "my-it-svc:80", "it-svc:801", "it-svc.example.org:80", "it-svc.other:80"],
 )
-def test_anything_else_stays_as_it_is(store: Store, addresses: ServiceAddresses, text: str) -> None:
+def test_other_text_is_unchanged(store: Store, addresses: ServiceAddresses, text: str) -> None:
     create_service(store, {"port": 80})
     create_pod(store)
 
@@ -73,7 +73,7 @@ def test_a_service_of_another_namespace_is_named_with_it(store: Store, addresses
     assert addresses.resolve("it-svc.other:80 it-svc:80", "default") == "127.0.0.1:8080 it-svc:80"
 
 
-def test_assigned_ports_stay_while_a_pod_is_replaced(store: Store, addresses: ServiceAddresses) -> None:
+def test_replaced_pod_keeps_its_assigned_ports(store: Store, addresses: ServiceAddresses) -> None:
     create_service(store, {"port": 7077, "targetPort": "rpc"}, {"port": 8080, "targetPort": "web"})
     create_pod(store, **ASSIGNED)
 
@@ -87,7 +87,7 @@ def test_assigned_ports_stay_while_a_pod_is_replaced(store: Store, addresses: Se
     assert addresses.assign_port("other", "it-0", 7077) != addresses.assign_port("default", "it-0", 7077)
 
 
-def test_the_ports_of_many_pods_that_are_gone_are_forgotten(store: Store, addresses: ServiceAddresses) -> None:
+def test_ports_of_deleted_pods_are_released(store: Store, addresses: ServiceAddresses) -> None:
     create_pod(store, **ASSIGNED)
     kept = addresses.assign_port("default", "it-0", 7077)
 

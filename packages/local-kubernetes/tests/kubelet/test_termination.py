@@ -5,11 +5,11 @@ from typing import Any
 from local_kubernetes.api.kinds import PODS
 from local_kubernetes.api.status import ApiStatusError
 
+from kubelet.conditions import eventually, is_alive
 from kubelet.pods import RunningNode, container, eventually_async, pod, shell
-from kubelet.waiting import eventually, is_alive
 
 
-async def test_a_deleted_pod_may_end_in_its_own_way(node: RunningNode) -> None:
+async def test_deleted_pod_can_terminate_gracefully(node: RunningNode) -> None:
     seen = node.store.subscribe(PODS, "default", None)
     node.create(pod(shell("trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.05; done")))
     await node.wait_for_output("up")
@@ -54,7 +54,7 @@ async def test_changes_of_a_deleted_pod_do_not_prolong_its_grace_period(node: Ru
     assert next(changes) > 2
 
 
-async def test_a_forced_deletion_overtakes_a_grace_period(node: RunningNode) -> None:
+async def test_forced_deletion_shortens_the_grace_period(node: RunningNode) -> None:
     node.create(pod(shell("trap '' TERM; echo $$$$; while :; do sleep 0.05; done"), terminationGracePeriodSeconds=600))
     await node.wait_for_output("\n")
     pid = int(await node.output())
@@ -65,7 +65,7 @@ async def test_a_forced_deletion_overtakes_a_grace_period(node: RunningNode) -> 
     await eventually(lambda: not node.exists() and not is_alive(pid))
 
 
-async def test_when_the_node_stops_nothing_of_its_pods_runs(node: RunningNode) -> None:
+async def test_stopped_node_leaves_no_process(node: RunningNode) -> None:
     script = "import os, time; pid = os.fork(); print(os.getpid(), flush=True); time.sleep(600)"
     node.create(pod(container(sys.executable, "-c", script)))
     await eventually(lambda: node.phase() == "Running")

@@ -1,4 +1,4 @@
-"""What a cluster makes of a StatefulSet that is created, edited and scaled.
+"""The statuses of a StatefulSet that is created, edited and scaled.
 
 Recorded from a real one, in the folder of the tests, by E2E_KUBECONFIG=… E2E_IMAGE=… python -m workloads.life.
 """
@@ -40,7 +40,7 @@ def stateful_set(image: str) -> Json:
 
 
 async def life(client: Client, image: str) -> Json:
-    """Let a StatefulSet live, and tell what became of it at each step."""
+    """Create, edit and scale a StatefulSet; return its status after each step."""
     async with namespace_of_its_own(client) as namespace, asyncio.timeout(DEADLINE_SECONDS):
         created = await client.create(STATEFUL_SETS, stateful_set(image), namespace)
         steps = {
@@ -54,7 +54,7 @@ async def life(client: Client, image: str) -> Json:
 
 
 async def _observe(client: Client, namespace: str, document: Json, until: Callable[[Json], bool]) -> Json:
-    """The status of the set, and its pods, once the controller has done its part and `until` holds."""
+    """Return the status of the set and its pods once the controller has observed the set and `until` is true."""
     while True:
         status = (await client.get(STATEFUL_SETS, "web", namespace)).get("status") or {}
         pods = sorted(pod["metadata"]["name"] for pod in (await client.list(PODS, namespace)))

@@ -49,7 +49,7 @@ async def ready(client: Client, number: int) -> None:
     await eventually_async(are_ready)
 
 
-async def test_a_set_has_its_pods_and_is_scaled(client: Client) -> None:
+async def test_stateful_set_creates_and_scales_its_pods(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(2), "default")
     await ready(client, 2)
     assert set(await pods(client)) == {"web-0", "web-1"}
@@ -64,7 +64,7 @@ async def test_a_set_has_its_pods_and_is_scaled(client: Client) -> None:
     assert {"SuccessfulCreate", "SuccessfulDelete"} <= reasons
 
 
-async def test_a_pod_that_is_deleted_comes_again(client: Client) -> None:
+async def test_deleted_pod_of_a_set_is_recreated(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(1), "default")
     await ready(client, 1)
     before = (await pods(client))["web-0"]["metadata"]["uid"]
@@ -79,7 +79,7 @@ async def test_a_pod_that_is_deleted_comes_again(client: Client) -> None:
     await ready(client, 1)
 
 
-async def test_the_pods_go_with_their_set(client: Client) -> None:
+async def test_pods_are_deleted_with_their_set(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(2, podManagementPolicy="Parallel"), "default")
     await ready(client, 2)
 
@@ -93,7 +93,7 @@ async def test_the_pods_go_with_their_set(client: Client) -> None:
         await status(client)
 
 
-async def test_a_changed_template_reaches_all_pods(client: Client) -> None:
+async def test_changed_template_replaces_all_pods(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(2), "default")
     await ready(client, 2)
 
@@ -109,7 +109,7 @@ async def test_a_changed_template_reaches_all_pods(client: Client) -> None:
     assert {pod["metadata"]["labels"].get("version") for pod in (await pods(client)).values()} == {"2"}
 
 
-async def test_a_pod_finds_what_the_one_before_it_wrote_to_its_claim(client: Client) -> None:
+async def test_replacement_pod_keeps_its_claim(client: Client) -> None:
     storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     template = {"metadata": {"name": "data"}, "spec": storage}
     mounts = [{"name": "data", "mountPath": "/data"}]
@@ -128,7 +128,7 @@ async def test_a_pod_finds_what_the_one_before_it_wrote_to_its_claim(client: Cli
     await eventually_async(has_started_twice)
 
 
-async def test_a_pod_that_is_refused_is_tried_again_and_an_event_says_why(client: Client) -> None:
+async def test_rejected_pod_is_retried_and_reported_in_an_event(client: Client) -> None:
     await client.create(STATEFUL_SETS, stateful_set(1, pod={"serviceAccountName": "later"}), "default")
 
     async def is_refused() -> bool:
@@ -142,5 +142,5 @@ async def test_a_pod_that_is_refused_is_tried_again_and_an_event_says_why(client
     await ready(client, 1)
 
 
-async def test_a_set_lives_here_as_it_does_on_a_real_cluster(client: Client) -> None:
+async def test_stateful_set_behaves_as_recorded_on_a_real_cluster(client: Client) -> None:
     assert await life(client, "local/process") == json.loads(RECORDED.read_text())

@@ -1,4 +1,4 @@
-"""What a StatefulSet calls for, by the state of its pods."""
+"""The changes that a StatefulSet needs, by the state of its pods."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ def parallel(replicas: int = 3, **spec: Any) -> Json:
 
 
 def edit(document: Json) -> Json:
-    """The set with another image in its template."""
+    """Return the set with another image in its template."""
     template = {"spec": {"containers": [{"name": "main", "image": "i:2"}]}}
     return document | {"spec": document["spec"] | {"template": template}}
 
 
 def pod(document: Json, number: int, state: str = "ready") -> Json:
-    """A pod as the set makes it: ready, waiting, failed or going."""
+    """Return a pod as the set creates it: ready, waiting, failed or deleted."""
     alone = document | {"spec": document["spec"] | {"replicas": 1, "ordinals": {"start": number}}}
     made = dict(decide(alone, []).creations[0])
     phase = {"waiting": "Pending", "failed": "Failed"}.get(state, "Running")
@@ -41,12 +41,12 @@ def names(documents: Any) -> list[str]:
 
 
 def steps(document: Json, *pods: Json) -> tuple[list[str], list[str]]:
-    """The names of the pods to create, and of those to delete."""
+    """Return the names of the pods to create, and of those to delete."""
     decision = decide(document, pods)
     return names(decision.creations), list(decision.deletions)
 
 
-def test_pods_come_one_after_the_other_each_when_the_one_before_is_ready() -> None:
+def test_each_pod_is_created_after_the_previous_one_is_ready() -> None:
     it = stateful_set()
 
     assert steps(it) == (["web-0"], [])
@@ -56,22 +56,22 @@ def test_pods_come_one_after_the_other_each_when_the_one_before_is_ready() -> No
     assert steps(it, pod(it, 0), pod(it, 1), pod(it, 2)) == ([], [])
 
 
-def test_parallel_pods_come_and_go_at_once() -> None:
+def test_parallel_pods_are_created_and_deleted_together() -> None:
     it = parallel()
 
     assert steps(it) == (["web-0", "web-1", "web-2"], [])
     assert steps(parallel(1), *(pod(it, number, "waiting") for number in range(3))) == ([], ["web-2", "web-1"])
 
 
-def test_one_pod_is_the_default() -> None:
+def test_default_is_one_pod() -> None:
     assert steps(stateful_set(None, podManagementPolicy="Parallel")) == (["web-0"], [])
 
 
-def test_numbers_may_begin_elsewhere() -> None:
+def test_ordinals_can_start_at_another_number() -> None:
     assert steps(parallel(2, ordinals={"start": 5})) == (["web-5", "web-6"], [])
 
 
-def test_pods_go_from_the_last_one_at_a_time_when_the_others_are_ready() -> None:
+def test_pods_are_deleted_from_the_last_one_at_a_time() -> None:
     it = stateful_set()
     fewer = stateful_set(1)
 
@@ -81,7 +81,7 @@ def test_pods_go_from_the_last_one_at_a_time_when_the_others_are_ready() -> None
 
 
 @pytest.mark.parametrize("make", [stateful_set, parallel])
-def test_a_pod_that_has_failed_is_replaced(make: Any) -> None:
+def test_failed_pod_is_replaced(make: Any) -> None:
     it = make()
 
     assert steps(it, pod(it, 0), pod(it, 1, "failed"), pod(it, 2)) == ([], ["web-1"])
@@ -106,7 +106,7 @@ def test_pods_below_the_partition_stay() -> None:
     assert steps(new, pod(old, 0), pod(old, 1), pod(new, 2)) == ([], [])
 
 
-def test_with_on_delete_pods_are_replaced_when_somebody_deletes_them() -> None:
+def test_on_delete_replaces_only_deleted_pods() -> None:
     old = stateful_set(updateStrategy={"type": "OnDelete"})
     new = edit(old)
 
@@ -126,7 +126,7 @@ def test_a_pod_has_its_name_as_host_name_and_belongs_to_the_set() -> None:
     assert not belongs_to(it | {"metadata": it["metadata"] | {"uid": "u2"}}, made)
 
 
-def test_each_pod_has_claims_of_its_own() -> None:
+def test_each_pod_has_its_own_claims() -> None:
     template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
     decision = decide(parallel(2, volumeClaimTemplates=[template]), [])
 
@@ -142,7 +142,7 @@ def test_pods_of_other_names_are_left_alone() -> None:
     assert steps(it, stranger) == ([], [])
 
 
-def test_the_status_counts_pods_and_tells_the_old_template_from_the_new_one() -> None:
+def test_status_counts_pods_per_revision() -> None:
     old = stateful_set()
     first = decide(old, [pod(old, number) for number in range(3)]).status
     new = edit(old) | {"status": first}
@@ -156,7 +156,7 @@ def test_the_status_counts_pods_and_tells_the_old_template_from_the_new_one() ->
     assert done["currentRevision"] == done["updateRevision"] == changing["updateRevision"]
 
 
-def test_without_pods_the_status_has_no_zeros_that_kubernetes_leaves_out() -> None:
+def test_status_without_pods_omits_zeros() -> None:
     status = decide(stateful_set(0), []).status
 
     assert (status["replicas"], status["availableReplicas"]) == (0, 0)

@@ -1,1 +1,1 @@
-"""The behaviours: each a script of requests whose answers are compared. One module for each topic."""
+"""The behaviours: scripts of requests whose answers are compared, one module for each topic."""

@@ -1,4 +1,4 @@
-"""Server-side apply: who owns what, conflicts, what goes when it is left out."""
+"""Server-side apply: ownership of fields, conflicts, and removal of omitted fields."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Requests that nobody should send: bodies, types, tokens, paths."""
+"""Invalid requests: bodies, types, tokens, paths."""
 
 from contract.behaviour import behaviour, behaviours_of, in_own_words
 from contract.conversation import Conversation

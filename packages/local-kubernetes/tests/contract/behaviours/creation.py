@@ -1,4 +1,4 @@
-"""Creating objects: what the server writes into them, and what it refuses."""
+"""Creation of objects: fields that the server sets, and rejected documents."""
 
 import base64
 from typing import Any

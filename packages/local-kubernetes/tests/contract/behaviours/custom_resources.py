@@ -1,4 +1,4 @@
-"""Custom resources: pruning, defaults, validation; the definitions that users apply."""
+"""Custom resources: pruning, defaults and validation, and definitions as users write them."""
 
 from copy import deepcopy
 from typing import Any
@@ -92,7 +92,7 @@ async def one_object_in_two_versions(api: Conversation) -> None:
 
 
 def own_definition(api: Conversation, **version: Any) -> Document:
-    """A definition in a group that the behaviour has for itself."""
+    """Return a definition in a group that only this behaviour uses."""
     group = f"{api.namespace}.example.com"
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
     return {
@@ -111,7 +111,7 @@ def own_definition(api: Conversation, **version: Any) -> Document:
 
 
 async def _define(api: Conversation, definition: Document) -> str:
-    """Define a kind and wait until it is served; returns the path of its collection."""
+    """Define a kind and wait until it is served; return the path of its collection."""
     await api.created(DEFINITIONS, definition)
     group = definition["spec"]["group"]
     root = f"/apis/{group}/{definition['spec']['versions'][0]['name']}"

@@ -1,4 +1,4 @@
-"""Deletion: grace, finalizers, preconditions, many at once, and what goes with an owner."""
+"""Deletion: grace periods, finalizers, preconditions, collections, and dependents."""
 
 from typing import Any
 

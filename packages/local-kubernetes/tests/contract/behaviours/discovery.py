@@ -1,4 +1,4 @@
-"""What the server says of itself: groups, versions, resources, OpenAPI."""
+"""Discovery: groups, versions, resources, OpenAPI."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from contract.documents import EXAMPLE, thing
 
 
 def _resource(*names: str) -> Any:
-    """Show the named resources of a list: the real server has more of them than anybody here needs."""
+    """Return only the named resources of a list, because the real server has many more."""
 
     def show(body: Any) -> Any:
         found = [item for item in body["resources"] if item["name"] in names]

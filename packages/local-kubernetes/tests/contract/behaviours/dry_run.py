@@ -1,4 +1,4 @@
-"""Dry runs: judged, answered, and not stored."""
+"""Dry runs: validated and answered, but not stored."""
 
 from contract.behaviour import behaviour
 from contract.conversation import APPLY_PATCH, Conversation

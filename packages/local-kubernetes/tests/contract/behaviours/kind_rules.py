@@ -1,4 +1,4 @@
-"""What documents of kinds other than pods must not say, and what is filled into them."""
+"""Validation and defaults of kinds other than pods."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Documents = dict[str, Document]
 
 
 def _without_metadata(body: Any) -> Any:
-    """What is shown: no metadata, and no addresses, which are free to choose."""
+    """Return the compared part: no metadata, and no addresses, which a server chooses freely."""
     spec = {key: item for key, item in (body.get("spec") or {}).items() if not key.startswith("clusterIP")}
     return {key: spec if key == "spec" else item for key, item in body.items() if key != "metadata"}
 
@@ -24,14 +24,14 @@ def service(**spec: Any) -> Document:
 
 
 def build_claim_spec(**template_spec: Any) -> Document:
-    """What makes a stateful set's pods claim the volume `v`."""
+    """Return the part of a StatefulSet that makes its pods claim the volume `v`."""
     template = stateful_set("a")["spec"]["template"]
     claims = [{"metadata": {"name": "v"}, "spec": CLAIM}]
     return {"volumeClaimTemplates": claims, "template": template | {"spec": template["spec"] | template_spec}}
 
 
 def sets(specs: Documents, template_specs: Documents) -> Documents:
-    """Stateful sets that differ from a good one in their specification, or in that of their pods."""
+    """Return StatefulSets that differ from a valid one in their specification or in that of their pods."""
     found = {}
     for name, spec in specs.items():
         found[name] = stateful_set("a")

@@ -1,4 +1,4 @@
-"""What a pod must not say, rule by rule, and what it is warned of: in the very words of the real server."""
+"""Validation of pods, rule by rule, and warnings, with the exact messages of the real server."""
 
 from typing import Any
 

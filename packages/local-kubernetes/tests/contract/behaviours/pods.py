@@ -1,4 +1,4 @@
-"""Pods: defaults and refusals of their specification."""
+"""Pods: defaults and rejected specifications."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Getting and listing: objects, selectors, pages, versions, forms."""
+"""Get and list: objects, selectors, pages, versions, formats."""
 
 import yaml
 

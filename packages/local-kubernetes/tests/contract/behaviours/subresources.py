@@ -1,4 +1,4 @@
-"""Status, scale, binding, logs; reviews of access; events in both groups."""
+"""Status, scale, binding and logs; access reviews; events in both groups."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Fields of built-in kinds: which there are, and what they hold."""
+"""Fields of built-in kinds and their types."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Replacing objects: versions, what cannot change, generations, managers of fields."""
+"""Updates: versions, immutable fields, generations, field managers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Watches: what is sent, from where on, and how a watch ends."""
+"""Watches: their events, their start and their end."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ async def version_0_shows_what_is_there(api: Conversation) -> None:
     created = await api.created(api.path("secrets"), secret("a"))
     path = api.path("secrets")
     at_least = created["metadata"]["resourceVersion"]
-    # The real server answers version 0 from a cache, which may lag behind: it is made to catch up first.
+    # The real server answers version 0 from a cache that may be behind, so let it catch up first.
     await api.ask("GET", f"{path}?resourceVersion={at_least}&resourceVersionMatch=NotOlderThan")
     async with api.watch(f"{path}?watch=1&resourceVersion=0") as events:
         await events.take(1)

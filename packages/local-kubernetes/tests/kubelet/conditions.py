@@ -1,4 +1,4 @@
-"""Waiting on conditions, with a deadline."""
+"""Waits for conditions, with a deadline."""
 
 import asyncio
 import os
