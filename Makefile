@@ -81,7 +81,7 @@ reliability: $(stamp) ## Test the controller with faults on a real API server (K
 	else echo "make reliability: skipped: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"; [ "$${CI:-}" != true ]; fi
 
 docs: $(stamp) ## Generate the pages that are made from code and data
-	@for page in draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
+	@for page in draw_architecture draw_states list_differences list_fields list_classes; do $(bin)/python docs/$$page.py; done
 
 site: ## Build the documentation site in .site
 	@[ -x .site-venv/bin/mkdocs ] || { $(PYTHON) -m venv .site-venv && .site-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: --require-hashes -r requirements/site.txt; }

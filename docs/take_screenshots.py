@@ -1,7 +1,7 @@
-"""Takes the pictures in docs/pictures/: `python docs/take_screenshots.py` (needs Chromium, and a minute or two).
+"""Take the screenshots in docs/pictures/: `python docs/take_screenshots.py` (needs Chromium and about two minutes).
 
-Airflow's own processes run a DAG against an embedded cluster, whose applications act by a script; then
-a headless Chromium visits the pages.
+The processes of Airflow run a DAG on an embedded cluster, whose applications follow a script. Then a headless
+Chromium opens the pages.
 """
 
 import asyncio
@@ -51,15 +51,15 @@ _CHROMIUM = ("--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1
 
 
 async def main() -> None:
-    """Run the DAG, then take a picture of each page.
+    """Run the DAG, then take a screenshot of each page.
 
     Raises:
-        FileNotFoundError: There is no Chromium.
-        RuntimeError: It could not take a picture.
+        FileNotFoundError: Chromium is not installed.
+        RuntimeError: Chromium could not take a screenshot.
     """
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        raise FileNotFoundError("no chromium was found; install it, or leave the pictures as they are")
+        raise FileNotFoundError("chromium was not found: install it, or keep the existing pictures")
     deferred, cluster = asyncio.Event(), ScriptedCluster()
 
     async def act(application: Application) -> None:
@@ -107,7 +107,7 @@ async def _take(browser: str, address: str, picture: Path, profile: Path) -> Non
     taking = await asyncio.create_subprocess_exec(browser, *arguments, stderr=asyncio.subprocess.PIPE)
     _, said = await taking.communicate()
     if taking.returncode != 0 or b"written to file" not in said:
-        raise RuntimeError(f"no picture of {address}: {said.decode(errors='replace')[-500:]}")
+        raise RuntimeError(f"could not take a screenshot of {address}: {said.decode(errors='replace')[-500:]}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The page about the architecture names every package, and only paths that exist."""
+"""The architecture page describes each package, and its paths exist."""
 
 import re
 from pathlib import Path
@@ -12,21 +12,21 @@ PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`([\w./-]+(?:/|\.py|\.md|\.toml))`", PAGE)))
 
 
-def packages_of(folder: Path) -> list[Path]:
+def list_packages(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/__init__.py"))
 
 
-def names_on_page() -> list[str]:
-    packages = [*packages_of(PROVIDER), *packages_of(PROVIDER / "core")]
+def list_names() -> list[str]:
+    packages = [*list_packages(PROVIDER), *list_packages(PROVIDER / "core")]
     modules = [path for path in PROVIDER.glob("*.py") if path.name != "__init__.py"]
     return [
         *(f"{package.relative_to(PROVIDER)}/" for package in packages),
         *(module.name for module in sorted(modules)),
-        *(f"{package.relative_to(REPOSITORY)}/" for package in packages_of(LOCAL_KUBERNETES)),
+        *(f"{package.relative_to(REPOSITORY)}/" for package in list_packages(LOCAL_KUBERNETES)),
     ]
 
 
-@pytest.mark.parametrize("name", names_on_page())
+@pytest.mark.parametrize("name", list_names())
 def test_package_or_root_module_has_a_paragraph(name: str) -> None:
     assert f"**`{name}`**" in PAGE
 

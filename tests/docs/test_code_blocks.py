@@ -1,4 +1,4 @@
-"""Every block of code on the pages is tried; those in Python that are no tests, in test_documentation."""
+"""The code blocks of the pages are valid. test_documentation and test_tutorial run the blocks in Python."""
 
 import configparser
 import re
@@ -34,26 +34,26 @@ BLOCKS = [
         re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL), 1
     )
 ]
-# What is no code: what a program prints, and drawings, of which that of the states is made from the table of states.
+# Output of programs, and diagrams.
 _SHOWN_ONLY = {"", "text", "mermaid"}
 
 
-def blocks(*languages: str) -> pytest.MarkDecorator:
+def parametrize_blocks(*languages: str) -> pytest.MarkDecorator:
     chosen = [(name, text) for name, language, text in BLOCKS if language in languages]
     return pytest.mark.parametrize("text", [text for _, text in chosen], ids=[name for name, _ in chosen])
 
 
-def test_every_language_of_the_pages_is_tried() -> None:
+def test_language_of_each_block_is_known() -> None:
     known = {"python", "yaml", "ini", "console"} | _SHOWN_ONLY
     assert [(name, language) for name, language, _ in BLOCKS if language not in known] == []
 
 
-def test_no_block_is_left_open() -> None:
+def test_each_block_is_closed() -> None:
     assert [page.name for page in PAGES if len(re.findall(r"^ *```", page.read_text(), re.MULTILINE)) % 2] == []
 
 
-@blocks("yaml")
-def test_a_document_is_valid(text: str) -> None:
+@parametrize_blocks("yaml")
+def test_document_is_valid(text: str) -> None:
     for document in yaml.safe_load_all(text):
         if {"apiVersion", "kind"} <= document.keys():
             _check_resource(document)
@@ -71,8 +71,8 @@ def _check_resource(document: dict[str, Any]) -> None:
         assert document["metadata"]["name"]
 
 
-@blocks("ini")
-def test_a_setting_is_one_that_is_read(text: str) -> None:
+@parametrize_blocks("ini")
+def test_setting_is_an_option_of_the_package(text: str) -> None:
     settings = configparser.RawConfigParser()
     settings.read_string(text)
     known = {"pytest": {OPTION}}
@@ -82,8 +82,8 @@ def test_a_setting_is_one_that_is_read(text: str) -> None:
         assert set(settings.options(section)) <= known[section]
 
 
-def commands(text: str) -> Iterator[list[str]]:
-    """The commands of a console block, without what they print; each part of a pipe by itself."""
+def list_commands(text: str) -> Iterator[list[str]]:
+    """Yield each command of a console block as a list of words. The parts of a pipe are separate commands."""
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     for line in lines:
         if line.startswith("$ "):
@@ -99,10 +99,10 @@ TARGETS = set(re.findall(r"^([a-z-]+)[a-z -]*:", (REPOSITORY / "Makefile").read_
 CHART_VALUES = yaml.safe_load((REPOSITORY / "charts" / "spark-operator" / "values.yaml").read_text())
 
 
-@blocks("console")
-def test_a_command_is_one_that_there_is(text: str) -> None:
+@parametrize_blocks("console")
+def test_command_exists(text: str) -> None:
     tried = 0
-    for program, *arguments in commands(text):
+    for program, *arguments in list_commands(text):
         tried += 1
         if program == "spark-operator":
             assert build_parser("0").parse_args(arguments).module
@@ -128,7 +128,7 @@ def _check_chart(arguments: list[str]) -> None:
                 values = values[key]
 
 
-def test_an_option_in_the_usage_of_a_page_is_one_of_the_commands() -> None:
+def test_usage_has_only_options_of_the_command() -> None:
     usages = [text for _, language, text in BLOCKS if language == "" and text.startswith("spark-operator ")]
     assert usages
     for text in usages:
@@ -137,7 +137,7 @@ def test_an_option_in_the_usage_of_a_page_is_one_of_the_commands() -> None:
         assert set(re.findall(r"--[a-z-]+", text)) <= known
 
 
-def test_a_verb_on_a_page_is_one_of_the_command() -> None:
+def test_verb_on_a_page_exists() -> None:
     named = {
         verb for page in PAGES for verb in re.findall(r"`spark-operator ([a-z]+)", page.read_text(encoding="utf-8"))
     }

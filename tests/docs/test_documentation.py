@@ -35,12 +35,12 @@ ELSEWHERE = ("docs/guides/test-dags.md", "docs/get-started/tutorial.md")
 PYTHON = [(name, code) for name, code in _blocks("python") if not name.startswith(ELSEWHERE)]
 
 
-def test_the_pages_have_python_to_try() -> None:
+def test_pages_have_python_blocks() -> None:
     assert len(PYTHON) >= 3
 
 
 @pytest.mark.parametrize("code", [code for _, code in PYTHON], ids=[name for name, _ in PYTHON])
-def test_a_python_block_makes_tasks_that_airflow_accepts(code: str) -> None:
+def test_python_block_defines_valid_tasks(code: str) -> None:
     names: dict[str, object] = {}
     with DAG("documentation"):
         exec(compile(code, "documentation", "exec"), names)
@@ -83,7 +83,7 @@ def test_page_of_exit_codes_lists_each_code() -> None:
     assert codes == {int(code) for code in ExitCode}
 
 
-def test_exit_code_1_names_the_check_of_reconcile_on_the_page_and_in_the_help() -> None:
+def test_meaning_of_exit_code_1_includes_reconcile_check() -> None:
     page = (REPOSITORY / "docs" / "reference" / "exit-codes.md").read_text()
     (meaning,) = re.findall(r"^\| 1 \| (.*) \|$", page, re.MULTILINE)
     assert "`reconcile --check`" in meaning
@@ -116,7 +116,7 @@ def test_page_of_configuration_lists_each_option_with_its_default() -> None:
 @pytest.mark.parametrize(
     "manifest", sorted((REPOSITORY / "docs" / "manifests").glob("*.yaml")), ids=lambda path: path.name
 )
-def test_a_manifest_grants_no_wildcard(manifest: Path) -> None:
+def test_manifest_has_no_wildcard(manifest: Path) -> None:
     rules = [rule for document in yaml.safe_load_all(manifest.read_text()) for rule in document.get("rules", [])]
     assert rules
     assert not any("*" in words for rule in rules for words in rule.values())
@@ -126,11 +126,11 @@ APPLICATIONS = [(name, text) for name, text in _blocks("yaml") if "kind: SparkAp
 
 
 @pytest.mark.parametrize("text", [text for _, text in APPLICATIONS], ids=[name for name, _ in APPLICATIONS])
-def test_an_application_on_a_page_is_valid(text: str) -> None:
+def test_application_on_a_page_is_valid(text: str) -> None:
     document = yaml.safe_load(text)
     document.setdefault("metadata", {}).setdefault("name", "documentation")
     assert errors_of(validate(document)) == []
 
 
-def test_the_pages_have_applications_to_try() -> None:
+def test_pages_have_applications() -> None:
     assert APPLICATIONS

@@ -15,7 +15,7 @@ README_LINES = 150
 
 
 def read_anchors(page: Path) -> set[str]:
-    """Return the anchors of the headings of `page`, as mkdocs builds them."""
+    """Return the anchors of the headings of `page`, as the site builds them."""
     text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     plain = [re.sub(r"\]\([^)]*\)", "", heading) for heading in headings]

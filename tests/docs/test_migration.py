@@ -58,7 +58,7 @@ TABLES = [
     ("dataproc", "DataprocCreateBatchOperator", DATAPROC_BATCH.split(), OPERATOR),
     ("dataproc", "DataprocSubmitJobOperator", DATAPROC_JOB.split(), OPERATOR),
 ]
-# Words in the right column that are no parameters: fields of documents, decorators, and a value.
+# Words in the right column that are not parameters, for example fields of documents.
 OTHER_WORDS = {"proxyUser", "restartConfig", "sparkConf", "spark", "timeToLiveSeconds"}
 
 

@@ -1,4 +1,4 @@
-"""The messages of the page are messages of the package, and those of the package are on the page."""
+"""The troubleshooting page has every message of a task, and no other."""
 
 import ast
 import re
@@ -12,10 +12,10 @@ PACKAGE = REPOSITORY / "airflow_provider_spark_operator"
 PAGE = (REPOSITORY / "docs" / "troubleshooting.md").read_text()
 ROWS = re.findall(r"^\| (`[^|]+`) \|", PAGE, re.MULTILINE)
 MESSAGES = [message for row in ROWS for message in re.findall(r"`([^`]+)`", row)]
-# What a task may come upon; a mistake in a DAG file is told where the file is parsed.
+# Packages whose messages a task can show. The exceptions of DAG parsing are excluded.
 PARTS = ("decorators", "follow", "hooks", "operators", "sensors", "triggers")
 AT_PARSE = ("TypeError", "ValueError", "AssertionError")
-# What goes around a cause that has a message of its own, or before the time that was over.
+# Parts of messages that contain another message.
 FRAMES = (
     "Airflow did not report the state of the task",
     "could not submit the …: …",
@@ -25,7 +25,7 @@ FRAMES = (
 
 
 def _source() -> str:
-    """The text of the package, with the pieces of a string joined, and the path of a problem with its message."""
+    """Return the source of the package, with string pieces joined and the path of each problem before its message."""
     text = "\n".join(path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
     text = re.sub(r'"\s*\n\s*f?"', "", text)
     return re.sub(r'Problem\(\s*(?:"(\w+)"|\w+),\s*f?"', r'"\1: ', text)
@@ -34,18 +34,18 @@ def _source() -> str:
 SOURCE = _source()
 
 
-def test_the_page_has_messages() -> None:
+def test_page_has_messages() -> None:
     assert len(MESSAGES) >= 20
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_a_message_of_the_page_is_one_of_the_package(message: str) -> None:
+def test_message_on_the_page_exists_in_the_package(message: str) -> None:
     pieces = [piece.strip() for piece in message.split("…")]
     assert [piece for piece in pieces if len(piece) > 2 and piece not in SOURCE] == []
 
 
 def _text(node: object) -> str | None:
-    """The words of a message, with … for what is filled in; None where there are none."""
+    """Return the text of a message with … for its variable parts; None if the node is no text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return re.sub(r"%[.\w]", "…", node.value)
     if isinstance(node, ast.JoinedStr):
@@ -70,5 +70,5 @@ def _pieces(message: str) -> list[str]:
 
 
 @pytest.mark.parametrize("message", sorted(set(_messages())))
-def test_a_message_of_the_package_is_on_the_page(message: str) -> None:
+def test_message_of_the_package_is_on_the_page(message: str) -> None:
     assert any(all(piece in message for piece in _pieces(one)) for one in [*MESSAGES, *FRAMES])

@@ -1,4 +1,4 @@
-"""The tutorial's files, run as it says."""
+"""The files of the tutorial run on a scripted cluster as the page describes."""
 
 import re
 from pathlib import Path
@@ -20,13 +20,13 @@ pytestmark = [
 
 @pytest.fixture
 def dag_file(tmp_path: Path) -> Path:
-    """The two files in a folder of DAGs."""
+    """The DAG file of the tutorial, in a folder with its script."""
     (tmp_path / "words.py").write_text(SCRIPT)
     (tmp_path / "tutorial.py").write_text(DAG_FILE)
     return tmp_path / "tutorial.py"
 
 
-def test_the_script_travels_to_the_driver_as_the_page_says(
+def test_operator_ships_script_and_arguments(
     spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, dag_file: Path
 ) -> None:
     dag_run = run_spark_dag(dag_file)
@@ -36,7 +36,7 @@ def test_the_script_travels_to_the_driver_as_the_page_says(
     assert spec["driverArgs"] == ["to be or not to be", dag_run.run_id]
 
 
-def test_a_script_that_fails_is_not_tried_again(
+def test_failed_script_is_not_retried(
     spark_cluster: ScriptedCluster, run_spark_dag: RunSparkDag, dag_file: Path
 ) -> None:
     spark_cluster.script = fail
@@ -44,6 +44,6 @@ def test_a_script_that_fails_is_not_tried_again(
     assert [(task.state, task.try_number) for task in dag_run.get_task_instances()] == [("failed", 1)]
 
 
-def test_the_script_is_python() -> None:
+def test_script_compiles() -> None:
     compile(SCRIPT, "words.py", "exec")
     assert "different words:" in SCRIPT
