@@ -1,1 +1,1 @@
-"""Measurements, run by hand or by `make bench`: each module is one, and prints what it found."""
+"""Benchmarks, which `make bench` runs. Each module is one benchmark and prints its results."""

@@ -1,4 +1,4 @@
-"""Applications for measurements: how they are made and removed, and what their status tells of their lives."""
+"""Applications for benchmarks: creation, removal, and the times in their status."""
 
 import asyncio
 import time
@@ -35,8 +35,8 @@ _HISTORY = (
 )
 
 
-def application(name: str, namespace: str, node: str | None = None) -> JsonObject:
-    """A small application, as somebody would write it; its driver is bound to `node`, if one is named."""
+def build_application(name: str, namespace: str, node: str | None = None) -> JsonObject:
+    """Build a small application. Its driver is bound to `node` if one is given."""
     driver = {"driverSpec": {"podTemplateSpec": {"spec": {"nodeName": node}}}} if node else {}
     return {
         "apiVersion": SPARK_APPLICATIONS.api_version,
@@ -59,14 +59,14 @@ def application(name: str, namespace: str, node: str | None = None) -> JsonObjec
 
 @dataclass
 class Fleet:
-    """The applications of one measurement.
+    """The applications of one benchmark.
 
     Attributes:
-        client: the way to the API.
-        namespace: theirs alone.
-        node: that of the drivers, None where the scheduler chooses.
-        created: when each was sent to the API, in seconds since the epoch.
-        ended: the names of those that have come to their last state.
+        client: The client of the API.
+        namespace: The namespace, which contains only these applications.
+        node: The node of the drivers; None if the scheduler chooses it.
+        created: The time at which each application was sent to the API, in seconds since the epoch.
+        ended: The names of the applications in their last state.
     """
 
     client: KubeClient
@@ -76,7 +76,7 @@ class Fleet:
     ended: set[str] = field(default_factory=set)
 
     async def create(self, number: int, per_second: float | None) -> None:
-        """Create so many, as fast as the API takes them or at a steady rate."""
+        """Create N applications, as fast as the API accepts them or at a steady rate."""
         names = [f"app-{index:05}" for index in range(number)]
         begun = time.monotonic()
 
@@ -84,41 +84,41 @@ class Fleet:
             if per_second:
                 await asyncio.sleep(begun + index / per_second - time.monotonic())
             self.created[name] = time.time()
-            document = application(name, self.namespace, self.node)
+            document = build_application(name, self.namespace, self.node)
             await self.client.create(SPARK_APPLICATIONS, document, self.namespace)
 
         await _run_limited(create(index, name) for index, name in enumerate(names))
 
     async def create_finished(self, number: int) -> None:
-        """Create so many that are over, as those that lie about for days."""
+        """Create N completed applications, like those that remain in a cluster for days."""
         now = datetime.now().astimezone().isoformat()
         status = _build_finished_status(now)
 
         async def create(name: str) -> None:
-            await self.client.create(SPARK_APPLICATIONS, application(name, self.namespace), self.namespace)
+            await self.client.create(SPARK_APPLICATIONS, build_application(name, self.namespace), self.namespace)
             patch = {"status": status}
             await self.client.patch(SPARK_APPLICATIONS, name, self.namespace, patch, subresource="status")
 
         await _run_limited(create(f"old-{index:05}") for index in range(number))
 
-    async def wait_for_the_end(self, number: int) -> None:
-        """Wait until so many that `create` has created have ended; to be begun before."""
+    async def wait_for_completion(self, number: int) -> None:
+        """Wait until N applications of `create` have completed. Start this method before `create`."""
         changes = list_and_watch(self.client, SPARK_APPLICATIONS, self.namespace)
         async with aclosing(changes) as stream:
             async for change in stream:
                 if isinstance(change, Changed):
-                    self._look(change.object)
+                    self._record_end(change.object)
                     if len(self.ended) == number:
                         return
 
-    def _look(self, document: JsonObject) -> None:
+    def _record_end(self, document: JsonObject) -> None:
         state = (document.get("status") or {}).get("currentState") or {}
         name = document["metadata"]["name"]
         if state.get("currentStateSummary") == LAST_STATE and name in self.created:
             self.ended.add(name)
 
     async def read_moments(self, state: str) -> dict[str, float]:
-        """Read when each application entered `state`, in seconds since the epoch."""
+        """Read the time at which each application entered `state`, in seconds since the epoch."""
         listed = await self.client.list(SPARK_APPLICATIONS, self.namespace)
         found = {}
         for document in listed.items:
@@ -131,8 +131,8 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(client: KubeClient, *, node: str | None = None) -> AsyncIterator[Fleet]:
-    """A namespace with what applications need; removed with all that is in it. `node` as of `Fleet`."""
+async def create_fleet(client: KubeClient, *, node: str | None = None) -> AsyncIterator[Fleet]:
+    """Create a namespace for applications, and delete it at the end. `node` is the node of `Fleet`."""
     for definition in custom_resource_definitions():
         await _ignore_existing(client.create(CUSTOM_RESOURCE_DEFINITIONS, definition, None))
     namespace = f"bench-{uuid4().hex[:8]}"
@@ -142,10 +142,10 @@ async def fleet(client: KubeClient, *, node: str | None = None) -> AsyncIterator
     try:
         yield Fleet(client, namespace, node)
     finally:
-        await _remove(client, namespace)
+        await _delete_namespace(client, namespace)
 
 
-async def _remove(client: KubeClient, namespace: str) -> None:
+async def _delete_namespace(client: KubeClient, namespace: str) -> None:
     listed = await client.list(SPARK_APPLICATIONS, namespace)
     held = [item["metadata"]["name"] for item in listed.items if item["metadata"].get("finalizers")]
     patch = {"metadata": {"finalizers": None}}
@@ -160,16 +160,16 @@ async def _remove(client: KubeClient, namespace: str) -> None:
 
 
 async def _run_limited(calls: Iterable[Awaitable[object]]) -> None:
-    """Run all calls, a limited number at a time."""
+    """Run all calls, a limited number concurrently."""
     waiting = iter(calls)
 
-    async def make() -> None:
+    async def run_next() -> None:
         for call in waiting:
             await call
 
     async with asyncio.TaskGroup() as group:
         for _ in range(CLIENTS):
-            group.create_task(make())
+            group.create_task(run_next())
 
 
 async def _ignore_existing(call: Awaitable[object]) -> None:

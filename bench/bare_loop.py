@@ -1,8 +1,8 @@
-"""A loop that makes the requests of a controller and decides nothing: `python -m bench.bare_loop KUBECONFIG NAMESPACE`.
+"""A loop that sends the requests of a controller and decides nothing: `python -m bench.bare_loop KUBECONFIG NAMESPACE`.
 
-What an application costs at the least in Python: the requests that `spark-operator reconcile` makes for one whose
-driver succeeds, in the same order, by as many workers, with aiohttp and nothing between. It knows no failure, no
-restart and no second look; an error ends it. Prints `ready`, and when it is told to end, the number of its requests.
+The loop shows the minimum cost of an application in Python. It sends the requests that `spark-operator reconcile` sends
+for an application whose driver succeeds, in the same order and with as many workers, over aiohttp alone. It supports no
+failures, restarts or requeues, and ends at an error. It prints `ready`, and at its end the number of its requests.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from airflow_provider_spark_operator.core.models.parse import parse_application
 from airflow_provider_spark_operator.core.names import APPLICATION_FINALIZER
 from airflow_provider_spark_operator.reconcile.events import WRITERS
 from airflow_provider_spark_operator.reconcile.settings import DEFAULT_WORKERS
-from bench.applications import application
+from bench.applications import build_application
 
 GROUP = "/apis/spark.apache.org/v1"
 PATHS = {"Pod": "/api/v1", "Service": "/api/v1", "ConfigMap": "/api/v1", "NetworkPolicy": "/apis/networking.k8s.io/v1"}
@@ -39,7 +39,7 @@ JsonObject = dict[str, Any]
 
 
 class Api:
-    """Requests, and how many there were."""
+    """Sends and counts requests."""
 
     def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
         self._session = session
@@ -49,7 +49,7 @@ class Api:
     async def send(
         self, method: str, path: str, body: str | None = None, content_type: str = "application/json"
     ) -> JsonObject:
-        """Send one request; the answer."""
+        """Send one request; return the answer."""
         self.requests += 1
         headers = {} if body is None else {"Content-Type": content_type}
         async with self._session.request(method, self._server + path, data=body, headers=headers) as response:
@@ -60,7 +60,7 @@ class Api:
             return document
 
     async def follow(self, path: str, selector: str = "") -> Any:
-        """List, then watch: each object with `ADDED`, `MODIFIED` or `DELETED`."""
+        """List, then watch; yield each object with `ADDED`, `MODIFIED` or `DELETED`."""
         listed = await self.send("GET", f"{path}?labelSelector={selector}")
         for item in listed["items"]:
             yield "ADDED", item
@@ -75,7 +75,7 @@ class Api:
 
 
 class Loop:
-    """Takes every application of a namespace through the life of one that succeeds."""
+    """Takes every application of a namespace through the states of a successful application."""
 
     def __init__(self, api: Api, namespace: str) -> None:
         self._api = api
@@ -83,7 +83,7 @@ class Loop:
         self._workers = asyncio.Semaphore(DEFAULT_WORKERS)
         self._phases: defaultdict[str, asyncio.Queue[str]] = defaultdict(asyncio.Queue)
         self._events: asyncio.Queue[str] = asyncio.Queue()
-        template = application(NAME, namespace)
+        template = build_application(NAME, namespace)
         template["metadata"]["uid"] = UID
         built = build_attempt(parse_application(template), 0, "spark-kubernetes-operator")
         self._application_id = built.application_id
@@ -93,18 +93,18 @@ class Loop:
         ]
 
     async def run(self) -> None:
-        """Work until cancelled, or until something fails."""
+        """Run until cancelled, or until an error."""
         async with asyncio.TaskGroup() as group:
             listed = asyncio.Event()
             group.create_task(self._follow_pods(listed))
             for _ in range(WRITERS):
                 group.create_task(self._write_events())
             await listed.wait()
-            async for change, document in self._api.follow(self._path("sparkapplications")):
+            async for change, document in self._api.follow(self._build_path("sparkapplications")):
                 if change == "LISTED":
                     print("ready", flush=True)
                 elif change == "ADDED" and "status" not in document:
-                    group.create_task(self._drive(document))
+                    group.create_task(self._run_application(document))
 
     async def _follow_pods(self, listed: asyncio.Event) -> None:
         async for change, pod in self._api.follow(f"/api/v1/namespaces/{self._namespace}/pods", SELECTOR):
@@ -114,33 +114,33 @@ class Loop:
             phase = "Gone" if change == "DELETED" else pod.get("status", {}).get("phase", "")
             self._phases[pod["metadata"]["labels"]["spark.operator/spark-app-name"]].put_nowait(phase)
 
-    async def _drive(self, document: JsonObject) -> None:
+    async def _run_application(self, document: JsonObject) -> None:
         name, uid = document["metadata"]["name"], document["metadata"]["uid"]
-        path = self._path("sparkapplications", name)
+        path = self._build_path("sparkapplications", name)
         pods = f"/api/v1/namespaces/{self._namespace}/pods"
         async with self._workers:
             finalizers = json.dumps({"metadata": {"uid": uid, "finalizers": [APPLICATION_FINALIZER]}})
             await self._api.send("PATCH", path, finalizers, MERGE_PATCH)
-            driver = await self._create(name, uid)
-            await self._tell(name, uid, "DriverRequested", {"0": "Submitted", "1": "DriverRequested"})
+            driver = await self._create_driver(name, uid)
+            await self._write_state(name, uid, "DriverRequested", {"0": "Submitted", "1": "DriverRequested"})
         await self._wait_for_phase(name, "Running")
         async with self._workers:
             started = {"2": "DriverStarted", "3": "DriverReady", "4": "RunningHealthy"}
-            await self._tell(name, uid, "RunningHealthy", started)
+            await self._write_state(name, uid, "RunningHealthy", started)
         await self._wait_for_phase(name, "Succeeded")
         async with self._workers:
-            await self._tell(name, uid, "Succeeded", {"5": "Succeeded"})
+            await self._write_state(name, uid, "Succeeded", {"5": "Succeeded"})
             await self._api.send("DELETE", f"{pods}/{driver}", json.dumps({"propagationPolicy": "Background"}))
         await self._wait_for_phase(name, "Gone")
         async with self._workers:
-            await self._tell(name, uid, "ResourceReleased", {"6": "ResourceReleased"})
+            await self._write_state(name, uid, "ResourceReleased", {"6": "ResourceReleased"})
 
     async def _wait_for_phase(self, name: str, phase: str) -> None:
         while await self._phases[name].get() != phase:
             pass
 
-    async def _create(self, name: str, uid: str) -> str:
-        """Create the driver and what belongs to it; the name of its pod."""
+    async def _create_driver(self, name: str, uid: str) -> str:
+        """Create the driver and its objects; return the name of the pod."""
         names = {self._application_id: f"spark-{name}", NAME: name, UID: uid}
         driver: JsonObject = {}
         for path, text in self._documents:
@@ -151,13 +151,13 @@ class Loop:
             names[DRIVER_UID] = driver["uid"]
         return str(driver["name"])
 
-    async def _tell(self, name: str, uid: str, state: str, entries: dict[str, str]) -> None:
-        """Write a state into the status, and have an event written."""
+    async def _write_state(self, name: str, uid: str, state: str, entries: dict[str, str]) -> None:
+        """Write a state to the status, and queue an Event."""
         now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        history = {number: _record(one, now) for number, one in entries.items()}
-        status = {"currentState": _record(state, now), "stateTransitionHistory": history}
+        history = {number: _build_record(one, now) for number, one in entries.items()}
+        status = {"currentState": _build_record(state, now), "stateTransitionHistory": history}
         patch = json.dumps({"metadata": {"uid": uid}, "status": status})
-        await self._api.send("PATCH", self._path("sparkapplications", f"{name}/status"), patch, MERGE_PATCH)
+        await self._api.send("PATCH", self._build_path("sparkapplications", f"{name}/status"), patch, MERGE_PATCH)
         involved = {"kind": "SparkApplication", "name": name, "namespace": self._namespace, "uid": uid}
         event = {
             "metadata": {"name": f"{name}.{state.lower()}"},
@@ -176,11 +176,11 @@ class Loop:
         while True:
             await self._api.send("POST", f"/api/v1/namespaces/{self._namespace}/events", await self._events.get())
 
-    def _path(self, plural: str, name: str = "") -> str:
+    def _build_path(self, plural: str, name: str = "") -> str:
         return f"{GROUP}/namespaces/{self._namespace}/{plural}" + (f"/{name}" if name else "")
 
 
-def _record(state: str, now: str) -> JsonObject:
+def _build_record(state: str, now: str) -> JsonObject:
     return {"currentStateSummary": state, "lastTransitionTime": now, "message": f"The application is {state}."}
 
 

@@ -1,7 +1,7 @@
-"""How soon the controller notices the end of drivers that end at once: `python -m bench.brief [NUMBER]`.
+"""The delay until the controller notices the end of short drivers: `python -m bench.brief [NUMBER]`.
 
-The drivers are bound to a node that does not exist, and played: each becomes ready as soon as it is there, and
-succeeds half a second later. Needs `SIM_KUBECONFIG`, as `bench.controller` does.
+The drivers are bound to a simulated node: each becomes ready when it exists, and succeeds half a second later. The
+benchmark needs `SIM_KUBECONFIG`, as `bench.controller` does.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.listwatch import Changed, list_and_watch
 from airflow_provider_spark_operator.kube.resources import PODS
-from bench.applications import Fleet, fleet
+from bench.applications import Fleet, create_fleet
 from bench.controller import CONTROLLER, run_program
 
 NUMBER = 50
@@ -27,7 +27,7 @@ NODE = "played-by-the-bench"
 
 
 class Node:
-    """Plays the node of all drivers of a namespace."""
+    """Simulates the node of all drivers of a namespace."""
 
     def __init__(self, client: KubeClient, namespace: str) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class Node:
         self.ended: dict[str, float] = {}
 
     async def run(self) -> None:
-        """Play until cancelled."""
+        """Simulate the node until cancelled."""
         known: set[str] = set()
         async with (
             asyncio.TaskGroup() as group,
@@ -77,10 +77,10 @@ def _now() -> str:
 
 
 async def measure(number: int, kubeconfig: str) -> list[float]:
-    """How many seconds passed between a driver's end and the state that tells of it, sorted."""
+    """Return the seconds between the end of each driver and the state that reports it, sorted."""
     async with (
         await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client,
-        fleet(client, node=NODE) as applications,
+        create_fleet(client, node=NODE) as applications,
         run_program(CONTROLLER, kubeconfig, applications.namespace),
     ):
         node = Node(client, applications.namespace)
@@ -94,7 +94,7 @@ async def measure(number: int, kubeconfig: str) -> list[float]:
 
 
 async def _run(applications: Fleet, number: int) -> None:
-    ending = asyncio.create_task(applications.wait_for_the_end(number))
+    ending = asyncio.create_task(applications.wait_for_completion(number))
     try:
         await applications.create(number, PER_SECOND)
         await ending
@@ -103,10 +103,10 @@ async def _run(applications: Fleet, number: int) -> None:
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Run the benchmark and print the results."""
     kubeconfig = os.environ.get("SIM_KUBECONFIG")
     if not kubeconfig:
-        print("to measure how soon ends are noticed, set SIM_KUBECONFIG to a cluster whose node is simulated")
+        print("to measure the delays, set SIM_KUBECONFIG to a cluster with a simulated node")
         return
     delays = asyncio.run(measure(int(sys.argv[1]) if len(sys.argv) > 1 else NUMBER, kubeconfig))
     print(

@@ -1,4 +1,4 @@
-"""A chart of how many applications reached each point of their life over time, drawn by matplotlib as SVG."""
+"""A chart of the number of applications that have reached a point of their lifecycle, drawn by matplotlib as SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _SIZE_IN_INCHES = (8, 4)
 
 @dataclass(frozen=True)
 class Curve:
-    """When each application reached a point of its life.
+    """The times at which the applications reached a point of their lifecycle.
 
     Attributes:
         title: The name of the point, shown in the legend.
@@ -30,7 +30,7 @@ class Curve:
 def draw(title: str, curves: Sequence[Curve]) -> str:
     """Return the chart as an SVG document: seconds on the x axis, the number of applications on the y axis."""
     document = StringIO()
-    # Text stays text, and the same figures give the same file.
+    # The SVG contains text as text, and the same figures give the same file.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "airflow-provider-spark-operator"}):
         plot(title, curves).savefig(document, format="svg", metadata={"Date": None})
     # matplotlib ends some lines with a space.

@@ -1,8 +1,8 @@
-"""Whether the controller grows while applications come and go: `python -m bench.churn [-h]`.
+"""The growth of the controller while applications are created and deleted: `python -m bench.churn [-h]`.
 
-A real API server whose node is simulated (`SIM_KUBECONFIG`; its drivers run some seconds, then succeed) gets as many
-applications as in a day, one after the other; each is deleted a second after its end, as its time to live says. What
-the process holds is told every few seconds; the first fifth is warming up, what is compared comes after it.
+A real API server with a simulated node (`SIM_KUBECONFIG`; its drivers run for some seconds, then succeed) gets as many
+applications as in a day, one after the other. Each is deleted a second after its end by its time to live. The
+controller process reports its resources every few seconds. The first fifth of the run is the warm-up.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
 from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
-from bench.applications import application, fleet
+from bench.applications import build_application, create_fleet
 
 _HELD = re.compile(r"^held (.*)$", re.MULTILINE)
 _TIME_TO_LIVE_MILLIS = 1000
@@ -29,7 +29,7 @@ _LOOKED_AT = ("rss", "files", "tasks", "objects")
 
 @dataclass(frozen=True)
 class Growth:
-    """One thing that is held: its median early and late in the run, after warming up."""
+    """One resource of the process: its median early and late in the run, after the warm-up."""
 
     name: str
     early: float
@@ -40,7 +40,7 @@ class Growth:
 
 
 def compute_growths(samples: Sequence[dict[str, int]]) -> list[Growth]:
-    """Compute how much of each thing is held in the second and in the last fifth of the run."""
+    """Compute the use of each resource in the second and in the last fifth of the run."""
     fifth = max(1, len(samples) // 5)
     early, late = samples[fifth : 2 * fifth], samples[-fifth:]
     return [
@@ -70,12 +70,12 @@ async def run_controller(kubeconfig: str, namespace: str, seconds: float) -> Asy
             await process.wait()
 
 
-async def come_and_go(client: KubeClient, namespace: str, number: int, per_second: float) -> None:
-    """Create applications at a steady rate, and wait until the last of them is gone."""
+async def run_applications(client: KubeClient, namespace: str, number: int, per_second: float) -> None:
+    """Create applications at a steady rate, and wait until the last application is deleted."""
     begun = asyncio.get_running_loop().time()
     for index in range(number):
         await asyncio.sleep(begun + index / per_second - asyncio.get_running_loop().time())
-        document = application(f"app-{index:06}", namespace)
+        document = build_application(f"app-{index:06}", namespace)
         document["spec"]["applicationTolerations"] = {"ttlAfterStopMillis": _TIME_TO_LIVE_MILLIS}
         await client.create(SPARK_APPLICATIONS, document, namespace)
     while (await client.list(SPARK_APPLICATIONS, namespace)).items:  # noqa: ASYNC110 - the state of an API is no Event
@@ -83,18 +83,18 @@ async def come_and_go(client: KubeClient, namespace: str, number: int, per_secon
 
 
 async def run(kubeconfig: str, options: argparse.Namespace) -> None:
-    """Let it happen, and say what came of it."""
+    """Run the applications and print the results."""
     async with (
         await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client,
-        fleet(client) as ours,
+        create_fleet(client) as ours,
         run_controller(kubeconfig, ours.namespace, options.interval) as log,
     ):
-        await come_and_go(client, ours.namespace, options.number, options.rate)
+        await run_applications(client, ours.namespace, options.number, options.rate)
         text = log.read_text()
     samples = [
         {name: int(value) for name, value in (word.split("=") for word in held.split())} for held in _HELD.findall(text)
     ]
-    print(f"{options.number:,} applications at {options.rate:g} per second, {len(samples)} looks")
+    print(f"{options.number:,} applications at {options.rate:g} per second, {len(samples)} samples")
     print(f"{'':<8}{'early':>12}{'late':>12}{'growth':>11}")
     for growth in compute_growths(samples):
         print(growth)
@@ -102,11 +102,11 @@ async def run(kubeconfig: str, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Read the arguments and measure."""
+    """Parse the arguments and run the benchmark."""
     parser = argparse.ArgumentParser(description="Whether the controller grows while applications come and go.")
-    parser.add_argument("--number", type=int, default=5000, help="applications in all (default: 5000)")
-    parser.add_argument("--rate", type=float, default=8.0, help="created per second (default: 8)")
-    parser.add_argument("--interval", type=float, default=10.0, help="seconds between two looks (default: 10)")
+    parser.add_argument("--number", type=int, default=5000, help="number of applications (default: 5000)")
+    parser.add_argument("--rate", type=float, default=8.0, help="applications per second (default: 8)")
+    parser.add_argument("--interval", type=float, default=10.0, help="seconds between two samples (default: 10)")
     options = parser.parse_args()
     kubeconfig = os.environ.get("SIM_KUBECONFIG")
     if not kubeconfig:

@@ -1,8 +1,7 @@
-"""The controller, with reports of what it holds: `python -m bench.churn_controller SECONDS OPTION…`.
+"""The controller, with reports of its resources: `python -m bench.churn_controller SECONDS OPTION…`.
 
-The options are those of `reconcile`.
-
-Every so many seconds a line on stderr says what it holds: `held rss=KIB files=N tasks=N objects=N`.
+The options are those of `reconcile`. Every SECONDS seconds, the process writes a line with its resources to stderr:
+`held rss=KIB files=N tasks=N objects=N`.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ _PAGE_KIB = 4
 
 
 class _Remembering(asyncio.DefaultEventLoopPolicy):
-    """Knows the event loop that it has made last."""
+    """Stores the event loop that it has created last."""
 
     loop: asyncio.AbstractEventLoop | None = None
 
@@ -28,7 +27,7 @@ class _Remembering(asyncio.DefaultEventLoopPolicy):
 
 def _look(seconds: float, ended: threading.Event, loops: _Remembering) -> None:
     while not ended.wait(seconds):
-        gc.collect()  # what only waits to be collected is not held
+        gc.collect()  # objects that only wait for garbage collection do not count
         tasks = len(asyncio.all_tasks(loops.loop)) if loops.loop else 0
         files = sum(1 for _ in Path("/proc/self/fd").iterdir())
         rss = int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_KIB

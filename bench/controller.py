@@ -1,8 +1,8 @@
-"""What the controller costs, beside a loop that only makes its requests: `python -m bench.controller [-h]`.
+"""The cost of the controller, compared with a loop that only sends its requests: `python -m bench.controller [-h]`.
 
-Both are processes of their own on a real API server whose node is simulated (`SIM_KUBECONFIG`; its drivers run some
-seconds, then succeed), one after the other, with the same applications. Processor time is the kernel's account of
-the process; when a driver had been requested, and when an application was over, its status says.
+Both run as separate processes on a real API server with a simulated node (`SIM_KUBECONFIG`; its drivers run for some
+seconds, then succeed), one after the other, with the same applications. The kernel measures the CPU time of the
+process. The status of an application shows when its driver was requested and when the application completed.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import aiohttp
 
 from airflow_provider_spark_operator.kube.client import KubeClient
 from airflow_provider_spark_operator.kube.connection import ClusterAccess, open_client
-from bench.applications import LAST_STATE, Fleet, fleet
+from bench.applications import LAST_STATE, Fleet, create_fleet
 from bench.chart import Curve, draw
 
 CONTROLLER = "controller"
@@ -50,12 +50,12 @@ _HEADINGS = (
 
 @dataclass(frozen=True)
 class Load:
-    """Applications to run.
+    """The applications to run.
 
     Attributes:
-        number: how many.
-        rate: how many are created in a second; None for all at once.
-        standing: how many that are over lie about beside them.
+        number: The number of applications.
+        rate: The number of applications that are created per second; None to create all at once.
+        standing: The number of completed applications that exist in the namespace.
     """
 
     number: int
@@ -65,25 +65,25 @@ class Load:
 
 @dataclass(frozen=True)
 class Lives:
-    """When applications were created, had their driver requested, and were over, by name; in seconds."""
+    """The times at which applications were created, had their driver requested, and completed, by name, in seconds."""
 
     created: Mapping[str, float]
     requested: Mapping[str, float]
     ended: Mapping[str, float]
 
-    def delays(self, moments: Mapping[str, float]) -> list[float]:
-        """How long after its creation each application came to its moment, sorted."""
+    def compute_delays(self, moments: Mapping[str, float]) -> list[float]:
+        """Return the seconds from the creation of each application to its moment, sorted."""
         return sorted(moment - self.created[name] for name, moment in moments.items())
 
-    def since_beginning(self, moments: Mapping[str, float]) -> list[float]:
-        """The moments since the first creation, sorted."""
+    def compute_elapsed_times(self, moments: Mapping[str, float]) -> list[float]:
+        """Return the seconds from the first creation to each moment, sorted."""
         begun = min(self.created.values())
         return sorted(moment - begun for moment in moments.values())
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a load took; seconds, and per application requests and milliseconds of processor time."""
+    """The cost of a load: seconds, and for each application its requests and milliseconds of CPU time."""
 
     program: str
     number: int
@@ -104,7 +104,7 @@ class Cost:
 
 
 class Program:
-    """The process that is measured."""
+    """The measured process."""
 
     def __init__(self, process: asyncio.subprocess.Process, ready: str, ready_after: float) -> None:
         self.ready_after = ready_after
@@ -112,19 +112,19 @@ class Program:
         self._port = re.search(r"metrics-port=(\d+)", ready)
 
     @property
-    def processor(self) -> float:
-        """Seconds of processor time that it has taken."""
+    def cpu_seconds(self) -> float:
+        """The CPU time of the process in seconds."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     @property
     def memory(self) -> float:
-        """The most that it has had in memory, in MiB."""
+        """The maximum memory of the process in MiB."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
 
-    async def requests(self) -> float:
-        """How many requests it has made; the bare loop tells when it ends."""
+    async def count_requests(self) -> float:
+        """Return the number of requests that the process has sent. The bare loop reports it only at its end."""
         if self._port is None:
             self._process.send_signal(signal.SIGTERM)
             output, _ = await self._process.communicate()
@@ -138,7 +138,7 @@ class Program:
 
 @asynccontextmanager
 async def run_program(name: str, kubeconfig: str, namespace: str) -> AsyncIterator[Program]:
-    """Run a program that manages `namespace`; yield it when it is ready, and stop it at the end."""
+    """Run a program that manages `namespace`; yield the program when it is ready, and stop it at the end."""
     words = {
         CONTROLLER: (
             *("airflow_provider_spark_operator.cli", "reconcile", "--kubeconfig", kubeconfig),
@@ -164,23 +164,23 @@ async def run_program(name: str, kubeconfig: str, namespace: str) -> AsyncIterat
 
 
 async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) -> tuple[Cost, Lives]:
-    """Have a program run a load, in a namespace of its own."""
-    async with fleet(client) as applications:
+    """Run a load with a program, in a new namespace."""
+    async with create_fleet(client) as applications:
         await applications.create_finished(load.standing)
         busy = os.getloadavg()[0]
         async with run_program(name, kubeconfig, applications.namespace) as program:
-            before = await program.requests() if name == CONTROLLER else 0.0
-            used, begun = program.processor, time.monotonic()
-            await _run(applications, load)
-            elapsed, processor = time.monotonic() - begun, program.processor - used
+            before = await program.count_requests() if name == CONTROLLER else 0.0
+            used, begun = program.cpu_seconds, time.monotonic()
+            await _run_load(applications, load)
+            elapsed, processor = time.monotonic() - begun, program.cpu_seconds - used
             memory = program.memory
-            requests = await program.requests() - before
+            requests = await program.count_requests() - before
         lives = Lives(
             applications.created,
             await applications.read_moments("DriverRequested"),
             await applications.read_moments(LAST_STATE),
         )
-    drivers, ends = lives.delays(lives.requested), lives.delays(lives.ended)
+    drivers, ends = lives.compute_delays(lives.requested), lives.compute_delays(lives.ended)
     cost = Cost(
         name,
         load.number,
@@ -190,17 +190,17 @@ async def measure(name: str, load: Load, client: KubeClient, kubeconfig: str) ->
         1000 * processor / load.number,
         memory,
         statistics.median(drivers),
-        _high(drivers),
+        _compute_p99(drivers),
         statistics.median(ends),
-        _high(ends),
+        _compute_p99(ends),
         program.ready_after,
         busy,
     )
     return cost, lives
 
 
-async def _run(applications: Fleet, load: Load) -> None:
-    ending = asyncio.create_task(applications.wait_for_the_end(load.number))
+async def _run_load(applications: Fleet, load: Load) -> None:
+    ending = asyncio.create_task(applications.wait_for_completion(load.number))
     try:
         await applications.create(load.number, load.rate)
         await ending
@@ -208,12 +208,12 @@ async def _run(applications: Fleet, load: Load) -> None:
         ending.cancel()
 
 
-def _high(sorted_seconds: Sequence[float]) -> float:
+def _compute_p99(sorted_seconds: Sequence[float]) -> float:
     return sorted_seconds[max(0, round(len(sorted_seconds) * 0.99) - 1)]
 
 
 async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig: str) -> dict[str, Lives]:
-    """Measure each load with each program, and print a line of each; the lives of the last load, by program."""
+    """Run each load with each program, and print a line for each; return the times of the last load, by program."""
     latest = {}
     async with await open_client(ClusterAccess(kubeconfig=kubeconfig)) as client:
         for load in loads:
@@ -224,9 +224,9 @@ async def measure_all(programs: Iterable[str], loads: Iterable[Load], kubeconfig
 
 
 def draw_lives(lives: Mapping[str, Lives]) -> str:
-    """Draw the chart of the lives under each program."""
+    """Draw the chart of the times under each program."""
     curves = [
-        Curve(f"{title}, {name}", one.since_beginning(moments), color, dashed=name == BARE_LOOP)
+        Curve(f"{title}, {name}", one.compute_elapsed_times(moments), color, dashed=name == BARE_LOOP)
         for name, one in lives.items()
         for title, moments, color in (("driver", one.requested, "#2c7bb6"), ("completed", one.ended, "#d7191c"))
     ]
@@ -235,19 +235,23 @@ def draw_lives(lives: Mapping[str, Lives]) -> str:
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Run the benchmark and print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.controller", description=__doc__)
-    parser.add_argument("--at-once", type=int, nargs="*", metavar="N", default=NUMBERS, help="created at once")
-    parser.add_argument("--steady", type=int, nargs="*", metavar="N", default=(), help="created at --rate")
-    parser.add_argument("--rate", type=float, default=8.0, help="applications in a second (default: %(default)s)")
-    parser.add_argument("--standing", type=int, default=0, metavar="N", help="beside so many that are over")
-    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="measure everything so many times")
+    parser.add_argument(
+        "--at-once", type=int, nargs="*", metavar="N", default=NUMBERS, help="applications to create at once"
+    )
+    parser.add_argument(
+        "--steady", type=int, nargs="*", metavar="N", default=(), help="applications to create at --rate"
+    )
+    parser.add_argument("--rate", type=float, default=8.0, help="applications per second (default: %(default)s)")
+    parser.add_argument("--standing", type=int, default=0, metavar="N", help="completed applications in the namespace")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="number of repetitions")
     parser.add_argument("--only", choices=(CONTROLLER, BARE_LOOP), help="measure one of the two")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the last load there")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a chart of the last load to FILE")
     options = parser.parse_args()
     kubeconfig = os.environ.get("SIM_KUBECONFIG")
     if not kubeconfig:
-        print("to measure the controller, set SIM_KUBECONFIG to a cluster whose node is simulated, such as by KWOK")
+        print("to measure the controller, set SIM_KUBECONFIG to a cluster with a simulated node, for example of KWOK")
         return
     loads = [Load(number, None, options.standing) for number in options.at_once]
     loads += [Load(number, options.rate, options.standing) for number in options.steady]

@@ -1,9 +1,9 @@
-"""What deferred tasks cost: `python -m bench.deferral [NUMBER...]`.
+"""The cost of deferred tasks: `python -m bench.deferral [NUMBER...]`.
 
-First how long a DAG file waits for its imports, beside the operator that Airflow's own provider has for Spark. Then
-1, 100, 1,000 and 5,000 deferred tasks in one event loop, as a triggerer runs them: connections and requests, while
-nothing happens; and how long after the operator's write of a status the task has its event. The API is the
-embedded one, in a process of its own; a real one answers sooner, and has more connections to spare.
+The first part measures the import time of a DAG file, compared with the Spark operator of Airflow's own provider. The
+second part runs 1, 100, 1,000 and 5,000 deferred tasks in one event loop, as a triggerer does. It measures connections
+and requests while nothing happens, and the delay from the write of a status until the task has its event. The API is
+the embedded one, in its own process; a real API server answers faster and permits more connections.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from typing import Any
 import aiohttp
 
 NUMBERS = (1, 100, 1000, 5000)
-# Longer than a client keeps connections that it does not use: twice 15 s.
+# Longer than a client keeps idle connections, which is twice 15 s.
 IDLE_SECONDS = 35.0
 ENDING = 500
 ENDING_SECONDS = 20.0
@@ -50,7 +50,7 @@ print(time.process_time() - begun)
 
 @dataclass(frozen=True)
 class Cost:
-    """What a number of deferred tasks cost."""
+    """The cost of N deferred tasks."""
 
     tasks: int
     seconds_to_follow: float
@@ -69,10 +69,10 @@ class Cost:
         )
 
 
-def import_seconds(module: str) -> float:
-    """How long the import keeps a processor busy beside Airflow's own, in a fresh interpreter; the best of a few."""
+def measure_import(module: str) -> float:
+    """Measure the CPU time of an import without Airflow's own, in a new interpreter; return the best of a few runs."""
     command = [sys.executable, "-c", _PROGRAM.format(module=module)]
-    # An installed package is compiled; where Python may not keep what it compiles, each run would measure the compiler.
+    # An installed package is compiled. If Python cannot store the compiled files, each run would measure the compiler.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as cache:
         environment |= {"PYTHONPYCACHEPREFIX": cache}
@@ -84,9 +84,9 @@ def import_seconds(module: str) -> float:
 
 
 def serve(pipe: Connection, number: int) -> None:
-    """The API with `number` applications that wait for their drivers; ends some of them when it is told to.
+    """Serve the API with `number` applications that wait for their drivers, and complete some of them on request.
 
-    Runs in a process of its own. Each application that ends says when that was written.
+    This function runs in its own process. It reports when the end of each application was written.
     """
     from airflow_provider_spark_operator.testing.applications import Application
     from airflow_provider_spark_operator.testing.cluster import NAMESPACE, ScriptedCluster
@@ -114,7 +114,7 @@ def serve(pipe: Connection, number: int) -> None:
 
 
 class Requests:
-    """Counts what this process asks of an API."""
+    """Counts the requests of this process to an API."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -128,7 +128,7 @@ class Requests:
 
 
 async def measure_number(pipe: Connection, number: int, requests: Requests) -> Cost:
-    """Defer a task for each application of the API behind `pipe`, and watch them wait and end."""
+    """Defer a task for each application of the API behind `pipe`; measure them while they wait and end."""
     from airflow_provider_spark_operator.kube.connection import ClusterAccess
     from airflow_provider_spark_operator.triggers.spark_application import SparkApplicationTrigger
 
@@ -147,12 +147,12 @@ async def measure_number(pipe: Connection, number: int, requests: Requests) -> C
     tasks = [asyncio.create_task(task(name, uid)) for name, uid in found.items()]
     async with aclosing(written.watch()) as watching:
         await anext(watching)
-        await _wait_until_quiet(requests, asked + number)  # each follower looks once at its own
+        await _wait_until_quiet(requests, asked + number)  # each follower reads its own application once
         following, memory = time.perf_counter() - begun, _read_memory()
         asked, used = requests.count, time.process_time()
         await asyncio.sleep(IDLE_SECONDS)
         idle, processor = (requests.count - asked) / IDLE_SECONDS, (time.process_time() - used) / IDLE_SECONDS
-        connections = _count_connections(port) - 1  # one of them is the bench's own watch
+        connections = _count_connections(port) - 1  # one connection is the benchmark's own watch
         pipe.send(min(number, ENDING))
         async for _ in watching:
             if min(len(ended), len(written.times)) >= min(number, ENDING):
@@ -166,7 +166,7 @@ async def measure_number(pipe: Connection, number: int, requests: Requests) -> C
 
 
 class _Written:
-    """When each application's end was written, as its status tells; read beside the tasks that are measured."""
+    """Return the time at which the end of each application was written, from its status. This watch is not measured."""
 
     def __init__(self, access: Any, namespace: str) -> None:
         self._access = access
@@ -174,7 +174,7 @@ class _Written:
         self.times: dict[str, float] = {}
 
     async def watch(self) -> Any:
-        """Yields at the beginning, then at least every 50 ms."""
+        """Yield at the start, then at least every 50 ms."""
         from airflow_provider_spark_operator.kube.connection import open_client
         from airflow_provider_spark_operator.kube.listwatch import Changed, list_and_watch
         from airflow_provider_spark_operator.kube.resources import SPARK_APPLICATIONS
@@ -206,7 +206,7 @@ async def _wait_until_quiet(requests: Requests, least: int) -> None:
 
 
 def _read_memory() -> float:
-    """Read the memory of this process in KiB, or its maximum where only that is known."""
+    """Read the memory of this process in KiB, or its maximum if the present value is not available."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -214,14 +214,14 @@ def _read_memory() -> float:
 
 
 def _count_connections(port: int) -> int:
-    """Count the connections of this machine to `port`; 0 where they cannot be counted."""
+    """Count the connections of this machine to `port`; return 0 if they cannot be counted."""
     table = Path("/proc/self/net/tcp")
     rows = [line.split() for line in table.read_text().splitlines()[1:]] if table.exists() else []
     return sum(int(row[2].rpartition(":")[2], 16) == port and row[3] == "01" for row in rows)
 
 
 def measure(numbers: Iterable[int]) -> Iterable[Cost]:
-    """The cost of each number of tasks."""
+    """Measure the cost of each number of tasks."""
     requests, processes = Requests(), multiprocessing.get_context("spawn")
     for number in numbers:
         ours, theirs = processes.Pipe()
@@ -235,7 +235,7 @@ def measure(numbers: Iterable[int]) -> Iterable[Cost]:
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Run the benchmark and print the results."""
     logging.getLogger("airflow_provider_spark_operator").setLevel(logging.WARNING)
     numbers = [int(argument) for argument in sys.argv[1:]] or list(NUMBERS)
     print(
@@ -243,7 +243,7 @@ def main() -> None:
         "import beside airflow.sdk, in ms of a processor"
     )
     for name, module in _OPERATORS.items():
-        print(f"  {name:<45}{1000 * import_seconds(module):>8.0f}")
+        print(f"  {name:<45}{1000 * measure_import(module):>8.0f}")
     print(
         f"\n{'tasks':>6} {'following':>10} {'connections':>12} {'requests/s':>12} {'CPU':>8} {'memory':>10} "
         f"{'p50':>9} {'p99':>7}\n{'':>6} {'after s':>10} {'':>12} {'idle':>12} {'idle %':>8} {'KiB each':>10} "

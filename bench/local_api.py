@@ -1,8 +1,8 @@
-"""How fast the local API server is beside a real kube-apiserver: `python -m bench.local_api`.
+"""The speed of the local API server, compared with a real kube-apiserver: `python -m bench.local_api`.
 
-Both serve the same requests on this machine: 1,000 pods are created, read, changed and listed by 20 clients at a
-time, and 200 watches are told of each of 50 changes. The local server runs in a process of its own, as users have
-it; the real one needs `KUBEBUILDER_ASSETS`, a folder with etcd and kube-apiserver.
+Both serve the same requests on this machine: 20 concurrent clients create, read, change and list 1,000 pods, and 200
+watches receive each of 50 changes. The local server runs in its own process, as in normal use. The real server needs
+`KUBEBUILDER_ASSETS`, a folder with etcd and kube-apiserver.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ MERGE_PATCH = "application/merge-patch+json"
 
 
 class Client:
-    """Requests to one server."""
+    """Sends requests to one server."""
 
     def __init__(self, session: aiohttp.ClientSession, server: Server) -> None:
         self._session = session
@@ -40,7 +40,7 @@ class Client:
     async def send(
         self, method: str, path: str = "", body: object = None, content_type: str = "application/json"
     ) -> int:
-        """Send a request; how many bytes came back."""
+        """Send a request; return the size of the answer in bytes."""
         data = None if body is None else json.dumps(body)
         headers = {} if body is None else {"Content-Type": content_type}
         async with self._session.request(method, self._url + path, data=data, headers=headers) as response:
@@ -50,7 +50,7 @@ class Client:
             return len(content)
 
     async def watch(self, report: Callable[[int, float], None], ready: Callable[[], None]) -> None:
-        """Follow changes of the pods; tells the number in each pod's annotation, and when it came."""
+        """Watch the pods; report the number in the annotation of each changed pod, and the time of its arrival."""
         async with self._session.get(f"{self._url}?watch=1&labelSelector=watched&resourceVersion=0") as response:
             ready()
             async for line in response.content:
@@ -60,7 +60,7 @@ class Client:
 
 
 async def run_in_parallel(count: int, work: Callable[[int], Awaitable[object]]) -> float:
-    """Run `work` for each number, several at a time; return how many finished per second."""
+    """Run `work` for each number, several concurrently; return the number of completed calls per second."""
     numbers = iter(range(count))
 
     async def worker() -> None:
@@ -73,7 +73,7 @@ async def run_in_parallel(count: int, work: Callable[[int], Awaitable[object]]) 
 
 
 async def measure_requests(client: Client) -> dict[str, float]:
-    """Requests per second, by what they ask for."""
+    """Measure the requests per second, by operation."""
     patch = {"metadata": {"labels": {"changed": "yes"}}}
     return {
         "create a pod": await run_in_parallel(PODS, lambda n: client.send("POST", body=pod(f"p-{n}"))),
@@ -84,7 +84,7 @@ async def measure_requests(client: Client) -> dict[str, float]:
 
 
 async def measure_watches(client: Client) -> list[float]:
-    """How long each of the watches waited for each of the changes, in milliseconds."""
+    """Measure the delay of each change at each watch, in milliseconds."""
     await client.send("POST", body=pod("watched", labels={"watched": "yes"}))
     sent: dict[int, float] = {}
     waited: list[float] = []
@@ -112,12 +112,12 @@ async def measure_watches(client: Client) -> list[float]:
 
 
 async def measure(server: Server) -> dict[str, float]:
-    """All figures of one server."""
+    """Return all results of one server."""
     connector = aiohttp.TCPConnector(limit=WATCHES + CLIENTS + 10, ssl=server.tls or True)
     headers = {"Authorization": f"Bearer {server.token}"}
     async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
         client = Client(session, server)
-        await _await_account(session, server)
+        await _create_account(session, server)
         figures = {f"{what}, per second": rate for what, rate in (await measure_requests(client)).items()}
         waited = await measure_watches(client)
     figures["watch, median ms"] = statistics.median(waited)
@@ -125,8 +125,8 @@ async def measure(server: Server) -> dict[str, float]:
     return figures
 
 
-async def _await_account(session: aiohttp.ClientSession, server: Server) -> None:
-    """Make sure that there is the account that pods have by default."""
+async def _create_account(session: aiohttp.ClientSession, server: Server) -> None:
+    """Create the default service account of pods if it does not exist."""
     url = f"{server.url}/api/v1/namespaces/default/serviceaccounts"
     while True:
         async with session.post(url, json={"metadata": {"name": "default"}}) as response:
@@ -159,11 +159,11 @@ def _serve(connection: Connection) -> None:
 
 
 def main() -> int:
-    """Measure, and print a table."""
-    columns = {"local": _figures(serve_locally())}
+    """Run the benchmark and print a table."""
+    columns = {"local": _measure_server(serve_locally())}
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets:
-        columns["kube-apiserver"] = _figures(start_server(Path(assets)))
+        columns["kube-apiserver"] = _measure_server(start_server(Path(assets)))
     else:
         print("set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver to measure a real server as well")
     print(f"{'':32}" + "".join(f"{name:>16}" for name in columns))
@@ -172,7 +172,7 @@ def main() -> int:
     return 0
 
 
-def _figures(serving: AbstractContextManager[Server]) -> dict[str, float]:
+def _measure_server(serving: AbstractContextManager[Server]) -> dict[str, float]:
     with serving as server:
         return asyncio.run(measure(server))
 
