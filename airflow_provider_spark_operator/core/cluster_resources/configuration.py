@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from airflow_provider_spark_operator.core.models.cluster import SparkCluster
+from airflow_provider_spark_operator.core.spark_conf import replace_version_in_images
 
 IMAGE_KEY = "spark.kubernetes.container.image"
 SCHEDULER_KEY = "spark.kubernetes.scheduler.name"
-_VERSION_PLACEHOLDER = "{{SPARK_VERSION}}"
 
 
 def build_cluster_configuration(cluster: SparkCluster) -> dict[str, str]:
@@ -14,11 +14,7 @@ def build_cluster_configuration(cluster: SparkCluster) -> dict[str, str]:
 
     `{{SPARK_VERSION}}` in the names of images is replaced by the Spark version.
     """
-    version = cluster.spec.runtime_versions.spark_version
-    given = {
-        key: value.replace(_VERSION_PLACEHOLDER, version) if _is_image_key(key) else value
-        for key, value in cluster.spec.spark_conf.items()
-    }
+    given = replace_version_in_images(cluster.spec.spark_conf, cluster.spec.runtime_versions.spark_version)
     return {
         "spark.shuffle.service.enabled": "true",
         **given,
@@ -41,7 +37,3 @@ def get_default_image(cluster: SparkCluster) -> str:
 
 def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _is_image_key(key: str) -> bool:
-    return key.startswith("spark.kubernetes.") and key.endswith("container.image")

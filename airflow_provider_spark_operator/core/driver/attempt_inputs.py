@@ -10,7 +10,7 @@ from airflow_provider_spark_operator.core.driver.metadata import LABEL_PREFIX
 from airflow_provider_spark_operator.core.driver.named_files import NamedTemplates
 from airflow_provider_spark_operator.core.driver.pod import JsonObject
 from airflow_provider_spark_operator.core.driver.resource_names import Naming, check_label_value
-from airflow_provider_spark_operator.core.driver.uris import is_local
+from airflow_provider_spark_operator.core.driver.uris import check_reachable
 from airflow_provider_spark_operator.core.models.application import (
     PodSpecOverride,
     RestartPolicy,
@@ -20,11 +20,10 @@ from airflow_provider_spark_operator.core.names import (
     LABEL_APPLICATION_NAME,
     LABEL_OPERATOR_NAME,
 )
-from airflow_provider_spark_operator.core.spark_conf import uses_dynamic_allocation
+from airflow_provider_spark_operator.core.spark_conf import replace_version_in_images, uses_dynamic_allocation
 
 _USER = "spark"
 _API_ADDRESS = "https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT"
-_VERSION_PLACEHOLDER = "{{SPARK_VERSION}}"
 _LABEL_PREFIXES = (
     LABEL_PREFIX,
     "spark.kubernetes.driver.service.label.",
@@ -86,11 +85,7 @@ def _build_configuration(
     application: SparkApplication, naming: Naming, resource: MainResource, operator_name: str, address: str
 ) -> dict[str, str]:
     spec = application.spec
-    version = spec.runtime_versions.spark_version
-    conf = {
-        key: value.replace(_VERSION_PLACEHOLDER, version) if _is_image_key(key) else value
-        for key, value in spec.spark_conf.items()
-    }
+    conf = replace_version_in_images(spec.spark_conf, spec.runtime_versions.spark_version)
     check_label_value("metadata.name", application.name)
     for prefix in _LABEL_PREFIXES:
         conf[f"{prefix}{LABEL_OPERATOR_NAME}"] = operator_name
@@ -109,10 +104,6 @@ def _build_configuration(
     return defaults | conf
 
 
-def _is_image_key(key: str) -> bool:
-    return key.startswith("spark.kubernetes.") and key.endswith("container.image")
-
-
 def _should_keep_executors(application: SparkApplication) -> bool:
     policy = application.spec.application_tolerations.restart_config.restart_policy
     return policy is RestartPolicy.NEVER and not uses_dynamic_allocation(application.spec.spark_conf)
@@ -125,16 +116,6 @@ def _check_dependencies(conf: dict[str, str], given: dict[str, str]) -> None:
         for entry in conf.get(key, "").split(","):
             if entry.strip():
                 check_reachable(field, entry.strip())
-
-
-def check_reachable(field: str, uri: str) -> None:
-    """Raise DriverBuildError for a file on a local disk: the builder of an attempt has no access to that disk."""
-    if is_local(uri):
-        raise DriverBuildError(
-            field,
-            f"{uri} is a path on a local disk, and an operator does not upload files: "
-            "add the file to the image and use local://, or use a URL that the driver can read",
-        )
 
 
 def _take_template(override: PodSpecOverride | None, field: str, key: str, conf: dict[str, str]) -> JsonObject | None:

@@ -23,6 +23,7 @@ from airflow_provider_spark_operator.core.driver.resources import (
 )
 from airflow_provider_spark_operator.core.driver.uploads import plan_dependency_uploads
 from airflow_provider_spark_operator.core.names import DRIVER_CONTAINER
+from airflow_provider_spark_operator.core.spark_conf import VERSION_PLACEHOLDER
 
 _MAX_NAME_LENGTH = 253
 _ESCALATION = "securityContext.allowPrivilegeEscalation"
@@ -113,7 +114,7 @@ def _get_image(submission: Submission) -> str:
         raise DriverBuildError(_DRIVER_IMAGE_KEY, "is empty: set an image that contains Spark, or remove the key")
     if not image:
         raise DriverBuildError("spark.kubernetes.container.image", "is required: set an image that contains Spark")
-    return image.replace("{{SPARK_VERSION}}", submission.inputs.spark_version)
+    return image.replace(VERSION_PLACEHOLDER, submission.inputs.spark_version)
 
 
 def _build_environment(submission: Submission) -> list[JsonObject]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import PYTHON_RUNNER, R_RUNNER, ApplicationKind
-from airflow_provider_spark_operator.core.driver.uris import is_local
+from airflow_provider_spark_operator.core.driver.uris import check_reachable
 from airflow_provider_spark_operator.core.models.application import SparkApplicationSpec
 
 
@@ -62,12 +62,7 @@ def _build_python_resource(spec: SparkApplicationSpec, main_class: str) -> MainR
     script, _, rest = (spec.py_files or "").partition(",")
     if not script.strip():
         raise DriverBuildError("spec.pyFiles", "is required: its first entry must be the Python script to run")
-    if is_local(script.strip()):
-        raise DriverBuildError(
-            "spec.pyFiles",
-            f"{script.strip()} is a path on a local disk, and an operator does not upload files: "
-            "add the file to the image and use local://, or use a URL that the driver can read",
-        )
+    check_reachable("spec.pyFiles", script.strip())
     properties = {"spark.submit.pyFiles": rest.strip()} if rest.strip() else {}
     return MainResource(ApplicationKind.PYTHON, main_class, script.strip(), properties)
 

@@ -3,6 +3,7 @@
 import re
 from urllib.parse import unquote
 
+from airflow_provider_spark_operator.core.driver.errors import DriverBuildError
 from airflow_provider_spark_operator.core.driver.inputs import NO_RESOURCE
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -35,6 +36,16 @@ def is_local(uri: str) -> bool:
     Spark's placeholder for a missing main resource is not a path.
     """
     return uri != NO_RESOURCE and (uri.startswith(_FILE) or not _SCHEME.match(uri))
+
+
+def check_reachable(field: str, uri: str) -> None:
+    """Raise DriverBuildError for a file on a local disk: the builder of an attempt has no access to that disk."""
+    if is_local(uri):
+        raise DriverBuildError(
+            field,
+            f"{uri} is a path on a local disk, and an operator does not upload files: "
+            "add the file to the image and use local://, or use a URL that the driver can read",
+        )
 
 
 def build_file_uri(path: str) -> str:
