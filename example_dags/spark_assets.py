@@ -1,4 +1,8 @@
-"""An asset that Spark makes, and a DAG that runs whenever it has: its event names the application."""
+"""An asset event that names the Spark application that updated the asset.
+
+The first DAG runs a Spark application and updates the asset. Airflow then starts the second DAG, which reads the name
+of the application from the asset event.
+"""
 
 from airflow.sdk import DAG, Asset, task
 
@@ -24,7 +28,7 @@ with DAG("spark_assets", schedule=None, catchup=False, tags=["spark", "example"]
 with DAG("spark_assets_reader", schedule=[REPORT], catchup=False, tags=["spark", "example"], doc_md=__doc__):
 
     @task(inlets=[REPORT])
-    def read(*, inlet_events):
-        print("made by", inlet_events[REPORT][-1].extra["spark_application"])
+    def print_application(*, inlet_events):
+        print("updated by", inlet_events[REPORT][-1].extra["spark_application"])
 
-    read()
+    print_application()

@@ -1,4 +1,7 @@
-"""A standalone Spark cluster for the length of a run: a setup task creates it, a teardown task deletes it."""
+"""A standalone Spark cluster for one DAG run: a setup task creates it, and a teardown task deletes it.
+
+Two Spark applications share the cluster, whose two workers run their executors.
+"""
 
 from airflow.sdk import DAG
 
@@ -26,9 +29,9 @@ with DAG(
     create = SparkClusterOperator(task_id="create", cluster=CLUSTER)
     delete = DeleteSparkClusterOperator(task_id="delete", cluster=create)
     with delete.as_teardown(setups=create):
-        for part in ("first", "second"):
+        for task_id in ("compute_pi", "compute_pi_again"):
             SparkApplicationOperator(
-                task_id=part,
+                task_id=task_id,
                 cluster="{{ ti.xcom_pull(task_ids='create') }}",
                 py_file="local:///opt/spark/examples/src/main/python/pi.py",
                 arguments=["10"],

@@ -1,11 +1,14 @@
-"""A Python function as the driver: its arguments come from a task before, its value goes to a task after."""
+"""A Python function that runs as the driver of a Spark application.
+
+The function gets its argument from the task before it, and its return value goes to the task after it.
+"""
 
 from airflow.sdk import DAG, task
 
 with DAG("spark_function", schedule=None, catchup=False, tags=["spark", "example"], doc_md=__doc__) as dag:
 
     @task
-    def numbers() -> list[int]:
+    def list_numbers() -> list[int]:
         return list(range(10))
 
     @task.spark_application(
@@ -17,11 +20,11 @@ with DAG("spark_function", schedule=None, catchup=False, tags=["spark", "example
         executor_instances=1,
         deferrable=True,
     )
-    def sum_of_squares(values, spark):
+    def sum_squares(values, spark):
         return spark.sparkContext.parallelize(values, 2).map(lambda value: value * value).sum()
 
     @task
-    def show(total: int) -> None:
+    def print_total(total: int) -> None:
         print("the sum of the squares is", total)
 
-    show(sum_of_squares(numbers()))
+    print_total(sum_squares(list_numbers()))

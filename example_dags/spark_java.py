@@ -1,4 +1,7 @@
-"""A class of a jar that is in the image; the parameters say all, no document is needed."""
+"""A Java or Scala application: a class of a jar that is in the image.
+
+The parameters of the operator describe the application completely, so there is no YAML file.
+"""
 
 from airflow.sdk import DAG
 

@@ -1,4 +1,4 @@
-"""One application for each table, as many as a task before finds, three at a time."""
+"""Dynamic task mapping: one Spark application for each table that another task finds, at most three at a time."""
 
 from airflow.sdk import DAG, task
 
@@ -7,7 +7,7 @@ from airflow_provider_spark_operator.operators.spark_application import SparkApp
 with DAG("spark_mapped", schedule=None, catchup=False, tags=["spark", "example"], doc_md=__doc__) as dag:
 
     @task
-    def tables() -> list[list[str]]:
+    def list_tables() -> list[list[str]]:
         return [["customers"], ["orders"]]
 
     SparkApplicationOperator.partial(
@@ -21,4 +21,4 @@ with DAG("spark_mapped", schedule=None, catchup=False, tags=["spark", "example"]
         executor_instances=1,
         deferrable=True,
         max_active_tis_per_dagrun=3,
-    ).expand(arguments=tables())
+    ).expand(arguments=list_tables())

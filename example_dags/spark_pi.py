@@ -1,8 +1,11 @@
-"""Two Spark applications: one computes Pi, one fails on purpose to show what a failure looks like.
+"""Two Spark applications: one computes Pi, and the other fails on purpose to show how a failure looks.
 
-They run wherever the connection `kubernetes_default` points: at a real cluster or at a local one.
-Two Airflow variables adapt them: `spark_image` and `spark_service_account` (the account of the driver
-pods, which needs the right to create executor pods).
+The applications run in the cluster of the connection `kubernetes_default`, which can also be a local cluster. Two
+Airflow variables configure them:
+
+- `spark_image`: the container image. The default is `spark:4.3.0`.
+- `spark_service_account`: the service account of the driver pods, which needs the permission to create executor pods.
+  The default is `spark`.
 """
 
 from airflow.sdk import DAG
@@ -41,7 +44,7 @@ print("this application fails on purpose")
 sys.exit(3)
 """
 
-# The script comes in a config map of its own: every try of every run makes one, and the driver owns it.
+# The script is in a config map. Each try of each run creates its own config map, which is deleted with the driver.
 FAIL_ON_PURPOSE = {
     "apiVersion": "spark.apache.org/v1",
     "kind": "SparkApplication",
@@ -49,7 +52,7 @@ FAIL_ON_PURPOSE = {
         "pyFiles": "local:///opt/job/fail.py",
         "runtimeVersions": {"sparkVersion": "4.3.0"},
         "sparkConf": SPARK_CONF,
-        # A driver that fails at once would be gone before its log is read: keep a failed one for a minute.
+        # Keep the driver pod of a failed application for a minute, so that its log can be read.
         "applicationTolerations": {"resourceRetainPolicy": "OnFailure", "resourceRetainDurationMillis": 60_000},
         "configMapSpecs": [{"name": "fail-on-purpose-{{ ti.id }}", "data": {"fail.py": FAIL}}],
         "driverSpec": {

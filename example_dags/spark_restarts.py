@@ -1,4 +1,4 @@
-"""The application's own restartConfig, as Airflow's retries: each attempt is a try that Airflow shows."""
+"""The restartConfig of the application becomes the retries of the task: each attempt is a try that Airflow shows."""
 
 from airflow.sdk import DAG
 

@@ -1,6 +1,6 @@
-"""Retries by the kind of failure: what the cluster did is tried again, what the script did is not.
+"""Retries by the kind of failure: failures of the infrastructure are retried, failures of the script are not.
 
-A driver or executors that run out of memory are tried again with half as much memory again.
+If the driver or an executor runs out of memory, the next try gets 1.5 times the memory, up to 4 GiB.
 """
 
 from datetime import timedelta

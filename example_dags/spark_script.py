@@ -1,4 +1,4 @@
-"""A Python script that lies beside the DAG, with a module and a file of settings: all are shipped to the driver."""
+"""A Python script next to the DAG, with a module and a settings file. The task ships all three to the driver."""
 
 from airflow.sdk import DAG
 

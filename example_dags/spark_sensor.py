@@ -1,4 +1,7 @@
-"""One task submits, another waits: for an application that something else, or another DAG, has created."""
+"""One task submits an application and another task waits for it.
+
+The sensor can also wait for an application that another DAG or another program submits.
+"""
 
 from datetime import timedelta
 

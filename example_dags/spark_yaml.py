@@ -1,4 +1,7 @@
-"""An application from a YAML file beside the DAG; its templates are rendered, and parameters go over it."""
+"""An application from a YAML file next to the DAG.
+
+The task renders the templates in the file. The parameters of the operator override its fields.
+"""
 
 from airflow.sdk import DAG, Param
 

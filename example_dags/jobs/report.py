@@ -1,4 +1,4 @@
-"""Report on the table that the first argument names; a real one would read it."""
+"""Count rows by weekday, for the table that the first argument names. A real job would read the table."""
 
 import sys
 

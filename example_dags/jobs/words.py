@@ -1,5 +1,5 @@
-"""What counts as the same word."""
+"""The rule by which two words count as the same word."""
 
 
-def normalized(word: str) -> str:
+def normalize(word: str) -> str:
     return word.strip(".,!").lower()
