@@ -26,7 +26,7 @@ def metadata_of(wheel: zipfile.ZipFile) -> email.message.Message:
     return email.parser.Parser().parsestr(wheel.read(name).decode())
 
 
-def test_a_wheel_contains_one_package_and_its_licence(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_one_package_and_its_license(wheel: zipfile.ZipFile) -> None:
     package = metadata_of(wheel)["Name"].replace("-", "_")
     folders = {name.partition("/")[0] for name in wheel.namelist()}
 
@@ -35,7 +35,7 @@ def test_a_wheel_contains_one_package_and_its_licence(wheel: zipfile.ZipFile) ->
     assert not [name for name in wheel.namelist() if "tests/" in name]
 
 
-def test_a_wheel_says_what_it_needs(wheel: zipfile.ZipFile) -> None:
+def test_wheel_lists_its_requirements(wheel: zipfile.ZipFile) -> None:
     metadata = metadata_of(wheel)
     required = {requirement.replace(" ", "") for requirement in metadata.get_all("Requires-Dist") or ()}
 

@@ -11,19 +11,19 @@ import pytest
 from airflow_provider_spark_operator.provider import get_provider_info
 
 
-def test_the_entry_point_leads_to_the_metadata() -> None:
+def test_entry_point_loads_the_metadata() -> None:
     (entry_point,) = [
         one for one in entry_points(group="apache_airflow_provider") if one.value.startswith("airflow_provider_spark")
     ]
     assert entry_point.load() is get_provider_info
 
 
-def test_the_package_name_is_the_distributions_name() -> None:
+def test_package_name_is_the_name_of_the_distribution() -> None:
     assert get_provider_info()["package-name"] == distribution("airflow-provider-spark-operator").name
 
 
 @pytest.mark.parametrize("part", ["operators", "sensors", "hooks", "triggers"])
-def test_every_module_that_is_named_exists(part: str) -> None:
+def test_each_listed_module_exists(part: str) -> None:
     info: dict[str, Any] = {**get_provider_info()}
     integrations = {one["integration-name"] for one in info["integrations"]}
     for modules in info[part]:
@@ -32,13 +32,13 @@ def test_every_module_that_is_named_exists(part: str) -> None:
             importlib.import_module(name)
 
 
-def test_every_class_and_function_that_is_named_exists() -> None:
+def test_each_listed_class_and_function_exists() -> None:
     info = get_provider_info()
     for path in [*info["extra-links"], *(one["class-name"] for one in info["task-decorators"])]:
         assert callable(pkgutil.resolve_name(":".join(path.rsplit(".", 1))))
 
 
-def test_every_option_is_on_the_page() -> None:
+def test_each_option_is_documented() -> None:
     page = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text()
     (options,) = (section["options"] for section in get_provider_info()["config"].values())
     assert [name for name in options if name not in page] == []
@@ -71,7 +71,7 @@ LIGHT = (
 
 
 @pytest.mark.parametrize("name", LIGHT)
-def test_a_dag_file_loads_no_client_and_no_models(name: str) -> None:
+def test_dag_file_loads_neither_client_nor_models(name: str) -> None:
     program = f"""
 import builtins
 import sys
@@ -112,7 +112,7 @@ print("airflow_provider_spark_operator.core.dialects" in sys.modules)
     assert result.stdout.split() == ["False"]
 
 
-def test_the_metadata_needs_the_standard_library_only() -> None:
+def test_metadata_needs_only_the_standard_library() -> None:
     program = """
 import sys
 import airflow_provider_spark_operator.provider

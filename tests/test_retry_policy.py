@@ -38,29 +38,29 @@ def decide(error: BaseException, context: Context | None = None, **policy: Any) 
 
 
 @pytest.mark.parametrize("kind", [SparkInfrastructureFailed, SparkSchedulingFailed])
-def test_what_failed_beneath_the_application_is_tried_again_after_its_backoff(
+def test_infrastructure_failure_is_retried_after_its_backoff(
     kind: type[SparkInfrastructureFailed] | type[SparkSchedulingFailed],
 ) -> None:
     decision = decide(kind("gone", reason="DriverEvicted", retry_delay=BACKOFF))
     assert (decision.action, decision.retry_delay) == (RetryAction.RETRY, BACKOFF)
 
 
-def test_without_a_backoff_the_tasks_own_delay_counts() -> None:
+def test_retry_delay_of_the_task_is_used_without_a_backoff() -> None:
     assert decide(SparkInfrastructureFailed("gone", reason="DriverLost")).retry_delay is None
 
 
-def test_the_applications_own_failure_is_final() -> None:
+def test_application_failure_is_not_retried() -> None:
     decision = decide(SparkApplicationFailed("exit code 3", reason="DriverFailed"))
     assert decision.action is RetryAction.FAIL
     assert decision.reason == "the application itself failed, not the infrastructure"
 
 
-def test_the_applications_own_failure_is_tried_again_where_asked_for() -> None:
+def test_application_failure_is_retried_if_enabled() -> None:
     error = SparkApplicationFailed("exit code 3", reason="DriverFailed", retry_delay=BACKOFF)
     assert decide(error, application_failures=True).action is RetryAction.RETRY
 
 
-def test_what_would_surely_fail_again_is_not_tried_again() -> None:
+def test_certain_failure_is_not_retried() -> None:
     error = SparkSchedulingFailed("no image", reason="SpecUnbuildable", retry_worthy=False)
     decision = decide(error, application_failures=True)
     assert (decision.action, decision.reason) == (
@@ -70,7 +70,7 @@ def test_what_would_surely_fail_again_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SparkApplicationError("the API is down")])
-def test_what_is_no_verdict_is_left_to_the_task(error: ValueError | SparkApplicationError) -> None:
+def test_other_exceptions_are_left_to_the_task(error: ValueError | SparkApplicationError) -> None:
     assert decide(error).action is RetryAction.DEFAULT
 
 
@@ -78,12 +78,12 @@ def out_of_memory(*roles: str) -> SparkApplicationFailed:
     return SparkApplicationFailed("OOM", reason="OOMKilled", retry_worthy=False, out_of_memory=roles)
 
 
-def test_a_lack_of_memory_is_final_unless_it_may_grow(context: Context) -> None:
+def test_out_of_memory_is_not_retried_without_memory_growth(context: Context) -> None:
     assert decide(out_of_memory("driver"), context).action is RetryAction.FAIL
     assert context["task_state_store"] == {}
 
 
-def test_growth_is_multiplied_by_each_failure(context: Context) -> None:
+def test_each_failure_multiplies_the_growth(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=1.5, memory_limit="32g")
     assert policy.read_growth(context) == MemoryGrowth({}, "32g")
     assert policy.evaluate(out_of_memory("driver"), 1, 3, context).action is RetryAction.RETRY
@@ -92,12 +92,12 @@ def test_growth_is_multiplied_by_each_failure(context: Context) -> None:
     assert policy.read_growth(context) == MemoryGrowth({"driver": 2.25, "executor": 1.5}, "32g")
 
 
-def test_growth_is_ignored_by_a_policy_without_it(context: Context) -> None:
+def test_policy_without_memory_growth_ignores_stored_growth(context: Context) -> None:
     SparkRetryPolicy(memory_growth=2).evaluate(out_of_memory("driver"), 1, 3, context)
     assert SparkRetryPolicy().read_growth(context) == MemoryGrowth()
 
 
-def test_role_at_the_limit_is_not_retried(context: Context) -> None:
+def test_role_at_the_memory_limit_is_not_retried(context: Context) -> None:
     policy = SparkRetryPolicy(memory_growth=4, memory_limit="6g")
     assert policy.evaluate(out_of_memory("driver"), 1, 5, context).action is RetryAction.RETRY
     policy.record_limits({"driver": False}, context)
@@ -108,7 +108,7 @@ def test_role_at_the_limit_is_not_retried(context: Context) -> None:
     assert policy.evaluate(out_of_memory("driver"), 4, 5, context).action is RetryAction.RETRY
 
 
-def test_an_executors_lack_of_memory_beneath_another_failure_counts(context: Context) -> None:
+def test_executor_out_of_memory_counts_under_another_failure(context: Context) -> None:
     error = SparkInfrastructureFailed("lost", reason="DriverLost", out_of_memory=("executor",))
     policy = SparkRetryPolicy(memory_growth=2)
     assert policy.evaluate(error, 1, 3, context).action is RetryAction.RETRY
@@ -123,14 +123,14 @@ def test_an_executors_lack_of_memory_beneath_another_failure_counts(context: Con
         ({"memory_limit": "32"}, "memory_limit must be a size with its unit, such as 32g, not '32'"),
     ],
 )
-def test_a_policy_that_cannot_be_meant_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_policy_is_rejected(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkRetryPolicy(**arguments)
 
 
 @pytest.mark.parametrize("error", [SparkApplicationDeleted, SparkClusterDeleted])
 @pytest.mark.parametrize(("deletions", "action"), [(False, RetryAction.FAIL), (True, RetryAction.DEFAULT)])
-def test_a_deletion_is_retried_only_if_the_policy_says_so(
+def test_deletion_is_retried_only_if_enabled(
     context: Context,
     deletions: bool,
     action: RetryAction,
@@ -141,7 +141,7 @@ def test_a_deletion_is_retried_only_if_the_policy_says_so(
 
 
 @pytest.mark.parametrize("name", ["application_failures", "deletions"])
-def test_a_switch_of_a_policy_that_is_no_boolean_is_refused(name: str) -> None:
+def test_switch_of_policy_that_is_not_boolean_is_rejected(name: str) -> None:
     switch: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         SparkRetryPolicy(**switch)

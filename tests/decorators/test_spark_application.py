@@ -158,7 +158,7 @@ def no_json() -> set[int]:
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_function_runs_as_the_driver_and_its_value_comes_back(driver: ScriptedCluster, deferrable: bool) -> None:
+def test_function_runs_as_driver_and_its_value_is_returned(driver: ScriptedCluster, deferrable: bool) -> None:
     task_instance = TaskInstance()
     assert run(made(count, deferrable)([1, 2], times=3), task_instance) == {"sum": 9}
     assert task_instance.xcoms["state"] == "Succeeded"
@@ -167,26 +167,26 @@ def test_a_function_runs_as_the_driver_and_its_value_comes_back(driver: Scripted
     assert spec["driverArgs"] == ["/dev/termination-log", ""]
 
 
-def test_a_parameter_named_spark_gets_the_session(driver: ScriptedCluster) -> None:
+def test_parameter_named_spark_gets_the_session(driver: ScriptedCluster) -> None:
     assert run(made(squares)(number=4), TaskInstance()) == [0, 1, 4, 9]
 
 
-def test_what_the_function_raises_is_told_with_the_drivers_log(driver: ScriptedCluster) -> None:
+def test_exception_of_the_function_is_reported(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="ValueError: not today"):
         run(made(refuse)(), TaskInstance())
 
 
-def test_a_value_that_is_no_json_fails_the_driver(driver: ScriptedCluster) -> None:
+def test_return_value_that_is_not_json_fails_the_driver(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="set is not JSON serializable"):
         run(made(no_json)(), TaskInstance())
 
 
-def test_a_large_value_needs_a_store(driver: ScriptedCluster) -> None:
+def test_large_return_value_needs_upload_to(driver: ScriptedCluster) -> None:
     with pytest.raises(SparkApplicationFailed, match="without upload_to"):
         run(made(squares)(number=2000), TaskInstance())
 
 
-def test_a_large_value_is_returned_as_its_path_and_given_on_by_it(driver: ScriptedCluster, tmp_path: Path) -> None:
+def test_large_return_value_is_passed_by_its_path(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": f"s3a://{tmp_path}/store"}
     path = run(made(squares, **stores)(number=2000), TaskInstance())
     assert isinstance(path, ObjectStoragePath)
@@ -198,20 +198,18 @@ HANGING = "s3a:///hangs"
 NOT_WRITABLE = "s3a:///proc/nobody-can-write-here"
 
 
-def test_a_small_value_comes_back_where_the_driver_cannot_write_the_store(
-    driver: ScriptedCluster, tmp_path: Path
-) -> None:
+def test_small_value_is_returned_if_driver_cannot_write_the_store(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
     assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
 
 
-def test_a_large_value_fails_the_driver_that_cannot_write_the_store(driver: ScriptedCluster, tmp_path: Path) -> None:
+def test_large_value_fails_if_driver_cannot_write_the_store(driver: ScriptedCluster, tmp_path: Path) -> None:
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": NOT_WRITABLE}
     with pytest.raises(SparkApplicationFailed, match="nobody-can-write-here"):
         run(made(squares, **stores)(number=2000), TaskInstance())
 
 
-def test_a_small_value_comes_back_where_the_store_does_not_answer(
+def test_small_value_is_returned_if_store_does_not_answer(
     driver: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -221,7 +219,7 @@ def test_a_small_value_comes_back_where_the_store_does_not_answer(
     assert run(made(count, **stores)([1, 2]), TaskInstance()) == {"sum": 3}
 
 
-def test_a_driver_that_reports_nothing_is_no_success(cluster: Cluster) -> None:
+def test_driver_without_a_message_fails_the_task(cluster: Cluster) -> None:
     cluster.script = succeed
     with pytest.raises(
         SparkApplicationError, match="the return value of the function is lost: the driver pod was deleted"
@@ -229,7 +227,7 @@ def test_a_driver_that_reports_nothing_is_no_success(cluster: Cluster) -> None:
         run(made(count)([1]), TaskInstance())
 
 
-def test_a_value_whose_message_is_lost_is_found_in_the_store(
+def test_value_is_read_from_the_store_if_message_is_lost(
     driver: ScriptedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(driver_script, "parse_report", lambda message: None)
@@ -237,16 +235,14 @@ def test_a_value_whose_message_is_lost_is_found_in_the_store(
     assert json.loads(run(made(count, **stores)([1, 2]), TaskInstance()).read_text()) == {"sum": 3}
 
 
-def test_the_driver_stays_until_its_message_is_read(driver: ScriptedCluster) -> None:
+def test_driver_pod_is_retained_for_its_message(driver: ScriptedCluster) -> None:
     run(made(count)([1]), TaskInstance())
     tolerations = driver.application()["spec"]["applicationTolerations"]
     assert tolerations["resourceRetainPolicy"] == "Always"
     assert tolerations["resourceRetainDurationMillis"] == 600_000
 
 
-def test_a_function_is_an_application_of_kubeflows_operator_as_well(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_function_runs_with_kubeflows_operator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     document = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": {}}
     stores: dict[str, Any] = {"upload_to": f"file://{tmp_path}/store", "download_from": "s3a://jobs"}
     with ScriptedCluster(dialect=KUBEFLOW).serve() as cluster:
@@ -259,7 +255,7 @@ def test_a_function_is_an_application_of_kubeflows_operator_as_well(
     assert "applicationTolerations" not in spec
 
 
-def test_an_argument_that_is_no_json_is_named(cluster: Cluster) -> None:
+def test_argument_that_is_not_json_is_reported(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"argument 1 of count must be a JSON value: .*set"):
         run(made(count)({1}), TaskInstance())
     with pytest.raises(AirflowFailException, match="argument ti of ask must be a JSON value"):
@@ -267,11 +263,11 @@ def test_an_argument_that_is_no_json_is_named(cluster: Cluster) -> None:
     assert cluster.applications() == []
 
 
-def test_types_of_the_module_around_a_function_need_not_be_there(driver: ScriptedCluster) -> None:
+def test_annotations_of_the_module_are_not_shipped(driver: ScriptedCluster) -> None:
     assert run(made(typed)(numbers=[1, 2]), TaskInstance()) == {"total": 3, "hint": "int"}
 
 
-def test_what_a_function_wants_of_the_context_it_gets(driver: ScriptedCluster) -> None:
+def test_parameters_get_variables_of_the_context(driver: ScriptedCluster) -> None:
     operator = made(dated)()
     context = context_of(TaskInstance(), ds="2026-01-01", run_id="manual")
     with pytest.raises(TaskDeferred) as deferred:
@@ -280,28 +276,28 @@ def test_what_a_function_wants_of_the_context_it_gets(driver: ScriptedCluster) -
     assert operator.resume_execution("execute_complete", {"event": event}, context) == ["2026-01-01", "manual", None]
 
 
-def test_what_is_given_goes_before_the_context(driver: ScriptedCluster) -> None:
+def test_given_arguments_override_the_context(driver: ScriptedCluster) -> None:
     operator = made(dated, deferrable=False)(ds="1999-12-31", run_id="mine")
     assert operator.execute(context_of(TaskInstance(), ds="2026-01-01")) == ["1999-12-31", "mine", None]
 
 
 @pytest.mark.parametrize("given", [{"py_file": "job.py"}, {"main_class": "A"}, {"arguments": []}])
-def test_what_the_function_stands_for_is_refused(given: dict[str, Any]) -> None:
+def test_parameters_that_name_a_program_are_rejected(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(given))}: not supported by @task.spark_application"):
         made(count, **given)([1])
 
 
-def test_a_function_is_waited_for() -> None:
+def test_wait_for_completion_false_is_rejected() -> None:
     with pytest.raises(ValueError, match="the return value of the function is known at its end"):
         made(count, wait_for_completion=False)([1])
 
 
-def test_a_mapped_function_has_an_application_for_each_element() -> None:
+def test_mapped_function_has_one_application_per_element() -> None:
     with DAG("mapped", schedule=None) as dag:
         task.spark_application(image="spark:4.3.0")(count).partial(times=2).expand(numbers=[[1], [2]])
     assert dag.get_task("count").is_mapped
 
 
 @pytest.mark.parametrize("message", [None, "", "bye", "3", "{}", '{"airflow-result": 3}'])
-def test_a_message_that_is_not_the_scripts_reports_nothing(message: str | None) -> None:
+def test_message_of_another_program_is_ignored(message: str | None) -> None:
     assert driver_script.parse_report(message) is None

@@ -48,7 +48,7 @@ def links(task: SparkApplicationOperator, task_instance: TaskInstance) -> tuple[
     )
 
 
-def test_the_links_are_there_while_the_application_runs(cluster: Cluster, configured: None) -> None:
+def test_links_exist_while_application_runs(cluster: Cluster, configured: None) -> None:
     cluster.script = run_on
     task, task_instance = operator(), TaskInstance()
     assert links(task, task_instance) == ("", "", "")
@@ -61,7 +61,7 @@ def test_the_links_are_there_while_the_application_runs(cluster: Cluster, config
     )
 
 
-def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster: Cluster, configured: None) -> None:
+def test_links_exist_after_task_resumed_elsewhere(cluster: Cluster, configured: None) -> None:
     cluster.script = succeed
     task_instance = TaskInstance()
     event = fire(reload(defer(operator(), task_instance).trigger))
@@ -74,7 +74,7 @@ def test_the_links_are_there_after_the_task_has_resumed_elsewhere(cluster: Clust
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_task_whose_time_is_over_keeps_its_links(cluster: Cluster, configured: None, deferrable: bool) -> None:
+def test_timed_out_task_keeps_its_links(cluster: Cluster, configured: None, deferrable: bool) -> None:
     cluster.script = run_on
     task_instance, task = TaskInstance(), operator(deferrable, execution_timeout=timedelta(milliseconds=300))
     with pytest.raises(SparkApplicationTimedOut):
@@ -85,7 +85,7 @@ def test_a_task_whose_time_is_over_keeps_its_links(cluster: Cluster, configured:
     )
 
 
-def test_a_task_that_waits_on_its_worker_stores_its_links_at_the_submission(cluster: Cluster, configured: None) -> None:
+def test_task_on_worker_stores_links_after_submission(cluster: Cluster, configured: None) -> None:
     cluster.script = succeed
     task_instance = TaskInstance()
     run(operator(False), task_instance)
@@ -102,7 +102,7 @@ def test_a_task_that_waits_on_its_worker_stores_its_links_at_the_submission(clus
     ],
 )
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_the_link_to_the_log_has_the_name_that_the_controller_gives_the_driver_pod(
+def test_log_link_has_the_driver_pod_name_of_the_controller(
     cluster: Cluster, configured: None, conf: dict[str, str], pod: str, deferrable: bool
 ) -> None:
     cluster.script = succeed
@@ -114,7 +114,7 @@ def test_the_link_to_the_log_has_the_name_that_the_controller_gives_the_driver_p
     assert links(task, task_instance)[2] == f"https://logs.example.com/?pod={pod}&q={{x}}"
 
 
-def test_an_application_whose_driver_was_never_created_has_no_link_to_a_log(cluster: Cluster, configured: None) -> None:
+def test_application_without_driver_has_no_log_link(cluster: Cluster, configured: None) -> None:
     async def refuse(application: Application) -> None:
         application.enter("Submitted", "SchedulingFailure", "ResourceReleased")
 
@@ -125,12 +125,12 @@ def test_an_application_whose_driver_was_never_created_has_no_link_to_a_log(clus
     assert links(task, task_instance)[1:] == ("https://history.example.com/pi-0/", "")
 
 
-def test_a_pod_name_that_no_driver_can_have_makes_no_link(configured: None) -> None:
+def test_invalid_driver_pod_name_makes_no_link(configured: None) -> None:
     document = {"spec": {"sparkConf": {"spark.kubernetes.driver.pod.name": "${spark.kubernetes.driver.pod.name}"}}}
     assert build_link_target(document, "jobs", "pi", "u1").driver_pod == ""
 
 
-def test_what_is_not_known_yet_makes_no_link(configured: None) -> None:
+def test_unknown_value_makes_no_link(configured: None) -> None:
     task = operator()
     task.link_target = LinkTarget("jobs", "pi", "u1", application_id="", driver_pod="pi-driver")
     assert links(task, TaskInstance()) == (
@@ -140,14 +140,14 @@ def test_what_is_not_known_yet_makes_no_link(configured: None) -> None:
     )
 
 
-def test_without_configuration_the_applications_own_ingress_is_its_ui(cluster: Cluster) -> None:
+def test_ui_link_uses_the_ingress_by_default(cluster: Cluster) -> None:
     document = DOCUMENT | {"spec": DOCUMENT["spec"] | {"driverServiceIngressList": [INGRESS]}}
     task, task_instance = operator(False, application=document), TaskInstance()
     run(task, task_instance)
     assert links(task, task_instance) == ("https://pi.example.com/", "", "")
 
 
-def test_airflow_stores_the_links_of_the_operator() -> None:
+def test_airflow_stores_the_links() -> None:
     from airflow.sdk import DAG
     from airflow.serialization.serialized_objects import DagSerialization
 

@@ -26,11 +26,11 @@ class Model:
     [{"kind": "SparkApplication"}, "kind: SparkApplication\n", '{"kind": "SparkApplication"}', Model()],
     ids=["object", "YAML", "JSON", "model"],
 )
-def test_every_form_of_an_application_becomes_an_object(source: dict[str, str] | str | Model) -> None:
+def test_parse_accepts_each_form_of_an_application(source: dict[str, str] | str | Model) -> None:
     assert parse(source) == {"kind": "SparkApplication"}
 
 
-def test_the_object_is_the_callers_own() -> None:
+def test_parse_returns_a_copy() -> None:
     source: dict[str, Any] = {"spec": {"sparkConf": {}}}
     parse(source)["spec"]["sparkConf"]["a"] = "b"
     assert source == {"spec": {"sparkConf": {}}}
@@ -53,32 +53,34 @@ def test_the_object_is_the_callers_own() -> None:
         (3, "not a number"),
     ],
 )
-def test_what_is_no_object_is_refused_in_one_sentence(source: dict[str, str] | int | str | None, message: str) -> None:
+def test_parse_rejects_invalid_document_with_one_problem(
+    source: dict[str, str] | int | str | None, message: str
+) -> None:
     with pytest.raises(InvalidResource, match=message):
         parse(source)
 
 
-def test_a_mistake_in_yaml_does_not_show_what_may_be_secret() -> None:
+def test_yaml_error_does_not_show_the_text() -> None:
     secret = "-".join(("hunter", "2"))  # so that no line of this test has it
     with pytest.raises(InvalidResource) as caught:
         parse(f"sparkConf: {{spark.hadoop.fs.s3a.secret.key: {secret}")
     assert secret not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_file_is_found_beside_the_dag_or_by_its_absolute_path(environment: Environment, tmp_path: Path) -> None:
+def test_file_is_read_by_relative_or_absolute_path(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_text("kind: {{ x }}")
     assert read_source("app.yaml", environment) == "kind: {{ x }}"
     assert read_source(str(tmp_path / "app.yaml"), environment) == "kind: {{ x }}"
 
 
-def test_a_file_that_is_not_there_is_named_with_the_places(environment: Environment, tmp_path: Path) -> None:
+def test_missing_file_is_reported_with_searched_folders(environment: Environment, tmp_path: Path) -> None:
     with pytest.raises(AirflowFailException, match=rf"could not find application file 'app.yaml' in {tmp_path}"):
         read_source("app.yaml", environment)
     with pytest.raises(AirflowFailException, match=r"could not read application file .*: No such file"):
         read_source(str(tmp_path / "app.yaml"), environment)
 
 
-def test_a_file_that_is_no_text_is_refused(environment: Environment, tmp_path: Path) -> None:
+def test_file_with_binary_content_is_rejected(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(AirflowFailException, match=r"could not read application file .*: it is not UTF-8 text"):
         read_source(str(tmp_path / "app.yaml"), environment)

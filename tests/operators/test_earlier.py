@@ -39,7 +39,7 @@ def retried(policy: SparkRetryPolicy | None, retries: int = RETRIES, **parameter
     return operator(name=None, retries=retries, retry_policy=policy, **parameters)
 
 
-def test_a_failure_that_no_retry_would_mend_ends_the_task_without_a_second_application(
+def test_lost_failure_that_policy_rejects_fails_task_without_second_application(
     cluster: Cluster, lost: TaskInstance
 ) -> None:
     cluster.script = succeed
@@ -48,7 +48,7 @@ def test_a_failure_that_no_retry_would_mend_ends_the_task_without_a_second_appli
     assert len(cluster.applications()) == 1
 
 
-def test_such_a_failure_is_raised_once(cluster: Cluster, lost: TaskInstance) -> None:
+def test_lost_failure_is_raised_once(cluster: Cluster, lost: TaskInstance) -> None:
     second = lost.next_try()
     with pytest.raises(SparkApplicationFailed):
         run(retried(SparkRetryPolicy()), second)
@@ -57,7 +57,7 @@ def test_such_a_failure_is_raised_once(cluster: Cluster, lost: TaskInstance) -> 
     assert len(cluster.applications()) == 2
 
 
-def test_a_failure_that_is_tried_again_is_told_and_costs_no_try_of_its_own(
+def test_lost_failure_that_policy_retries_is_logged_and_uses_no_extra_try(
     cluster: Cluster, lost: TaskInstance, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster.script = succeed
@@ -67,17 +67,17 @@ def test_a_failure_that_is_tried_again_is_told_and_costs_no_try_of_its_own(
     assert len(cluster.applications()) == 2
 
 
-def test_a_task_that_a_person_has_cleared_runs(cluster: Cluster, lost: TaskInstance) -> None:
+def test_cleared_task_runs_although_earlier_try_failed(cluster: Cluster, lost: TaskInstance) -> None:
     cluster.script = succeed
     assert run(retried(SparkRetryPolicy()), create_cleared_try(lost))
 
 
-def test_a_failure_from_before_a_clear_does_not_end_a_later_try(cluster: Cluster, lost: TaskInstance) -> None:
+def test_failure_before_clear_does_not_fail_later_try(cluster: Cluster, lost: TaskInstance) -> None:
     cluster.script = succeed
     assert run(retried(SparkRetryPolicy()), second_try_after_clear(lost))
 
 
-def test_a_failure_that_a_try_has_told_is_not_raised_again(cluster: Cluster) -> None:
+def test_reported_failure_is_not_raised_again(cluster: Cluster) -> None:
     cluster.script = fail
     first = TaskInstance()
     with pytest.raises(SparkApplicationFailed):
@@ -86,14 +86,14 @@ def test_a_failure_that_a_try_has_told_is_not_raised_again(cluster: Cluster) -> 
     assert run(retried(SparkRetryPolicy()), first.next_try())
 
 
-def test_without_an_earlier_failure_the_application_is_taken_over(cluster: Cluster) -> None:
+def test_running_application_is_adopted_if_no_try_failed(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     first = TaskInstance()
     uid = defer(retried(SparkRetryPolicy()), first).trigger.uid
     assert defer(retried(SparkRetryPolicy()), first.next_try()).trigger.uid == uid
 
 
-def test_an_api_that_cannot_be_asked_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unavailable_api_fails_search_for_lost_failures(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fall_silent(*arguments: Any, **options: Any) -> None:
         raise ServerError(500, "InternalError", "the database is away")
 

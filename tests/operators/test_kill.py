@@ -45,7 +45,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, fate: Callable[..., object]) -> None
     monkeypatch.setattr(kill, "read_fate", fate)
 
 
-def test_a_killed_task_cancels_its_application(
+def test_killed_task_cancels_its_application(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, cancelled: list[TaskStamp]
 ) -> None:
     answer(monkeypatch, lambda stamp: Fate.KILLED)
@@ -54,7 +54,7 @@ def test_a_killed_task_cancels_its_application(
     assert engagement.stop_requested
 
 
-def test_a_drained_worker_leaves_the_application_to_the_next_try(
+def test_drained_worker_leaves_application_to_next_try(
     monkeypatch: pytest.MonkeyPatch,
     engagement: Engagement,
     cancelled: list[TaskStamp],
@@ -67,7 +67,7 @@ def test_a_drained_worker_leaves_the_application_to_the_next_try(
     assert "the next try of the task adopts the application" in caplog.text
 
 
-def test_a_drained_worker_without_a_retry_says_that_the_application_may_still_run(
+def test_drained_worker_without_retry_logs_that_application_may_run(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer(monkeypatch, lambda stamp: Fate.MOVED)
@@ -78,7 +78,7 @@ def test_a_drained_worker_without_a_retry_says_that_the_application_may_still_ru
     assert "the task has no retry left, and the application may still be running" in caplog.text
 
 
-def test_without_an_answer_of_airflow_nothing_is_cancelled(
+def test_nothing_is_cancelled_if_airflow_reports_an_error(
     monkeypatch: pytest.MonkeyPatch,
     engagement: Engagement,
     cancelled: list[TaskStamp],
@@ -94,7 +94,7 @@ def test_without_an_answer_of_airflow_nothing_is_cancelled(
     assert f"could not delete the resources of this task, which may still be running: {cause}" in caplog.text
 
 
-def test_an_answer_that_does_not_come_is_not_waited_for(
+def test_stop_does_not_wait_for_unresponsive_airflow(
     monkeypatch: pytest.MonkeyPatch,
     engagement: Engagement,
     cancelled: list[TaskStamp],
@@ -109,7 +109,7 @@ def test_an_answer_that_does_not_come_is_not_waited_for(
     assert "may still be running" in caplog.text
 
 
-def test_a_cluster_that_does_not_answer_is_reported(
+def test_unresponsive_cluster_is_logged(
     monkeypatch: pytest.MonkeyPatch, engagement: Engagement, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(kill, "_CANCEL_SECONDS", kill._GRACE_SECONDS)
@@ -119,7 +119,7 @@ def test_a_cluster_that_does_not_answer_is_reported(
     assert f"kubeconfig {tmp_path / 'none'} does not exist" in caplog.text
 
 
-def test_a_killed_task_cancels_its_application_after_an_outage(
+def test_killed_task_cancels_its_application_after_outage(
     monkeypatch: pytest.MonkeyPatch,
     engagement: Engagement,
     cluster: Cluster,

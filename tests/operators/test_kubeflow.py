@@ -71,7 +71,7 @@ def with_spec(**changes: Any) -> dict[str, Any]:
     return {**DOCUMENT, "spec": {**DOCUMENT["spec"], **changes}}
 
 
-def test_a_success_is_the_tasks_success(
+def test_task_succeeds_with_its_application(
     cluster: ScriptedCluster, deferrable: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     task_instance = TaskInstance()
@@ -83,9 +83,7 @@ def test_a_success_is_the_tasks_success(
     assert "driver | Pi is roughly 3.14" in caplog.text
 
 
-def test_states_and_executors_are_told_while_it_runs(
-    cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_states_and_executors_are_logged(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
     async def end_when_it_is_told(application: Application) -> None:
         await run_on(application)
         await eventually(lambda: "SparkApplication jobs/pi: RUNNING, executors 2/2" in caplog.text)
@@ -96,7 +94,7 @@ def test_states_and_executors_are_told_while_it_runs(
         assert run(task(False), TaskInstance()) == "pi"
 
 
-def test_a_failure_says_why_in_one_sentence(cluster: ScriptedCluster, deferrable: bool) -> None:
+def test_failure_message_is_one_sentence_with_the_cause(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed) as caught:
         run(task(deferrable), TaskInstance())
@@ -109,7 +107,7 @@ def test_a_failure_says_why_in_one_sentence(cluster: ScriptedCluster, deferrable
     assert caught.value.state == "FAILED"
 
 
-def test_a_driver_out_of_memory_is_told_with_kubeflows_fields(cluster: ScriptedCluster) -> None:
+def test_out_of_memory_message_names_fields_of_kubeflow(cluster: ScriptedCluster) -> None:
     cluster.script = run_out_of_memory
     with pytest.raises(SparkApplicationFailed, match=r"raise spec\.driver\.memory or spec\.driver") as caught:
         run(task(), TaskInstance())
@@ -123,7 +121,7 @@ async def be_evicted(application: Application) -> None:
     application.enter("FAILING", "FAILED", message="driver container status missing")
 
 
-def test_the_driver_pod_that_is_kept_tells_of_an_eviction(cluster: ScriptedCluster, deferrable: bool) -> None:
+def test_eviction_is_read_from_retained_driver_pod(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = be_evicted
     with pytest.raises(SparkInfrastructureFailed, match="evicted from its node: the node was low on memory"):
         run(task(deferrable), TaskInstance())
@@ -135,7 +133,7 @@ async def lose_the_driver(application: Application) -> None:
     application.enter("FAILING", "FAILED", message="driver pod not found")
 
 
-def test_a_driver_that_nobody_saw_end_is_no_failure_of_the_program(cluster: ScriptedCluster) -> None:
+def test_lost_driver_is_an_infrastructure_failure(cluster: ScriptedCluster) -> None:
     cluster.script = lose_the_driver
     with pytest.raises(SparkInfrastructureFailed, match="driver pod not found"):
         run(task(), TaskInstance())
@@ -147,7 +145,7 @@ async def be_refused(application: Application) -> None:
     application.enter("FAILED")
 
 
-def test_a_submission_that_failed_is_a_failure_of_scheduling(cluster: ScriptedCluster, deferrable: bool) -> None:
+def test_failed_submission_is_a_scheduling_failure(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = be_refused
     with pytest.raises(SparkSchedulingFailed, match="failed to run spark-submit: no such image"):
         run(task(deferrable), TaskInstance())
@@ -165,7 +163,7 @@ async def fail_once(application: Application) -> None:
     application.enter("COMPLETED")
 
 
-def test_a_rerun_by_the_operator_is_waited_for(cluster: ScriptedCluster, deferrable: bool) -> None:
+def test_task_waits_for_restart_by_the_operator(cluster: ScriptedCluster, deferrable: bool) -> None:
     cluster.script = fail_once
     task_instance = TaskInstance()
     policy = {"type": "OnFailure", "onFailureRetries": 1, "onFailureRetryInterval": 5}
@@ -173,7 +171,7 @@ def test_a_rerun_by_the_operator_is_waited_for(cluster: ScriptedCluster, deferra
     assert task_instance.xcoms["attempts"] == 2
 
 
-def test_a_deletion_is_a_failure_of_its_own(cluster: ScriptedCluster) -> None:
+def test_deletion_raises_its_own_exception(cluster: ScriptedCluster) -> None:
     async def vanish(application: Application) -> None:
         await run_on(application)
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
@@ -183,7 +181,7 @@ def test_a_deletion_is_a_failure_of_its_own(cluster: ScriptedCluster) -> None:
         run(task(), TaskInstance())
 
 
-def test_the_next_try_takes_a_running_application_over(cluster: ScriptedCluster) -> None:
+def test_next_try_adopts_running_application(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
     first = TaskInstance()
     defer(task(), first)
@@ -192,7 +190,7 @@ def test_the_next_try_takes_a_running_application_over(cluster: ScriptedCluster)
     assert deferred.trigger.api_version == "sparkoperator.k8s.io/v1beta2"
 
 
-def test_the_next_try_after_a_failure_starts_anew(cluster: ScriptedCluster) -> None:
+def test_next_try_after_failure_submits_new_application(cluster: ScriptedCluster) -> None:
     cluster.script = fail
     first = TaskInstance()
     with pytest.raises(SparkApplicationFailed):
@@ -203,14 +201,14 @@ def test_the_next_try_after_a_failure_starts_anew(cluster: ScriptedCluster) -> N
     assert cluster.application()["metadata"]["uid"] != failed
 
 
-def test_what_takes_too_long_is_cancelled(cluster: ScriptedCluster) -> None:
+def test_timed_out_application_is_cancelled(cluster: ScriptedCluster) -> None:
     cluster.script = run_on
     with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
         run(task(False, execution_timeout=SOON), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_a_resumed_task_knows_its_dialect(cluster: ScriptedCluster) -> None:
+def test_resumed_task_knows_the_dialect(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
     event = fire(reload(defer(task(), task_instance).trigger))
     assert event["api_version"] == "sparkoperator.k8s.io/v1beta2"
@@ -222,13 +220,13 @@ def test_a_resumed_task_knows_its_dialect(cluster: ScriptedCluster) -> None:
     assert resumed.link_target.driver_pod == "pi-driver"
 
 
-def test_a_document_that_kubeflow_would_refuse_is_not_sent(cluster: ScriptedCluster) -> None:
+def test_invalid_kubeflow_document_is_not_submitted(cluster: ScriptedCluster) -> None:
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.type: must be one of"):
         run(task(application=with_spec(type="python")), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_kubeflow_operator_is_reported_with_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedCluster().serve() as cluster:
         document = {"conn_type": "kubernetes", "extra": {"kube_config": cluster.kubeconfig}}
         monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps(document))
@@ -237,7 +235,7 @@ def test_a_cluster_without_kubeflows_operator_is_told_with_the_cure(monkeypatch:
             run(task(), TaskInstance())
 
 
-def test_files_beside_the_dag_need_a_place_to_upload_to(cluster: ScriptedCluster, tmp_path: Path) -> None:
+def test_local_files_need_upload_to(cluster: ScriptedCluster, tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text("print(1)")
     with pytest.raises(AirflowFailException, match=r"this SparkApplication cannot contain files.*set upload_to"):
@@ -248,7 +246,7 @@ def test_files_beside_the_dag_need_a_place_to_upload_to(cluster: ScriptedCluster
     assert main.endswith("/job.py")
 
 
-def test_airflow_can_stand_for_kubeflows_restarts(cluster: ScriptedCluster) -> None:
+def test_retries_can_replace_restarts_of_kubeflow(cluster: ScriptedCluster) -> None:
     policy = {"type": "OnFailure", "onFailureRetries": 2, "onSubmissionFailureRetries": 1, "onFailureRetryInterval": 7}
     made = task(application=with_spec(restartPolicy=policy), restarts="airflow")
     assert (made.retries, made.retry_delay.total_seconds()) == (3, 7)
@@ -256,13 +254,13 @@ def test_airflow_can_stand_for_kubeflows_restarts(cluster: ScriptedCluster) -> N
     assert cluster.application()["spec"]["restartPolicy"] == {"type": "Never"}
 
 
-def test_restarts_of_both_draw_a_warning(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_restarts_and_retries_log_a_warning(cluster: ScriptedCluster, caplog: pytest.LogCaptureFixture) -> None:
     policy = {"type": "OnFailure", "onFailureRetries": 2}
     run(task(application=with_spec(restartPolicy=policy), retries=3), TaskInstance())
     assert "together up to 12 attempts" in caplog.text
 
 
-def test_memory_grows_in_kubeflows_field(cluster: ScriptedCluster) -> None:
+def test_memory_grows_in_the_fields_of_kubeflow(cluster: ScriptedCluster) -> None:
     class Store(dict[str, Any]):
         def set(self, key: str, value: dict[str, Any]) -> None:
             self[key] = value
@@ -276,9 +274,7 @@ def test_memory_grows_in_kubeflows_field(cluster: ScriptedCluster) -> None:
     assert "sparkConf" not in spec
 
 
-def test_the_time_to_live_stays_after_a_success_as_a_change_of_the_spec_would_run_it_again(
-    cluster: ScriptedCluster, deferrable: bool
-) -> None:
+def test_time_to_live_does_not_change_after_success(cluster: ScriptedCluster, deferrable: bool) -> None:
     run(task(deferrable), TaskInstance())
     application = cluster.application()
     assert application["spec"]["timeToLiveSeconds"] == 604_800
@@ -294,7 +290,7 @@ KUBEFLOW_VERSION = "sparkoperator.k8s.io/v1beta2"
     ids=["api_version", "document with nothing else"],
 )
 @pytest.mark.parametrize("start_from_trigger", [False, True])
-def test_parameters_alone_make_an_application(
+def test_application_is_built_from_parameters_alone(
     cluster: ScriptedCluster, given: dict[str, Any], start_from_trigger: bool
 ) -> None:
     made = operator(
@@ -315,13 +311,13 @@ def test_parameters_alone_make_an_application(
     assert application["spec"]["sparkVersion"] == "4.0.0"
 
 
-def test_a_document_without_an_apiversion_gets_the_parameters(cluster: ScriptedCluster) -> None:
+def test_document_without_api_version_gets_the_parameter(cluster: ScriptedCluster) -> None:
     document = {key: value for key, value in DOCUMENT.items() if key not in ("apiVersion", "kind")}
     run(operator(application=document, api_version=KUBEFLOW_VERSION), TaskInstance())
     assert cluster.application()["apiVersion"] == KUBEFLOW_VERSION
 
 
-def test_an_api_version_other_than_the_documents_is_refused(cluster: ScriptedCluster) -> None:
+def test_api_version_that_contradicts_document_is_rejected(cluster: ScriptedCluster) -> None:
     with pytest.raises(
         AirflowFailException, match=r"parameter api_version is 'spark.apache.org/v1': leave one of them out"
     ):
@@ -330,7 +326,7 @@ def test_an_api_version_other_than_the_documents_is_refused(cluster: ScriptedClu
         operator(application=None, py_file="local:///a.py", image="spark:4.0.0", api_version="v1")
 
 
-def test_a_cluster_without_the_other_operator_is_said_to_lack_the_group_that_was_asked_for(
+def test_missing_operator_is_reported_with_requested_group(
     cluster: ScriptedCluster,
 ) -> None:
     made = operator(application=None, py_file="local:///a.py", image="spark:4.0.0")

@@ -42,14 +42,14 @@ def dag(tmp_path: Path) -> Iterator[DAG]:
         yield dag
 
 
-def test_templates_inside_the_object_are_rendered_and_names_of_files_in_it_left_alone(dag: DAG) -> None:
+def test_templates_in_object_are_rendered_but_file_names_in_it_are_not_read(dag: DAG) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application=DOCUMENT, name="{{ params.name }}"))
     assert isinstance(operator.application, dict)
     assert operator.application["spec"]["driverArgs"] == ["--config", "/etc/job/2026-01-02.yaml"]
     assert operator.name == "pi"
 
 
-def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag: DAG) -> None:
+def test_placeholders_of_spark_and_its_operator_are_not_rendered(dag: DAG) -> None:
     image = "apache/spark:{{SPARK_VERSION}}"
     conf = {"image": image, "label": "{{APP_ID}}-{{ EXECUTOR_ID }}-{{ ds }}"}
     operator = render(SparkApplicationOperator(task_id="a", application={"spec": {"sparkConf": conf}}, image=image))
@@ -60,7 +60,7 @@ def test_what_spark_and_its_operator_fill_in_is_left_to_them(dag: DAG) -> None:
     assert operator.image == image
 
 
-def test_what_kubeflows_operator_fills_in_is_left_to_it_where_the_document_says_so(dag: DAG) -> None:
+def test_placeholders_of_kubeflow_are_not_rendered_if_raw(dag: DAG) -> None:
     written = "{% raw %}{{$appName}}{% endraw %}.{{ ds }}.example.com"
     assert written.partition(".")[0] in (REPOSITORY / "docs" / "guides" / "kubeflow.md").read_text()
     options = [{"ingressURLFormat": written}]
@@ -70,57 +70,57 @@ def test_what_kubeflows_operator_fills_in_is_left_to_it_where_the_document_says_
     ]
 
 
-def test_a_macro_of_the_dag_may_have_the_name_of_what_spark_fills_in() -> None:
+def test_macro_of_the_dag_overrides_a_placeholder() -> None:
     with DAG("macros", schedule=None, user_defined_macros={"SPARK_VERSION": "4.1.0"}):
         operator = render(SparkApplicationOperator(task_id="a", application="spec: spark:{{ SPARK_VERSION }}\n"))
     assert operator.application == "spec: spark:4.1.0"
 
 
 @pytest.mark.parametrize("path", ["app.yaml", "{{ params.file }}"], ids=["plain", "templated"])
-def test_a_file_beside_the_dag_is_read_and_rendered(dag: DAG, tmp_path: Path, path: str) -> None:
+def test_file_next_to_the_dag_is_read_and_rendered(dag: DAG, tmp_path: Path, path: str) -> None:
     (tmp_path / "app.yaml").write_text("spec: {driverArgs: ['{{ ds }}', other.yaml]}")
     operator = render(SparkApplicationOperator(task_id="a", application=path))
     assert operator.application == "spec: {driverArgs: ['2026-01-02', other.yaml]}"
 
 
-def test_a_path_object_is_a_path(dag: DAG, tmp_path: Path) -> None:
+def test_path_object_is_accepted(dag: DAG, tmp_path: Path) -> None:
     (tmp_path / "app.json").write_text('{"ds": "{{ ds }}"}')
     operator = render(SparkApplicationOperator(task_id="a", application=tmp_path / "app.json"))
     assert operator.application == '{"ds": "2026-01-02"}'
 
 
-def test_an_absolute_path_needs_no_search_path(tmp_path: Path) -> None:
+def test_absolute_path_needs_no_search_path(tmp_path: Path) -> None:
     (tmp_path / "app.yml").write_text("ds: {{ ds }}")
     operator = SparkApplicationOperator(task_id="a", application=str(tmp_path / "app.yml"))
     operator.render_template_fields(CONTEXT, None)
     assert operator.application == "ds: 2026-01-02"
 
 
-def test_a_file_can_include_another(dag: DAG, tmp_path: Path) -> None:
+def test_file_can_include_another_file(dag: DAG, tmp_path: Path) -> None:
     (tmp_path / "conf.yaml").write_text("a: b")
     (tmp_path / "app.yaml").write_text("sparkConf: {% include 'conf.yaml' %}")
     operator = render(SparkApplicationOperator(task_id="a", application="app.yaml"))
     assert operator.application == "sparkConf: a: b"
 
 
-def test_a_missing_file_is_named(dag: DAG, tmp_path: Path) -> None:
+def test_missing_file_is_reported(dag: DAG, tmp_path: Path) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application="nowhere.yaml"))
     with pytest.raises(AirflowFailException, match=rf"could not find application file 'nowhere.yaml' in .*{tmp_path}"):
         operator.execute(context_of(TaskInstance()))
 
 
-def test_text_is_rendered_as_it_stands(dag: DAG) -> None:
+def test_yaml_text_is_rendered(dag: DAG) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application=json.dumps({"ds": "{{ ds }}"})))
     assert operator.application == '{"ds": "2026-01-02"}'
 
 
-def test_a_model_becomes_its_document(dag: DAG) -> None:
+def test_model_is_converted_to_its_document(dag: DAG) -> None:
     operator = render(SparkApplicationOperator(task_id="a", application=parse_application(DOCUMENT)))
     assert isinstance(operator.application, dict)
     assert operator.application["spec"]["driverArgs"] == ["--config", "/etc/job/2026-01-02.yaml"]
 
 
-def test_a_mapped_operator_renders_its_files_too(dag: DAG, tmp_path: Path) -> None:
+def test_mapped_operator_renders_its_files(dag: DAG, tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_text("ds: {{ ds }}")
     mapped = SparkApplicationOperator.partial(task_id="a").expand(application=["app.yaml"])
     operator = mapped.unmap({"application": "app.yaml"})
@@ -128,7 +128,7 @@ def test_a_mapped_operator_renders_its_files_too(dag: DAG, tmp_path: Path) -> No
     assert operator.render_template(operator.application, CONTEXT, dag.get_template_env()) == "ds: 2026-01-02"
 
 
-def test_the_output_of_another_task_may_be_the_application(dag: DAG) -> None:
+def test_application_can_be_the_output_of_another_task(dag: DAG) -> None:
     @task
     def build() -> dict[str, Any]:
         return DOCUMENT
@@ -141,7 +141,7 @@ def test_the_output_of_another_task_may_be_the_application(dag: DAG) -> None:
 @pytest.mark.parametrize(
     ("result", "application"), [("app.yaml", "day: 2026-01-02"), (DOCUMENT, DOCUMENT)], ids=["a path", "an object"]
 )
-def test_another_task_may_choose_the_file(
+def test_file_path_can_be_the_output_of_another_task(
     dag: DAG,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -160,7 +160,7 @@ def test_another_task_may_choose_the_file(
 
 
 @pytest.mark.parametrize("application", [3, ["a"], SparkApplicationOperator, dict])
-def test_a_wrong_type_is_refused_while_the_dag_is_parsed(
+def test_wrong_type_is_rejected_at_parse_time(
     application: Any,
 ) -> None:
     with pytest.raises(TypeError, match="application must be an object"):
@@ -174,17 +174,17 @@ def test_a_wrong_type_is_refused_while_the_dag_is_parsed(
         ({"namespace": "a_b"}, "metadata.namespace: 'a_b' is not a valid namespace"),
     ],
 )
-def test_a_wrong_name_is_refused_while_the_dag_is_parsed(parameters: dict[str, Any], message: str) -> None:
+def test_wrong_name_is_rejected_at_parse_time(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkApplicationOperator(task_id="a", application=DOCUMENT, **parameters)
 
 
-def test_deferring_follows_the_configured_default() -> None:
+def test_deferrable_has_the_configured_default() -> None:
     assert SparkApplicationOperator(task_id="a", application=DOCUMENT).deferrable is False
     assert SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True).deferrable is True
 
 
-def test_the_operator_survives_the_serialization_of_its_dag(dag: DAG) -> None:
+def test_dag_with_the_operator_can_be_serialized(dag: DAG) -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     SparkApplicationOperator(task_id="a", application=DOCUMENT, deferrable=True)
@@ -192,7 +192,7 @@ def test_the_operator_survives_the_serialization_of_its_dag(dag: DAG) -> None:
     assert restored.get_task("a").task_type == "SparkApplicationOperator"
 
 
-def test_the_example_parses_without_a_cluster() -> None:
+def test_example_parses_without_a_cluster() -> None:
     from runpy import run_path
 
     example = run_path(str(Path(__file__).parents[2] / "example_dags" / "spark_pi.py"))
@@ -211,12 +211,12 @@ def test_the_example_parses_without_a_cluster() -> None:
         ),
     ],
 )
-def test_invalid_parameters_are_refused_while_the_dag_is_parsed(parameters: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_rejected_at_parse_time(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SparkApplicationOperator(task_id="a", **parameters)
 
 
-def test_templates_are_checked_once_they_are_rendered() -> None:
+def test_templates_are_checked_after_rendering() -> None:
     with DAG("templates", schedule=None) as dag:
         operator = SparkApplicationOperator(
             task_id="a", py_file="local:///{{ ds }}.py", executor_instances="{{ params.n }}", arguments=["{{ ds }}"],
@@ -230,7 +230,7 @@ def test_templates_are_checked_once_they_are_rendered() -> None:
         apply_parameters(new_application(), operator._collect_parameters())
 
 
-def test_a_result_of_another_task_may_be_any_parameter() -> None:
+def test_each_parameter_can_be_the_output_of_another_task() -> None:
     from airflow.sdk import task
 
     @task

@@ -24,21 +24,21 @@ def restarting(**config: Any) -> dict[str, Any]:
 ON_FAILURE = {"restartPolicy": "OnFailure", "maxRestartAttempts": 2, "restartBackoffMillis": 5000}
 
 
-def test_airflow_stands_for_the_restarts_of_the_cluster() -> None:
+def test_restart_config_becomes_retries() -> None:
     task = operator(application=restarting(**ON_FAILURE), restarts="airflow")
     assert (task.retries, task.retry_delay) == (2, timedelta(seconds=5))
     assert isinstance(task.retry_policy, SparkRetryPolicy)
     assert task.retry_policy.application_failures
 
 
-def test_what_is_left_out_has_the_clusters_default() -> None:
+def test_missing_restart_fields_have_the_defaults_of_the_cluster() -> None:
     task = operator(application=restarting(restartPolicy="OnInfrastructureFailure"), restarts="airflow")
     assert (task.retries, task.retry_delay) == (3, timedelta(seconds=30))
     assert isinstance(task.retry_policy, SparkRetryPolicy)
     assert not task.retry_policy.application_failures
 
 
-def test_a_policy_that_is_given_stays() -> None:
+def test_given_retry_policy_is_kept() -> None:
     policy = SparkRetryPolicy(memory_growth=2)
     assert (
         operator(application=restarting(**ON_FAILURE), restarts="airflow", retry_policy=policy).retry_policy is policy
@@ -46,12 +46,12 @@ def test_a_policy_that_is_given_stays() -> None:
 
 
 @pytest.mark.parametrize("application", [DOCUMENT, restarting(restartPolicy="Never"), "app.yaml"])
-def test_without_restarts_the_tasks_own_retries_count(application: dict[str, Any] | str) -> None:
+def test_retries_of_the_task_count_if_there_are_no_restarts(application: dict[str, Any] | str) -> None:
     task = operator(application=application, restarts="airflow", retries=7)
     assert (task.retries, task.retry_policy) == (7, None)
 
 
-def test_the_mapped_retries_go_over_the_dags_defaults() -> None:
+def test_mapped_retries_override_default_args() -> None:
     with DAG("defaults", schedule=None, default_args={"retries": 9}):
         assert operator(application=restarting(**ON_FAILURE), restarts="airflow").retries == 2
 
@@ -63,12 +63,12 @@ def test_the_mapped_retries_go_over_the_dags_defaults() -> None:
         ("airflow", "Always", "restartPolicy Always is not supported"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_while_the_dag_is_parsed(restarts: str, policy: str, message: str) -> None:
+def test_unsupported_restarts_are_rejected_at_parse_time(restarts: str, policy: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         operator(application=restarting(restartPolicy=policy), restarts=restarts)
 
 
-def test_the_cluster_is_told_not_to_restart_what_airflow_retries(cluster: Cluster) -> None:
+def test_restarts_are_disabled_in_the_cluster_if_airflow_retries(cluster: Cluster) -> None:
     cluster.script = succeed
     run(operator(False, application=restarting(**ON_FAILURE), restarts="airflow"), TaskInstance())
     tolerations = cluster.application()["spec"]["applicationTolerations"]
@@ -76,13 +76,13 @@ def test_the_cluster_is_told_not_to_restart_what_airflow_retries(cluster: Cluste
     assert tolerations["ttlAfterStopMillis"] == 5
 
 
-def test_restarts_on_both_sides_are_counted_in_a_warning(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_warning_multiplies_restarts_and_retries(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     run(operator(False, application=restarting(**ON_FAILURE), retries=4), TaskInstance())
     assert "up to 3 attempts), and the task is retried (up to 5 tries): together up to 15 attempts" in caplog.text
     assert cluster.application()["spec"]["applicationTolerations"]["restartConfig"]["restartPolicy"] == "OnFailure"
 
 
-def test_a_failure_carries_its_backoff(cluster: Cluster) -> None:
+def test_failure_has_the_backoff_of_the_restart_config(cluster: Cluster) -> None:
     cluster.script = fail
     document = restarting(restartPolicy="Never", restartBackoffMillis=5000)
     with pytest.raises(SparkApplicationFailed) as caught:
@@ -91,7 +91,7 @@ def test_a_failure_carries_its_backoff(cluster: Cluster) -> None:
     assert caught.value.retry_worthy
 
 
-def test_a_failure_that_would_come_again_says_so(cluster: Cluster) -> None:
+def test_certain_failure_is_not_retry_worthy(cluster: Cluster) -> None:
     async def refuse(application: Application) -> None:
         application.enter("Submitted")
         application.enter("SchedulingFailure", message="no image", reason="SpecUnbuildable")
@@ -117,9 +117,7 @@ async def starve(application: Application) -> None:
     application.enter("TerminatedWithoutReleaseResources")
 
 
-def test_the_next_try_has_the_memory_that_the_first_one_lacked(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_next_try_has_more_memory_after_out_of_memory(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     cluster.script = starve
     policy, store, first = SparkRetryPolicy(memory_growth=4, memory_limit="2g"), Store(), TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:

@@ -21,7 +21,7 @@ class OutletEvents(dict[Asset, Any]):
 
 
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_an_assets_event_names_the_application_that_made_it(cluster: Cluster, deferrable: bool) -> None:
+def test_asset_event_names_the_application(cluster: Cluster, deferrable: bool) -> None:
     task_instance = TaskInstance()
     context = context_of(task_instance, outlet_events=OutletEvents())
     task = operator(deferrable, outlets=[REPORT])
@@ -52,7 +52,7 @@ def lineage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark, "inject_transport_information_into_spark_properties", transport)
 
 
-def test_lineage_is_injected_where_asked_for(cluster: Cluster, lineage: None) -> None:
+def test_parent_job_is_injected_if_enabled(cluster: Cluster, lineage: None) -> None:
     operator(False, openlineage_inject_parent_job_info=True).execute(context_of(TaskInstance()))
     conf = cluster.application()["spec"]["sparkConf"]
     assert conf["spark.openlineage.parentJobName"] == "run"
@@ -60,7 +60,7 @@ def test_lineage_is_injected_where_asked_for(cluster: Cluster, lineage: None) ->
     assert conf["spark.executor.instances"] == "2"
 
 
-def test_transport_is_injected_only_by_its_own_switch(lineage: None) -> None:
+def test_transport_is_injected_only_if_its_switch_is_on(lineage: None) -> None:
     context = context_of(TaskInstance())
     assert tries.create_lineage({"a": "b"}, context, parent=False, transport=False) == {}
     created = tries.create_lineage({"a": "b"}, context, parent=False, transport=True)

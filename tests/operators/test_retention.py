@@ -58,12 +58,12 @@ def test_retention_can_be_left_to_the_cluster(cluster: Cluster, keep: timedelta 
     assert submitted(cluster, keep_failed_driver=keep) == {}
 
 
-def test_policy_of_the_document_counts(cluster: Cluster) -> None:
+def test_policy_of_the_document_is_kept(cluster: Cluster) -> None:
     given = {"resourceRetainPolicy": "Never"}
     assert submitted(cluster, application=application(**given)) == given
 
 
-def test_duration_of_the_document_counts(cluster: Cluster) -> None:
+def test_duration_of_the_document_is_kept(cluster: Cluster) -> None:
     given = {"resourceRetainDurationMillis": 1000}
     assert submitted(cluster, application=application(**given)) == given
 
@@ -75,12 +75,12 @@ def test_task_that_starts_in_the_triggerer_keeps_its_failed_driver() -> None:
 
 
 @pytest.mark.parametrize("document", [KUBEFLOW, DOCUMENT | {"apiVersion": "spark.apache.org/v1beta1"}])
-def test_resource_without_the_fields_is_left_alone(document: dict[str, Any]) -> None:
+def test_dialect_without_the_fields_is_not_changed(document: dict[str, Any]) -> None:
     task = operator(application=document, start_from_trigger=True)
     assert retention(arguments_of(task)["application"]["spec"]) == {}
 
 
 @pytest.mark.parametrize("keep", [timedelta(seconds=-1), -1, True, "5m"])
-def test_invalid_duration_is_refused(keep: timedelta | int | str) -> None:
+def test_invalid_duration_is_rejected(keep: timedelta | int | str) -> None:
     with pytest.raises(ValueError, match="keep_failed_driver: must be a number of seconds"):
         operator(keep_failed_driver=keep)

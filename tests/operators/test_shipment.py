@@ -66,7 +66,7 @@ def mounts(spec: dict[str, Any], role: str) -> dict[str, str]:
     }
 
 
-def test_a_script_travels_in_a_config_map_to_the_driver(folder: Path) -> None:
+def test_script_is_mounted_into_the_driver(folder: Path) -> None:
     spec = ship(folder, py_file="job.py")
     assert spec["pyFiles"] == "local:///opt/airflow-task/job.py"
     assert spec["configMapSpecs"][0]["data"] == {"job.py": "import lib\n"}
@@ -74,7 +74,7 @@ def test_a_script_travels_in_a_config_map_to_the_driver(folder: Path) -> None:
     assert "executorSpec" not in spec
 
 
-def test_what_goes_beside_the_script_travels_to_the_executors_too(folder: Path) -> None:
+def test_other_files_are_mounted_into_the_executors_too(folder: Path) -> None:
     spec = ship(folder, py_file="job.py", py_files=["lib.py", "s3a://lib/other.zip"], files="job.toml")
     assert spec["pyFiles"] == "local:///opt/airflow-task/job.py,local:///opt/airflow-task/lib.py,s3a://lib/other.zip"
     assert spec["sparkConf"]["spark.files"] == "local:///opt/airflow-task/job.toml"
@@ -82,7 +82,7 @@ def test_what_goes_beside_the_script_travels_to_the_executors_too(folder: Path) 
     assert mounts(spec, "executor") == {"spark-kubernetes-executor": "/opt/airflow-task"}
 
 
-def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder: Path) -> None:
+def test_pod_templates_of_the_document_are_kept(folder: Path) -> None:
     pod = {
         "containers": [{"name": "sidecar"}, {"name": "spark-kubernetes-driver", "env": []}],
         "volumes": [{"name": "a"}],
@@ -99,12 +99,12 @@ def test_the_documents_pod_templates_stay_as_they_are_beside_it(folder: Path) ->
     assert spec["configMapSpecs"][0]["name"] == "own"
 
 
-def test_the_container_that_the_configuration_names_gets_the_files(folder: Path) -> None:
+def test_configured_driver_container_gets_the_files(folder: Path) -> None:
     document = new_application() | {"spec": {"sparkConf": {"spark.kubernetes.driver.podTemplateContainerName": "main"}}}
     assert mounts(ship(folder, document, py_file="job.py"), "driver") == {"main": "/opt/airflow-task"}
 
 
-def test_every_try_and_every_content_has_a_config_map_of_its_own(folder: Path) -> None:
+def test_each_try_and_content_has_its_own_config_map(folder: Path) -> None:
     def name(**how: Any) -> str:
         return str(ship(folder, py_file="job.py", **how)["configMapSpecs"][0]["name"])
 
@@ -115,12 +115,12 @@ def test_every_try_and_every_content_has_a_config_map_of_its_own(folder: Path) -
     assert first != name()
 
 
-def test_what_is_in_the_image_or_at_a_url_is_not_looked_for(folder: Path) -> None:
+def test_files_in_the_image_or_at_a_url_are_not_read(folder: Path) -> None:
     spec = ship(folder, py_file="local:///opt/job.py", files=["https://example.com/a.json"])
     assert "configMapSpecs" not in spec
 
 
-def test_a_file_that_is_no_text_is_uploaded(folder: Path, bucket: str, tmp_path: Path) -> None:
+def test_binary_file_is_uploaded(folder: Path, bucket: str, tmp_path: Path) -> None:
     spec = ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=bucket)
     script, archive = spec["pyFiles"].split(",")
     assert script == "local:///opt/airflow-task/job.py"
@@ -129,14 +129,14 @@ def test_a_file_that_is_no_text_is_uploaded(folder: Path, bucket: str, tmp_path:
     assert "executorSpec" not in spec
 
 
-def test_what_is_too_large_for_a_config_map_is_uploaded(folder: Path, bucket: str, tmp_path: Path) -> None:
+def test_large_file_is_uploaded(folder: Path, bucket: str, tmp_path: Path) -> None:
     (folder / "lib.py").write_text("#" * CONFIG_MAP_BYTES)
     spec = ship(folder, py_file="job.py", py_files=["lib.py"], upload_to=bucket)
     assert "configMapSpecs" not in spec
     assert [uri.rpartition("/")[2] for uri in spec["pyFiles"].split(",")] == ["job.py", "lib.py"]
 
 
-def test_the_same_content_is_uploaded_once(
+def test_same_content_is_uploaded_once(
     folder: Path, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=bucket)
@@ -154,11 +154,11 @@ def test_the_same_content_is_uploaded_once(
         ("gs://google@bucket/jobs", "gs://bucket/jobs"),
     ],
 )
-def test_spark_reads_where_airflow_has_written(url: str, read: str) -> None:
+def test_url_is_converted_for_spark(url: str, read: str) -> None:
     assert shipment.convert_to_spark_url(url).rstrip("/") == read
 
 
-def test_a_store_that_refuses_is_named(folder: Path, tmp_path: Path) -> None:
+def test_rejected_upload_names_the_store(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bucket").write_text("a file in the way")
     with pytest.raises(AirflowException, match=r"could not upload lib\.zip to .*bucket"):
         ship(folder, py_file="job.py", py_files=["lib.zip"], upload_to=f"file://{tmp_path}/bucket")
@@ -178,7 +178,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "message"), WRONG)
-def test_a_file_that_cannot_be_shipped_is_named(folder: Path, parameters: dict[str, Any], message: str) -> None:
+def test_file_that_cannot_be_shipped_is_reported(folder: Path, parameters: dict[str, Any], message: str) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "job.py").write_text("")
     (folder / "my job.py").write_text("")
@@ -186,20 +186,20 @@ def test_a_file_that_cannot_be_shipped_is_named(folder: Path, parameters: dict[s
         ship(folder, **parameters)
 
 
-def test_too_much_for_a_config_map_is_said_with_its_size(folder: Path) -> None:
+def test_size_is_reported_if_files_do_not_fit_into_a_config_map(folder: Path) -> None:
     (folder / "lib.py").write_text("#" * CONFIG_MAP_BYTES)
     with pytest.raises(InvalidResource, match=r"job\.py, lib\.py cannot travel .*together they have 9\d+ bytes"):
         ship(folder, py_file="job.py", py_files=["lib.py"])
 
 
-def test_what_grows_too_large_where_it_is_stored_is_uploaded(folder: Path, bucket: str) -> None:
+def test_file_that_is_too_large_after_escaping_is_uploaded(folder: Path, bucket: str) -> None:
     (folder / "page.xml").write_text("<a></a>" * 80_000)
     with pytest.raises(InvalidResource, match=r"page\.xml cannot travel .*together they have 2\d+ bytes as JSON"):
         ship(folder, py_file="job.py", files=["page.xml"])
     assert "configMapSpecs" not in ship(folder, upload_to=bucket, py_file="job.py", files=["page.xml"])
 
 
-def test_the_operator_ships_the_file_beside_its_dag(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
+def test_operator_ships_the_file_next_to_its_dag(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
     from airflow.sdk import DAG
 
     cluster.script = succeed

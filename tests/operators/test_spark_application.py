@@ -47,13 +47,15 @@ def printed(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
-def test_an_invalid_document_is_told_once(cluster: Cluster) -> None:
+def test_invalid_document_is_reported_once(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"spec\.sparkConfs: is not a field") as caught:
         run(operator(application={**DOCUMENT, "spec": {**DOCUMENT["spec"], "sparkConfs": {}}}), TaskInstance())
     assert printed(caught.value).count("sparkConfs: is not a field of spec: did you mean sparkConf?") == 1
 
 
-def test_a_success_is_the_tasks_success(cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_task_succeeds_with_its_application(
+    cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     task_instance = TaskInstance()
     with caplog.at_level(logging.INFO):
         assert run(operator(deferrable), task_instance) == "pi"
@@ -67,7 +69,7 @@ def test_a_success_is_the_tasks_success(cluster: Cluster, deferrable: bool, capl
     assert "driver | Pi is roughly 3.14" in caplog.text
 
 
-def test_a_failure_says_why_and_shows_the_last_lines(cluster: Cluster, deferrable: bool) -> None:
+def test_failure_shows_cause_and_last_log_lines(cluster: Cluster, deferrable: bool) -> None:
     cluster.script = fail
     task_instance = TaskInstance()
     with pytest.raises(SparkApplicationFailed) as caught:
@@ -80,7 +82,7 @@ def test_a_failure_says_why_and_shows_the_last_lines(cluster: Cluster, deferrabl
     assert caught.value.reason
 
 
-def test_the_last_lines_of_a_driver_that_is_gone_are_still_told(cluster: Cluster) -> None:
+def test_failure_shows_last_log_lines_of_deleted_driver(cluster: Cluster) -> None:
     cluster.script = run_on
     deferred = defer(operator(), TaskInstance())
 
@@ -114,7 +116,7 @@ async def end_in(application: Application, state: str, message: str) -> None:
         ("SchedulingFailure", SparkSchedulingFailed),
     ],
 )
-def test_each_kind_of_failure_has_its_exception(
+def test_each_failure_kind_has_its_exception(
     cluster: Cluster, state: str, error: type[SparkInfrastructureFailed] | type[SparkSchedulingFailed]
 ) -> None:
     cluster.script = lambda application: end_in(application, state, "no room")
@@ -122,7 +124,7 @@ def test_each_kind_of_failure_has_its_exception(
         run(operator(), TaskInstance())
 
 
-def test_a_deleted_application_is_a_failure_of_its_own(cluster: Cluster, deferrable: bool) -> None:
+def test_deleted_application_raises_its_own_exception(cluster: Cluster, deferrable: bool) -> None:
     async def vanish(application: Application) -> None:
         await run_on(application)
         cluster.store.delete(cluster.kind, NAMESPACE, "pi")
@@ -132,9 +134,7 @@ def test_a_deleted_application_is_a_failure_of_its_own(cluster: Cluster, deferra
         run(operator(deferrable), TaskInstance())
 
 
-def test_an_application_that_another_run_has_replaced_was_not_deleted_by_a_user(
-    cluster: Cluster, deferrable: bool
-) -> None:
+def test_replaced_application_is_not_reported_as_deleted(cluster: Cluster, deferrable: bool) -> None:
     another = TaskInstance()
     replaced: list[str] = []
     another.run_id = "manual__2"
@@ -164,7 +164,7 @@ def test_an_application_that_another_run_has_replaced_was_not_deleted_by_a_user(
 @pytest.mark.parametrize(
     ("policy", "final"), [(None, True), (SparkRetryPolicy(), False)], ids=["no policy", "a policy that decides"]
 )
-def test_a_deletion_while_the_driver_runs_is_not_a_failure_of_the_infrastructure(
+def test_deletion_with_running_driver_is_no_infrastructure_failure(
     cluster: Cluster, deferrable: bool, policy: SparkRetryPolicy | None, final: bool
 ) -> None:
     async def be_deleted(application: Application) -> None:
@@ -180,13 +180,13 @@ def test_a_deletion_while_the_driver_runs_is_not_a_failure_of_the_infrastructure
     assert ("To run it again, clear the task" in str(caught.value)) is final
 
 
-def test_without_waiting_the_task_ends_once_the_application_is_there(cluster: Cluster) -> None:
+def test_task_without_waiting_ends_after_submission(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     assert run(operator(wait_for_completion=False), TaskInstance()) == "pi"
     assert cluster.application()["metadata"]["name"] == "pi"
 
 
-def test_a_task_that_did_not_wait_runs_anew_once_it_is_cleared(cluster: Cluster) -> None:
+def test_cleared_task_without_waiting_submits_again(cluster: Cluster) -> None:
     first = TaskInstance()
     run(operator(wait_for_completion=False), first)
     cluster.wait_for_state("ResourceReleased")
@@ -195,13 +195,13 @@ def test_a_task_that_did_not_wait_runs_anew_once_it_is_cleared(cluster: Cluster)
     assert cluster.application()["metadata"]["uid"] != before
 
 
-def test_without_a_name_one_is_made_of_the_task(cluster: Cluster) -> None:
+def test_default_name_is_derived_from_the_task(cluster: Cluster) -> None:
     name = run(operator(name=None), TaskInstance())
     assert name.startswith("dag-run-")
     assert cluster.application()["metadata"]["name"] == name
 
 
-def test_an_application_carries_its_tasks_stamp(cluster: Cluster) -> None:
+def test_application_has_the_stamp_of_its_task(cluster: Cluster) -> None:
     task_instance = TaskInstance()
     run(operator(), task_instance)
     metadata = cluster.application()["metadata"]
@@ -209,7 +209,7 @@ def test_an_application_carries_its_tasks_stamp(cluster: Cluster) -> None:
     assert len(metadata["labels"]["airflow.spark-operator/task"]) == 40
 
 
-def test_the_trigger_holds_no_secret(cluster: Cluster) -> None:
+def test_trigger_arguments_contain_no_secret(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     path, arguments = defer(operator(), TaskInstance()).trigger.serialize()
     assert path == "airflow_provider_spark_operator.triggers.spark_application.SparkApplicationTrigger"
@@ -218,7 +218,7 @@ def test_the_trigger_holds_no_secret(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_the_trigger_knows_whether_the_default_connection_existed(
+def test_trigger_records_whether_default_connection_existed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exists: bool
 ) -> None:
     cluster.script = stay_submitted
@@ -231,7 +231,7 @@ def test_the_trigger_knows_whether_the_default_connection_existed(
     assert trigger.connection_required is exists
 
 
-def test_the_next_try_takes_a_running_application_over(cluster: Cluster) -> None:
+def test_next_try_adopts_running_application(cluster: Cluster) -> None:
     cluster.script = run_on
     first = TaskInstance()
     defer(operator(), first)
@@ -242,7 +242,7 @@ def test_the_next_try_takes_a_running_application_over(cluster: Cluster) -> None
     assert annotations["airflow.spark-operator/task-instance-id"] == str(second.id)
 
 
-def test_the_next_try_after_a_failure_starts_anew(cluster: Cluster) -> None:
+def test_next_try_after_failure_submits_new_application(cluster: Cluster) -> None:
     cluster.script = fail
     first = TaskInstance()
     with pytest.raises(SparkApplicationFailed):
@@ -253,7 +253,7 @@ def test_the_next_try_after_a_failure_starts_anew(cluster: Cluster) -> None:
     assert cluster.application()["metadata"]["uid"] != failed
 
 
-def test_a_success_that_nobody_saw_counts_once(cluster: Cluster) -> None:
+def test_unseen_success_counts_once(cluster: Cluster) -> None:
     first = TaskInstance()
     deferred = defer(operator(), first)  # the worker is lost while the application ends
     cluster.wait_for_state("ResourceReleased")
@@ -264,7 +264,7 @@ def test_a_success_that_nobody_saw_counts_once(cluster: Cluster) -> None:
     assert cluster.application()["metadata"]["uid"] != deferred.trigger.uid
 
 
-def test_an_application_of_somebody_else_is_left_alone(cluster: Cluster) -> None:
+def test_application_of_another_owner_is_not_replaced(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     theirs = cluster.create("pi")
     with pytest.raises(SparkApplicationError, match="jobs/pi already exists and belongs to") as caught:
@@ -279,7 +279,7 @@ def another_run(run_id: str = "manual__2026-01-02T00:00:00+00:00") -> TaskInstan
     return task_instance
 
 
-def test_a_fixed_name_works_in_every_run(cluster: Cluster, deferrable: bool) -> None:
+def test_fixed_name_works_in_each_run(cluster: Cluster, deferrable: bool) -> None:
     document = {**DOCUMENT, "metadata": {"name": "pi"}}
     run(operator(deferrable, document, name=None), TaskInstance())
     before = cluster.application()["metadata"]["uid"]
@@ -287,14 +287,14 @@ def test_a_fixed_name_works_in_every_run(cluster: Cluster, deferrable: bool) -> 
     assert cluster.application()["metadata"]["uid"] != before
 
 
-def test_an_ended_application_of_another_run_stays_if_the_task_is_told_so(cluster: Cluster, deferrable: bool) -> None:
+def test_if_exists_fail_keeps_ended_application_of_another_run(cluster: Cluster, deferrable: bool) -> None:
     run(operator(deferrable), TaskInstance())
     with pytest.raises(SparkApplicationError, match="let the task do so with if_exists='replace_ended'"):
         run(operator(deferrable, if_exists="fail"), another_run())
     run(operator(deferrable, if_exists="fail"), TaskInstance().next_try())
 
 
-def test_an_unknown_answer_to_a_taken_name_is_refused_while_the_dag_is_parsed() -> None:
+def test_unknown_if_exists_is_rejected_at_parse_time() -> None:
     with pytest.raises(ValueError, match="if_exists must be 'replace_ended' or 'fail', not 'replace'"):
         operator(if_exists="replace")
 
@@ -312,13 +312,13 @@ def test_an_unknown_answer_to_a_taken_name_is_refused_while_the_dag_is_parsed() 
     ],
 )
 @pytest.mark.parametrize("value", ["false", None, 0])
-def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str, value: int | str | None) -> None:
+def test_switch_that_is_not_boolean_is_rejected_at_parse_time(name: str, value: int | str | None) -> None:
     switch: dict[str, Any] = {name: value}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not {value!r}"):
         operator(**switch)
 
 
-def test_a_task_resumes_without_its_applications_file(cluster: Cluster, tmp_path: Path) -> None:
+def test_task_resumes_although_application_file_is_missing(cluster: Cluster, tmp_path: Path) -> None:
     cluster.do(lambda: cluster.store.create(NAMESPACES, None, {"metadata": {"name": "elsewhere"}}))
     file = tmp_path / "app.json"
     file.write_text(json.dumps(DOCUMENT | {"metadata": {"namespace": "elsewhere"}}))
@@ -336,7 +336,7 @@ def test_a_task_resumes_without_its_applications_file(cluster: Cluster, tmp_path
     assert annotations["airflow.spark-operator/result-taken-by"] == str(task_instance.id)
 
 
-def test_a_success_that_cannot_be_marked_is_still_one(
+def test_success_that_cannot_be_recorded_is_a_success(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(requests, "_ACKNOWLEDGEMENT_SECONDS", 0.0)
@@ -352,9 +352,7 @@ def test_a_success_that_cannot_be_marked_is_still_one(
     ("try_number", "follows"),
     [(3, "a retry adopts it"), (4, "no retry is left to adopt it. Delete it if you do not need it")],
 )
-def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
-    cluster: Cluster, try_number: int, follows: str
-) -> None:
+def test_failed_trigger_leaves_application_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
     cluster.script = run_on
     task, task_instance = operator(), TaskInstance(try_number=try_number)
     assert task_instance.max_tries == 3
@@ -370,33 +368,31 @@ def test_a_trigger_that_failed_leaves_the_application_to_a_retry_if_one_is_left(
     ("try_number", "follows"),
     [(3, "a retry adopts it"), (4, "no retry is left to adopt it. Delete it if you do not need it")],
 )
-def test_an_application_that_cannot_be_followed_is_left_to_a_retry_if_one_is_left(
-    cluster: Cluster, try_number: int, follows: str
-) -> None:
+def test_lost_application_is_left_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
     event = {"kind": "lost", "namespace": "jobs", "name": "pi", "uid": "u1", "sentence": "it cannot be followed"}
     context = context_of(TaskInstance(try_number=try_number))
     with pytest.raises(SparkApplicationError, match=f"^it cannot be followed; it may still be running: {follows}$"):
         operator().resume_execution("execute_complete", {"event": event}, context)
 
 
-def test_a_document_that_is_no_application_is_not_retried(cluster: Cluster) -> None:
+def test_invalid_document_is_not_retried(cluster: Cluster) -> None:
     broken = {**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions.*: .*required"):
         run(operator(application=broken), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_an_unknown_kind_is_named(cluster: Cluster) -> None:
+def test_kind_that_is_not_served_is_reported(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match="kind: must be SparkApplication, not 'Application'"):
         run(operator(application={**DOCUMENT, "kind": "Application"}), TaskInstance())
 
 
-def test_a_namespace_that_is_not_there_is_named(cluster: Cluster) -> None:
+def test_missing_namespace_is_reported(cluster: Cluster) -> None:
     with pytest.raises(SparkApplicationError, match=r"cannot create sparkapplications.* in namespace nowhere"):
         run(operator(namespace="nowhere"), TaskInstance())
 
 
-def test_an_api_server_that_is_down_is_named(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+def test_unreachable_api_server_is_reported(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
     kubeconfig = cluster.kubeconfig
     kubeconfig["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
     connection = json.dumps({"conn_type": "kubernetes", "extra": {"kube_config": kubeconfig}})
@@ -406,12 +402,12 @@ def test_an_api_server_that_is_down_is_named(monkeypatch: pytest.MonkeyPatch, cl
         run(operator(kubernetes_conn_id="down"), TaskInstance())
 
 
-def test_a_connection_that_is_missing_is_named() -> None:
+def test_missing_connection_is_reported() -> None:
     with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
         run(operator(kubernetes_conn_id="nowhere"), TaskInstance())
 
 
-def test_a_task_killed_on_a_worker_deletes_its_application(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_task_killed_on_worker_deletes_its_application(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator(deferrable=False)
@@ -427,9 +423,7 @@ def test_a_task_killed_on_a_worker_deletes_its_application(cluster: Cluster, mon
     assert cluster.applications() == []
 
 
-def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kill_during_submission_deletes_the_application(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
     cluster.script = run_on
     task = operator()
@@ -444,7 +438,7 @@ def test_a_kill_during_the_submission_deletes_what_is_submitted_after_it(
     assert cluster.applications() == []
 
 
-def test_a_kill_that_comes_while_the_worker_talks_to_airflow_is_dealt_with_after_it(
+def test_kill_during_request_to_airflow_deletes_the_application(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.script = run_on

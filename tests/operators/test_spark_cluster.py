@@ -60,7 +60,7 @@ def delete(**parameters: Any) -> DeleteSparkClusterOperator:
     return DeleteSparkClusterOperator(task_id="delete", **parameters)
 
 
-def test_a_cluster_is_created_and_waited_for(
+def test_task_creates_cluster_and_waits_until_ready(
     cluster: Cluster, deferrable: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     task_instance = TaskInstance()
@@ -75,13 +75,13 @@ def test_a_cluster_is_created_and_waited_for(
     assert "SparkCluster jobs/shared: master 1/1, workers 2/2 ready" in caplog.text
 
 
-def test_without_waiting_the_task_ends_once_the_cluster_is_there(cluster: Cluster) -> None:
+def test_task_without_waiting_ends_after_creation(cluster: Cluster) -> None:
     cluster.cluster_script = stay_without_workers
     assert run(create(wait_until_ready=False), TaskInstance()) == "shared"
     assert len(cluster.spark_clusters()) == 1
 
 
-def test_without_a_name_every_try_has_the_same_one(cluster: Cluster) -> None:
+def test_default_name_is_the_same_in_each_try(cluster: Cluster) -> None:
     first = TaskInstance()
     name = run(create(name=None), first)
     assert name.startswith("dag-run-")
@@ -89,14 +89,14 @@ def test_without_a_name_every_try_has_the_same_one(cluster: Cluster) -> None:
     assert len(cluster.spark_clusters()) == 1
 
 
-def test_the_next_try_takes_a_running_cluster_over(cluster: Cluster) -> None:
+def test_next_try_adopts_running_cluster(cluster: Cluster) -> None:
     first = TaskInstance()
     deferred = defer(create(), first)
     again = defer(create(), first.next_try())
     assert again.trigger.uid == deferred.trigger.uid
 
 
-def test_a_cluster_that_is_not_ready_is_replaced_when_its_task_is_cleared(cluster: Cluster) -> None:
+def test_cleared_task_replaces_cluster_that_is_not_ready(cluster: Cluster) -> None:
     cluster.cluster_script = stay_without_workers
     first = TaskInstance()
     uid = defer(create(), first).trigger.uid
@@ -105,7 +105,7 @@ def test_a_cluster_that_is_not_ready_is_replaced_when_its_task_is_cleared(cluste
 
 
 @pytest.mark.parametrize("given", [{}, {"wait_until_ready": False}], ids=["ready", "not waited for"])
-def test_a_cluster_that_other_tasks_use_stays_when_its_task_is_cleared(
+def test_cleared_task_keeps_cluster_that_other_tasks_use(
     cluster: Cluster, deferrable: bool, given: dict[str, Any]
 ) -> None:
     first = TaskInstance()
@@ -116,14 +116,14 @@ def test_a_cluster_that_other_tasks_use_stays_when_its_task_is_cleared(
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-def test_a_cluster_that_cannot_be_created_fails_the_task_and_is_deleted(cluster: Cluster, deferrable: bool) -> None:
+def test_failed_cluster_fails_the_task_and_is_deleted(cluster: Cluster, deferrable: bool) -> None:
     cluster.cluster_script = be_refused
     with pytest.raises(SparkSchedulingFailed, match="jobs/shared failed: a quota is exceeded; it was deleted"):
         run(create(deferrable), TaskInstance())
     assert cluster.spark_clusters() == []
 
 
-def test_airflows_alarm_on_a_worker_names_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_airflow_timeout_on_worker_names_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.sdk.exceptions import AirflowTaskTimeout
 
     cluster.cluster_script = stay_without_workers
@@ -138,7 +138,7 @@ def test_airflows_alarm_on_a_worker_names_the_cluster(cluster: Cluster, monkeypa
     assert cluster.spark_clusters() == []
 
 
-def test_a_cluster_that_is_not_ready_in_time_is_told_with_what_is_missing(cluster: Cluster, deferrable: bool) -> None:
+def test_ready_timeout_reports_what_is_missing(cluster: Cluster, deferrable: bool) -> None:
     cluster.cluster_script = stay_without_workers
     with pytest.raises(
         SparkApplicationTimedOut,
@@ -148,14 +148,14 @@ def test_a_cluster_that_is_not_ready_in_time_is_told_with_what_is_missing(cluste
     assert cluster.spark_clusters() == []
 
 
-def test_a_cluster_can_be_left_for_a_look(cluster: Cluster) -> None:
+def test_failed_cluster_is_kept_without_delete_on_kill(cluster: Cluster) -> None:
     cluster.cluster_script = be_refused
     with pytest.raises(SparkSchedulingFailed, match="it keeps running because delete_on_kill=False"):
         run(create(delete_on_kill=False), TaskInstance())
     assert len(cluster.spark_clusters()) == 1
 
 
-def test_a_cluster_that_is_deleted_meanwhile_is_a_failure_of_its_own(cluster: Cluster, deferrable: bool) -> None:
+def test_deleted_cluster_raises_its_own_exception(cluster: Cluster, deferrable: bool) -> None:
     async def vanish(one: SparkCluster) -> None:
         await stay_without_workers(one)
         cluster.store.delete(cluster.cluster_kind, NAMESPACE, "shared")
@@ -167,7 +167,7 @@ def test_a_cluster_that_is_deleted_meanwhile_is_a_failure_of_its_own(cluster: Cl
     assert not isinstance(caught.value, SparkApplicationDeleted)
 
 
-def test_a_cluster_of_somebody_else_is_left_alone(cluster: Cluster) -> None:
+def test_cluster_of_another_owner_is_neither_replaced_nor_deleted(cluster: Cluster) -> None:
     theirs = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE}}
     cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, theirs))
     with pytest.raises(SparkApplicationError, match=r"could not submit the cluster: .*already exists and belongs to"):
@@ -178,7 +178,7 @@ def test_a_cluster_of_somebody_else_is_left_alone(cluster: Cluster) -> None:
     assert cluster.spark_clusters() == []
 
 
-def test_a_failed_cluster_of_another_run_is_replaced_and_a_live_one_is_not(cluster: Cluster) -> None:
+def test_only_failed_cluster_of_another_run_is_replaced(cluster: Cluster) -> None:
     cluster.cluster_script = be_refused
     with pytest.raises(SparkSchedulingFailed):
         run(create(delete_on_kill=False), TaskInstance())
@@ -190,7 +190,7 @@ def test_a_failed_cluster_of_another_run_is_replaced_and_a_live_one_is_not(clust
         run(create(), third)
 
 
-def test_a_killed_task_deletes_its_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_task_deletes_its_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.operators.kill.read_fate", lambda stamp: Fate.KILLED)
     cluster.cluster_script = stay_without_workers
     task = create()
@@ -199,9 +199,7 @@ def test_a_killed_task_deletes_its_cluster(cluster: Cluster, monkeypatch: pytest
     assert cluster.spark_clusters() == []
 
 
-async def test_a_task_killed_while_deferred_deletes_its_cluster(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_killed_deferred_task_deletes_its_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "airflow_provider_spark_operator.triggers.kill.read_fate_of_deferred", lambda stamp: Fate.KILLED
     )
@@ -211,16 +209,14 @@ async def test_a_task_killed_while_deferred_deletes_its_cluster(
     assert await asyncio.to_thread(cluster.spark_clusters) == []
 
 
-async def test_a_triggerer_that_loses_the_task_leaves_the_cluster(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_moved_trigger_keeps_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airflow_provider_spark_operator.triggers.kill.read_fate_of_deferred", lambda stamp: Fate.MOVED)
     deferred = await asyncio.to_thread(defer, create(), TaskInstance())
     await reload(deferred.trigger).on_kill()
     assert len(await asyncio.to_thread(cluster.spark_clusters)) == 1
 
 
-def test_what_airflow_ends_itself_is_deleted(cluster: Cluster) -> None:
+def test_deferral_timeout_deletes_the_cluster(cluster: Cluster) -> None:
     task, task_instance = create(), TaskInstance()
     defer(task, task_instance)
     with pytest.raises(
@@ -231,29 +227,27 @@ def test_what_airflow_ends_itself_is_deleted(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("try_number", "follows"), [(3, "a retry adopts it"), (4, "no retry is left")])
-def test_a_trigger_that_failed_leaves_the_cluster_to_a_retry_if_one_is_left(
-    cluster: Cluster, try_number: int, follows: str
-) -> None:
+def test_failed_trigger_leaves_cluster_to_a_retry_if_left(cluster: Cluster, try_number: int, follows: str) -> None:
     context = context_of(TaskInstance(try_number=try_number))
     with pytest.raises(SparkApplicationError, match=f"the cluster may still be running: {follows}"):
         create().resume_execution("__fail__", {"error": "Trigger failure"}, context)
 
 
-def test_a_teardown_of_the_same_run_deletes_the_cluster(cluster: Cluster) -> None:
+def test_teardown_deletes_cluster_of_its_run(cluster: Cluster) -> None:
     run(create(), TaskInstance("create"))
     run(delete(), TaskInstance("delete"))
     assert cluster.spark_clusters() == []
 
 
 @pytest.mark.parametrize("given", [{}, {"namespace": "elsewhere"}], ids=["the connection's namespace", "another one"])
-def test_a_cluster_that_is_not_found_fails_without_a_retry(cluster: Cluster, given: dict[str, Any]) -> None:
+def test_missing_cluster_fails_deletion_without_a_retry(cluster: Cluster, given: dict[str, Any]) -> None:
     with pytest.raises(
         AirflowFailException, match=r"could not delete .*shared: it does not exist\. Check the namespace"
     ):
         run(delete(**given), TaskInstance("delete"))
 
 
-def test_a_cluster_that_may_be_missing_is_no_failure(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_cluster_succeeds_with_ignore_missing(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         run(delete(ignore_missing=True), TaskInstance("delete"))
     assert "shared does not exist; ignore_missing=True" in caplog.text
@@ -266,7 +260,7 @@ class Store(dict[str, Any]):
         self[key] = value
 
 
-def test_a_cluster_that_an_earlier_try_deleted_is_no_failure(cluster: Cluster) -> None:
+def test_cluster_deleted_by_earlier_try_succeeds(cluster: Cluster) -> None:
     document = {**DOCUMENT, "metadata": {"finalizers": ["example.org/hold"]}}
     run(create(cluster=document), TaskInstance("create"))
     context = context_of(TaskInstance("delete"), task_state_store=Store())
@@ -282,7 +276,7 @@ def without_finalizers(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("way", ["cluster", "name"])
-def test_the_deletion_takes_its_place_from_the_task_that_creates_the_cluster(way: str) -> None:
+def test_deletion_takes_name_namespace_and_connection_from_creating_task(way: str) -> None:
     with DAG("made", schedule=None):
         made = create(namespace="other", name=None)
         place: dict[str, Any] = {way: made if way == "cluster" else made.output}
@@ -296,7 +290,7 @@ def test_the_deletion_takes_its_place_from_the_task_that_creates_the_cluster(way
     assert made.downstream_task_ids == {"delete"}
 
 
-def test_what_is_given_to_the_deletion_counts_more_than_the_creating_task() -> None:
+def test_arguments_of_deletion_override_creating_task() -> None:
     with DAG("made", schedule=None):
         removal = DeleteSparkClusterOperator(
             task_id="delete", cluster=create(), namespace="other", kubernetes_conn_id="mine"
@@ -305,7 +299,7 @@ def test_what_is_given_to_the_deletion_counts_more_than_the_creating_task() -> N
 
 
 @pytest.mark.parametrize("given", ["kubernetes_default", None])
-def test_default_connection_given_to_the_deletion_is_not_that_of_the_creating_task(given: str | None) -> None:
+def test_default_connection_of_deletion_overrides_creating_task(given: str | None) -> None:
     with DAG("made", schedule=None):
         removal = DeleteSparkClusterOperator(task_id="delete", cluster=create(), kubernetes_conn_id=given)
     assert removal.kubernetes_conn_id == given
@@ -321,14 +315,14 @@ def test_default_connection_given_to_the_deletion_is_not_that_of_the_creating_ta
     ],
     ids=["nothing", "both", "a name", "no XComs"],
 )
-def test_an_unclear_deletion_is_refused_while_the_dag_is_parsed(
+def test_ambiguous_deletion_is_rejected_at_parse_time(
     given: dict[str, Any], error: type[TypeError] | type[ValueError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         DeleteSparkClusterOperator(task_id="delete", **given)
 
 
-def test_a_deletion_that_something_holds_up_is_told_with_what_holds_it(cluster: Cluster) -> None:
+def test_stuck_deletion_names_the_finalizers(cluster: Cluster) -> None:
     held = DOCUMENT | {"metadata": {"name": "shared", "namespace": NAMESPACE, "finalizers": ["x/held"]}}
     cluster.do(lambda: cluster.store.create(cluster.cluster_kind, NAMESPACE, held))
     with pytest.raises(SparkApplicationError, match=r"still there after 0 s \(finalizers: x/held\)"):
@@ -336,14 +330,14 @@ def test_a_deletion_that_something_holds_up_is_told_with_what_holds_it(cluster: 
     run(delete(only_own=False, wait_until_gone=False), TaskInstance())
 
 
-def test_an_empty_name_deletes_nothing(cluster: Cluster) -> None:
+def test_empty_name_deletes_nothing(cluster: Cluster) -> None:
     task = delete(name="{{ nothing }}")
     task.render_template_fields(cast("Context", {"nothing": ""}))
     with pytest.raises(AirflowFailException, match="name must be the name of a SparkCluster, not ''"):
         run(task, TaskInstance())
 
 
-def test_a_document_is_read_from_a_file_with_its_templates(cluster: Cluster, tmp_path: Path) -> None:
+def test_document_is_read_from_a_file_and_rendered(cluster: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text(json.dumps({**DOCUMENT, "metadata": {"annotations": {"team": "{{ team }}", "id": "{{APP_ID}}"}}}))
     task = create(cluster=str(file))
@@ -353,7 +347,7 @@ def test_a_document_is_read_from_a_file_with_its_templates(cluster: Cluster, tmp
     assert (annotations["team"], annotations["id"]) == ("data", "{{APP_ID}}")
 
 
-def test_a_file_that_is_not_there_is_named(cluster: Cluster, tmp_path: Path) -> None:
+def test_missing_file_is_reported(cluster: Cluster, tmp_path: Path) -> None:
     task = create(cluster=str(tmp_path / "none.yaml"))
     task.render_template_fields({})
     with pytest.raises(AirflowFailException, match=r"could not (find|read) cluster file .*none.yaml'"):
@@ -368,14 +362,16 @@ def test_a_file_that_is_not_there_is_named(cluster: Cluster, tmp_path: Path) -> 
         ("a: 1\n---\nb: 2\n", "must contain exactly one document, a SparkCluster, not 2"),
     ],
 )
-def test_what_is_no_cluster_is_not_sent(cluster: Cluster, document: dict[str, Any] | str, message: str) -> None:
+def test_document_that_is_no_cluster_is_not_submitted(
+    cluster: Cluster, document: dict[str, Any] | str, message: str
+) -> None:
     with pytest.raises(AirflowFailException, match=message):
         run(create(cluster=document), TaskInstance())
     assert cluster.spark_clusters() == []
 
 
 @pytest.mark.parametrize("served", ["v1beta1", "v1alpha1"])
-def test_a_cluster_is_created_and_deleted_in_the_version_that_is_served(
+def test_cluster_is_created_and_deleted_in_served_version(
     served: str, deferrable: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Cluster(definitions_serving(served)).serve() as cluster:
@@ -387,19 +383,19 @@ def test_a_cluster_is_created_and_deleted_in_the_version_that_is_served(
         assert cluster.spark_clusters() == []
 
 
-def test_the_trigger_holds_no_secret(cluster: Cluster) -> None:
+def test_trigger_arguments_contain_no_secret(cluster: Cluster) -> None:
     path, arguments = defer(create(), TaskInstance()).trigger.serialize()
     assert path == "airflow_provider_spark_operator.triggers.spark_cluster.SparkClusterTrigger"
     assert "only-for-tests" not in repr(arguments)
 
 
-def test_arguments_of_a_later_release_are_kept(cluster: Cluster) -> None:
+def test_arguments_of_later_release_are_kept(cluster: Cluster) -> None:
     from airflow_provider_spark_operator.triggers.spark_cluster import SparkClusterTrigger
 
     assert SparkClusterTrigger(name="shared", colour="red").serialize()[1]["colour"] == "red"
 
 
-def test_a_connection_that_is_gone_is_no_reason_to_look_elsewhere(
+def test_missing_connection_is_not_replaced_by_default_cluster(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trigger = reload(defer(create(), TaskInstance()).trigger)
@@ -408,7 +404,7 @@ def test_a_connection_that_is_gone_is_no_reason_to_look_elsewhere(
 
 
 @pytest.mark.parametrize("name", ["Shared", "a" * 46, ""])
-def test_a_name_that_cannot_be_one_is_refused_while_the_dag_is_parsed(name: str) -> None:
+def test_invalid_name_is_rejected_at_parse_time(name: str) -> None:
     with pytest.raises(ValueError, match="name"):
         create(name=name)
     with pytest.raises(ValueError, match="name"):
@@ -416,24 +412,24 @@ def test_a_name_that_cannot_be_one_is_refused_while_the_dag_is_parsed(name: str)
 
 
 @pytest.mark.parametrize("name", ["deferrable", "wait_until_ready", "delete_on_kill"])
-def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str) -> None:
+def test_switch_that_is_not_boolean_is_rejected_at_parse_time(name: str) -> None:
     switch: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         create(**switch)
 
 
 @pytest.mark.parametrize("name", ["only_own", "wait_until_gone", "ignore_missing"])
-def test_a_switch_of_the_deletion_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str) -> None:
+def test_switch_of_deletion_that_is_not_boolean_is_rejected_at_parse_time(name: str) -> None:
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         delete(**{name: "false"})
 
 
-def test_nothing_to_create_is_refused_while_the_dag_is_parsed() -> None:
+def test_missing_cluster_argument_is_rejected_at_parse_time() -> None:
     with pytest.raises(TypeError, match="cluster is required"):
         create(cluster=None)
 
 
-def test_an_application_runs_on_the_workers_of_a_cluster(cluster: Cluster) -> None:
+def test_application_runs_on_workers_of_cluster(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     run(application_operator(cluster="shared", wait_for_completion=False), TaskInstance())
     conf = cluster.application()["spec"]["sparkConf"]
@@ -442,6 +438,6 @@ def test_an_application_runs_on_the_workers_of_a_cluster(cluster: Cluster) -> No
 
 
 @pytest.mark.parametrize("name", ["Shared", "spark://x:7077", "a/b/c", 3])
-def test_what_names_no_cluster_is_refused_while_the_dag_is_parsed(name: int | str) -> None:
+def test_invalid_cluster_name_is_rejected_at_parse_time(name: int | str) -> None:
     with pytest.raises(ValueError, match="cluster: must be the name of a SparkCluster"):
         application_operator(cluster=name)

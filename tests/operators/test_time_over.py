@@ -29,7 +29,7 @@ async def fail_now(application: Application) -> None:
     application.enter("TerminatedWithoutReleaseResources")
 
 
-def test_time_over_cancels_the_application(cluster: Cluster, deferrable: bool) -> None:
+def test_timeout_cancels_the_application(cluster: Cluster, deferrable: bool) -> None:
     cluster.script = run_on
     task = operator(deferrable, execution_timeout=timedelta(milliseconds=300))
     with pytest.raises(
@@ -40,7 +40,7 @@ def test_time_over_cancels_the_application(cluster: Cluster, deferrable: bool) -
     assert cluster.applications() == []
 
 
-def test_time_over_leaves_the_application_where_told_to(cluster: Cluster) -> None:
+def test_timeout_keeps_application_without_delete_on_kill(cluster: Cluster) -> None:
     cluster.script = run_on
     task = operator(execution_timeout=timedelta(milliseconds=300), delete_on_kill=False)
     with pytest.raises(SparkApplicationTimedOut, match="keeps running because delete_on_kill=False"):
@@ -48,7 +48,7 @@ def test_time_over_leaves_the_application_where_told_to(cluster: Cluster) -> Non
     assert len(cluster.applications()) == 1
 
 
-def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster: Cluster) -> None:
+def test_deferral_timeout_cancels_the_application(cluster: Cluster) -> None:
     cluster.script = run_on
     task, task_instance = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, task_instance)
@@ -59,7 +59,7 @@ def test_airflows_own_timeout_of_the_deferral_cancels_the_application(cluster: C
     assert cluster.applications() == []
 
 
-def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can_be_read(
+def test_deferral_timeout_is_raised_if_no_application_can_be_read(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.script = run_on
@@ -82,7 +82,7 @@ def test_airflows_own_timeout_of_the_deferral_is_raised_where_no_application_can
     ],
     ids=["ended", "deleted"],
 )
-def test_what_needs_no_cancellation_is_not_said_to_be_cancelled(
+def test_timeout_reports_why_nothing_was_cancelled(
     cluster: Cluster, meanwhile: Callable[..., object], told: str
 ) -> None:
     cluster.script = run_on
@@ -93,7 +93,7 @@ def test_what_needs_no_cancellation_is_not_said_to_be_cancelled(
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(task_instance))
 
 
-def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_over(cluster: Cluster) -> None:
+def test_timeout_of_earlier_try_keeps_application_of_next_try(cluster: Cluster) -> None:
     cluster.script = run_on
     task, first = operator(execution_timeout=timedelta(hours=1)), TaskInstance()
     defer(task, first)
@@ -103,7 +103,7 @@ def test_a_timeout_of_an_earlier_try_does_not_touch_what_the_next_one_has_taken_
     assert len(cluster.applications()) == 1
 
 
-def test_airflows_alarm_on_a_worker_cancels_the_application(cluster: Cluster) -> None:
+def test_airflow_timeout_on_worker_cancels_the_application(cluster: Cluster) -> None:
     from airflow.sdk.execution_time.timeout import timeout
 
     cluster.script = run_on
@@ -118,7 +118,7 @@ def test_airflows_alarm_on_a_worker_cancels_the_application(cluster: Cluster) ->
     assert cluster.applications() == []
 
 
-def test_an_alarm_while_the_application_is_created_waits_for_it_and_cancels_it(
+def test_airflow_timeout_during_submission_cancels_the_application(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowTaskTimeout

@@ -21,7 +21,7 @@ def millis(document: dict[str, Any]) -> int | None:
 
 
 @pytest.mark.parametrize("ttl", [-2, timedelta(seconds=-1), "1h", True, float("nan")])
-def test_a_time_that_cannot_be_is_refused_at_parse(ttl: timedelta | float | str) -> None:
+def test_invalid_ttl_is_rejected_at_parse_time(ttl: timedelta | float | str) -> None:
     with pytest.raises(ValueError, match="ttl: must be a number of seconds, a timedelta, or -1 to keep"):
         operator(ttl=ttl)
 
@@ -30,7 +30,7 @@ def test_a_time_that_cannot_be_is_refused_at_parse(ttl: timedelta | float | str)
     ("script", "expected"), [(succeed, DAY), (fail, WEEK)], ids=["success is cleaned up soon", "failure is evidence"]
 )
 @pytest.mark.parametrize("deferrable", [True, False], ids=["deferred", "on the worker"])
-def test_a_task_shortens_the_default_only_after_success(
+def test_default_ttl_is_shortened_only_after_success(
     cluster: Cluster, script: Callable[[Application], Awaitable[None]], expected: int, deferrable: bool
 ) -> None:
     cluster.script = script
@@ -43,12 +43,12 @@ def test_a_task_shortens_the_default_only_after_success(
     assert millis(cluster.application()) == expected
 
 
-def test_a_time_that_was_given_counts_from_the_submission_on(cluster: Cluster) -> None:
+def test_given_ttl_is_written_at_submission(cluster: Cluster) -> None:
     run(operator(ttl=timedelta(minutes=5)), TaskInstance())
     assert millis(cluster.application()) == 300_000
 
 
 @pytest.mark.parametrize("ttl", [1e300, 9_223_372_036_854_776])
-def test_time_that_kubernetes_cannot_store_is_rejected(ttl: float) -> None:
+def test_ttl_that_kubernetes_cannot_store_is_rejected(ttl: float) -> None:
     with pytest.raises(ValueError, match="ttl: must be at most 9223372036854775 seconds"):
         operator(ttl=ttl)

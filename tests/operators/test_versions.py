@@ -42,7 +42,7 @@ def written_in(version: str) -> dict[str, Any]:
     return {**DOCUMENT, "apiVersion": f"spark.apache.org/{version}"}
 
 
-def test_an_application_is_followed_to_its_end_in_the_version_that_is_served(
+def test_application_runs_in_served_version(
     cluster: Cluster, served: str, deferrable: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = TaskInstance()
@@ -57,14 +57,14 @@ def test_an_application_is_followed_to_its_end_in_the_version_that_is_served(
     assert taken == str(first.id)
 
 
-def test_what_takes_too_long_is_cancelled_in_the_version_that_is_served(cluster: Cluster, served: str) -> None:
+def test_timeout_cancels_application_in_served_version(cluster: Cluster, served: str) -> None:
     cluster.script = run_on
     with pytest.raises(SparkApplicationTimedOut, match="it was cancelled"):
         run(operator(False, written_in(OTHER[served]), execution_timeout=timedelta(milliseconds=300)), TaskInstance())
     assert cluster.applications() == []
 
 
-def test_a_sensor_looks_in_the_version_that_is_served(cluster: Cluster, served: str, deferrable: bool) -> None:
+def test_sensor_reads_served_version(cluster: Cluster, served: str, deferrable: bool) -> None:
     cluster.create("pi")
     sensor = SparkApplicationSensor(
         task_id="wait",
@@ -78,7 +78,7 @@ def test_a_sensor_looks_in_the_version_that_is_served(cluster: Cluster, served: 
 
 
 @pytest.mark.parametrize("served", ["v1beta1"])
-def test_a_deferred_task_outlives_the_replacement_of_the_definitions(cluster: Cluster, served: str) -> None:
+def test_deferred_task_survives_replaced_definitions(cluster: Cluster, served: str) -> None:
     cluster.script = stay_submitted
     task_instance = TaskInstance()
     task = operator(True, written_in(served))
@@ -97,7 +97,7 @@ def test_a_deferred_task_outlives_the_replacement_of_the_definitions(cluster: Cl
 
 
 @pytest.mark.parametrize("served", ["v2"])
-def test_a_version_that_is_not_known_is_told_and_nothing_is_submitted(cluster: Cluster, served: str) -> None:
+def test_unknown_served_version_fails_the_submission(cluster: Cluster, served: str) -> None:
     with pytest.raises(
         SparkApplicationError,
         match=r"^could not submit the application: .* serves SparkApplication of spark\.apache\.org as v2 only, "
@@ -108,14 +108,12 @@ def test_a_version_that_is_not_known_is_told_and_nothing_is_submitted(cluster: C
 
 
 @pytest.mark.parametrize("served", ["v2"])
-def test_a_sensor_does_not_wait_for_what_the_cluster_cannot_hold(
-    cluster: Cluster, served: str, deferrable: bool
-) -> None:
+def test_sensor_fails_if_only_an_unknown_version_is_served(cluster: Cluster, served: str, deferrable: bool) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=deferrable)
     with pytest.raises(SparkApplicationError, match=r"could not follow .* as v2 only"):
         run(sensor, TaskInstance())
 
 
-def test_a_sensors_version_is_checked_while_the_dag_is_parsed() -> None:
+def test_sensor_rejects_unknown_version_at_parse_time() -> None:
     with pytest.raises(ValueError, match=r"api_version: must be one of spark\.apache\.org/v1, .* not 'v1'"):
         SparkApplicationSensor(task_id="wait", name="pi", api_version="v1")

@@ -30,27 +30,25 @@ def sensor(request: pytest.FixtureRequest) -> Callable[..., SparkApplicationSens
     return make
 
 
-def test_success_is_expected_unless_told_otherwise(
-    cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]
-) -> None:
+def test_success_is_expected_by_default(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
     cluster.create("pi")
     assert run(sensor(), TaskInstance()) == "Succeeded"
 
 
-def test_any_of_several_states_is_enough(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
+def test_one_of_several_states_is_enough(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
     cluster.script = run_on
     cluster.create("pi")
     expects = ["RunningHealthy", "Succeeded"]
     assert run(sensor(expects=expects, namespace=NAMESPACE), TaskInstance()) == "RunningHealthy"
 
 
-def test_a_failure_can_be_expected(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
+def test_failure_can_be_expected(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
     cluster.script = fail
     cluster.create("pi")
     assert run(sensor(expects="Failed"), TaskInstance()) == "Failed"
 
 
-def test_a_failure_fails_a_sensor_that_expects_success(
+def test_failure_fails_sensor_that_expects_success(
     cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]
 ) -> None:
     cluster.script = fail
@@ -59,7 +57,7 @@ def test_a_failure_fails_a_sensor_that_expects_success(
         run(sensor(), TaskInstance())
 
 
-def test_an_end_without_the_expected_state_fails_the_sensor_at_once(
+def test_end_in_other_state_fails_sensor_at_once(
     cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]
 ) -> None:
     cluster.create("pi")
@@ -67,7 +65,7 @@ def test_an_end_without_the_expected_state_fails_the_sensor_at_once(
         run(sensor(expects="DriverEvicted"), TaskInstance())
 
 
-def test_a_deletion_fails_the_sensor(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
+def test_deletion_fails_the_sensor(cluster: Cluster, sensor: Callable[..., SparkApplicationSensor]) -> None:
     cluster.script = run_on
     cluster.create("pi")
     with (
@@ -78,7 +76,7 @@ def test_a_deletion_fails_the_sensor(cluster: Cluster, sensor: Callable[..., Spa
 
 
 @pytest.mark.parametrize("softly", ["soft_fail", "never_fail"])
-def test_what_may_fail_softly_skips_and_says_why(
+def test_soft_sensor_skips_with_the_reason(
     cluster: Cluster, sensor: Callable[..., SparkApplicationSensor], softly: str
 ) -> None:
     cluster.script = fail
@@ -87,7 +85,7 @@ def test_what_may_fail_softly_skips_and_says_why(
         run(sensor(**{softly: True}), TaskInstance())
 
 
-def test_a_worker_waits_no_longer_than_the_timeout(cluster: Cluster) -> None:
+def test_timeout_ends_the_wait_on_a_worker(cluster: Cluster) -> None:
     sensor = SparkApplicationSensor(
         task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=False, timeout=0.2
     )
@@ -95,7 +93,7 @@ def test_a_worker_waits_no_longer_than_the_timeout(cluster: Cluster) -> None:
         run(sensor, TaskInstance())
 
 
-def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster: Cluster) -> None:
+def test_timeout_of_deferred_sensor_is_applied_by_airflow(cluster: Cluster) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="spark", deferrable=True, timeout=7)
     assert defer(sensor, TaskInstance()).timeout == 7
     with pytest.raises(AirflowSensorTimeout, match="pi has not reached Succeeded within 7 s"):
@@ -106,7 +104,7 @@ def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster: Cluster) -> No
 
 
 @pytest.mark.parametrize("expects", ["Done", ["Succeeded", "COMPLETED"], []])
-def test_a_word_that_is_no_state_is_refused_while_the_dag_is_parsed(expects: list[str] | str) -> None:
+def test_unknown_state_is_rejected_at_parse_time(expects: list[str] | str) -> None:
     with pytest.raises(ValueError, match=r"expects must contain states .*\. The states are Submitted"):
         SparkApplicationSensor(task_id="wait", name="pi", expects=expects)
 
@@ -119,14 +117,14 @@ def kubeflow(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
         yield cluster
 
 
-def test_an_application_of_kubeflow_is_waited_for_by_its_own_words(
+def test_success_state_of_kubeflow_is_expected_by_default(
     kubeflow: ScriptedCluster, sensor: Callable[..., SparkApplicationSensor]
 ) -> None:
     kubeflow.create("pi")
     assert run(sensor(api_version="sparkoperator.k8s.io/v1beta2"), TaskInstance()) == "COMPLETED"
 
 
-def test_any_state_of_kubeflow_can_be_expected(
+def test_states_of_kubeflow_can_be_expected(
     kubeflow: ScriptedCluster, sensor: Callable[..., SparkApplicationSensor]
 ) -> None:
     kubeflow.script = run_on
@@ -135,7 +133,7 @@ def test_any_state_of_kubeflow_can_be_expected(
     assert run(sensor(api_version="sparkoperator.k8s.io/v1beta2", expects=expects), TaskInstance()) == "RUNNING"
 
 
-def test_a_failure_of_kubeflow_fails_the_sensor(
+def test_failure_of_kubeflow_application_fails_the_sensor(
     kubeflow: ScriptedCluster, sensor: Callable[..., SparkApplicationSensor]
 ) -> None:
     kubeflow.script = fail
@@ -144,14 +142,14 @@ def test_a_failure_of_kubeflow_fails_the_sensor(
         run(sensor(api_version="sparkoperator.k8s.io/v1beta2"), TaskInstance())
 
 
-def test_a_word_of_the_other_operator_is_refused_while_the_dag_is_parsed() -> None:
+def test_state_of_the_other_operator_is_rejected_at_parse_time() -> None:
     with pytest.raises(ValueError, match=r"not 'Succeeded'\. The states are SUBMITTED"):
         SparkApplicationSensor(
             task_id="wait", name="pi", expects="Succeeded", api_version="sparkoperator.k8s.io/v1beta2"
         )
 
 
-def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(
+def test_sensor_killed_on_worker_deletes_application_of_its_run(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -173,24 +171,24 @@ def test_a_sensor_killed_on_a_worker_takes_its_runs_application_along(
 
 
 @pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
-def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place: dict[str, Any]) -> None:
+def test_invalid_name_or_namespace_is_rejected_at_parse_time(place: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^invalid name(space)? "):
         SparkApplicationSensor(task_id="wait", **place)
 
 
-def test_a_place_of_somebody_elses_or_of_a_template_is_taken() -> None:
+def test_name_of_other_software_and_template_are_accepted() -> None:
     SparkApplicationSensor(task_id="wait", name="2026.report")
     SparkApplicationSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")
 
 
 @pytest.mark.parametrize("name", ["deferrable", "delete_on_kill"])
-def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str) -> None:
+def test_switch_that_is_not_boolean_is_rejected_at_parse_time(name: str) -> None:
     given: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         SparkApplicationSensor(task_id="wait", name="pi", **given)
 
 
-def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer() -> None:
+def test_reschedule_mode_needs_a_deferrable_sensor() -> None:
     given: dict[str, Any] = {"mode": "reschedule"}
     with pytest.raises(ValueError, match=r"mode='reschedule' is not supported by Spark.*Use deferrable=True"):
         SparkApplicationSensor(task_id="wait", name="pi", deferrable=False, **given)
@@ -198,7 +196,7 @@ def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer() 
 
 
 @pytest.mark.parametrize("softly", ["soft_fail", "never_fail"])
-def test_worker_fails_without_connection_although_sensor_may_fail_softly(softly: str) -> None:
+def test_missing_connection_fails_soft_sensor(softly: str) -> None:
     sensor = SparkApplicationSensor(task_id="wait", name="pi", kubernetes_conn_id="missing", deferrable=False)
     setattr(sensor, softly, True)
     with pytest.raises(AirflowNotFoundException, match="missing"):

@@ -43,14 +43,14 @@ def create(cluster: Cluster) -> Callable[..., None]:
     return create
 
 
-def test_a_cluster_is_ready_when_its_master_and_workers_are(
+def test_cluster_is_ready_if_master_and_workers_are_ready(
     cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
 ) -> None:
     create()
     assert run(sensor(), TaskInstance()) == "shared"
 
 
-def test_with_an_autoscaler_the_fewest_workers_are_enough(
+def test_minimum_of_workers_is_enough_with_an_autoscaler(
     cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
 ) -> None:
     async def with_one_worker(one: SparkCluster) -> None:
@@ -62,7 +62,7 @@ def test_with_an_autoscaler_the_fewest_workers_are_enough(
     assert run(sensor(), TaskInstance()) == "shared"
 
 
-def test_a_cluster_that_failed_fails_the_sensor(
+def test_failed_cluster_fails_the_sensor(
     cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
 ) -> None:
     cluster.cluster_script = be_refused
@@ -71,7 +71,7 @@ def test_a_cluster_that_failed_fails_the_sensor(
         run(sensor(), TaskInstance())
 
 
-def test_soft_fail_skips(
+def test_soft_fail_skips_the_sensor(
     cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
 ) -> None:
     cluster.cluster_script = be_refused
@@ -80,7 +80,7 @@ def test_soft_fail_skips(
         run(sensor(soft_fail=True), TaskInstance())
 
 
-def test_a_deletion_fails_the_sensor(
+def test_deletion_fails_the_sensor(
     cluster: Cluster, create: Callable[..., None], sensor: Callable[..., SparkClusterSensor]
 ) -> None:
     async def come_and_go(one: SparkCluster) -> None:
@@ -98,7 +98,7 @@ def test_a_deletion_fails_the_sensor(
         run(sensor(), TaskInstance())
 
 
-def test_a_worker_waits_no_longer_than_the_timeout(cluster: Cluster) -> None:
+def test_timeout_ends_the_wait_on_a_worker(cluster: Cluster) -> None:
     sensor = SparkClusterSensor(
         task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=False, timeout=0.2
     )
@@ -106,14 +106,14 @@ def test_a_worker_waits_no_longer_than_the_timeout(cluster: Cluster) -> None:
         run(sensor, TaskInstance())
 
 
-def test_a_deferred_sensor_leaves_the_timeout_to_airflow(cluster: Cluster) -> None:
+def test_timeout_of_deferred_sensor_is_applied_by_airflow(cluster: Cluster) -> None:
     sensor = SparkClusterSensor(task_id="wait", name="shared", kubernetes_conn_id="spark", deferrable=True, timeout=7)
     assert defer(sensor, TaskInstance()).timeout == 7
     with pytest.raises(AirflowSensorTimeout, match="SparkCluster shared is not ready after 7 s"):
         sensor.resume_execution("__fail__", {"error": "Trigger timeout"}, context_of(TaskInstance()))
 
 
-def test_a_kubeconfig_that_stays_unusable_is_named(
+def test_invalid_kubeconfig_fails_the_sensor(
     cluster: Cluster, sensor: Callable[..., SparkClusterSensor], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(shared_watch, "retry", partial(patience.retry, seconds=0.0))
@@ -124,24 +124,24 @@ def test_a_kubeconfig_that_stays_unusable_is_named(
 
 
 @pytest.mark.parametrize("place", [{"name": "No_Name"}, {"name": "pi", "namespace": "jobs.a"}])
-def test_a_place_that_cannot_be_is_refused_while_the_dag_is_parsed(place: dict[str, Any]) -> None:
+def test_invalid_name_or_namespace_is_rejected_at_parse_time(place: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^invalid name(space)? "):
         SparkClusterSensor(task_id="wait", **place)
 
 
-def test_a_place_of_somebody_elses_or_of_a_template_is_taken() -> None:
+def test_name_of_other_software_and_template_are_accepted() -> None:
     SparkClusterSensor(task_id="wait", name="2026.report")
     SparkClusterSensor(task_id="later", name="{{ params.Name }}", namespace="{{ params.Space }}")
 
 
 @pytest.mark.parametrize("name", ["deferrable"])
-def test_a_switch_that_is_no_boolean_is_refused_while_the_dag_is_parsed(name: str) -> None:
+def test_switch_that_is_not_boolean_is_rejected_at_parse_time(name: str) -> None:
     given: dict[str, Any] = {name: "false"}
     with pytest.raises(TypeError, match=f"{name} must be True or False, not 'false'"):
         SparkClusterSensor(task_id="wait", name="shared", **given)
 
 
-def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer() -> None:
+def test_reschedule_mode_needs_a_deferrable_sensor() -> None:
     given = {"mode": "reschedule"}
     with pytest.raises(ValueError, match=r"mode='reschedule' is not supported by Spark.*Use deferrable=True"):
         SparkClusterSensor(task_id="wait", name="shared", deferrable=False, **given)
@@ -149,7 +149,7 @@ def test_reschedule_mode_is_refused_on_a_worker_and_needless_in_the_triggerer() 
 
 
 @pytest.mark.parametrize("softly", ["soft_fail", "never_fail"])
-def test_worker_fails_without_connection_although_sensor_may_fail_softly(softly: str) -> None:
+def test_missing_connection_fails_soft_sensor(softly: str) -> None:
     sensor = SparkClusterSensor(task_id="wait", name="shared", kubernetes_conn_id="missing", deferrable=False)
     setattr(sensor, softly, True)
     with pytest.raises(AirflowNotFoundException, match="missing"):

@@ -70,7 +70,7 @@ def trigger_for(application: dict[str, Any], **parameters: Any) -> SparkApplicat
     [(0, "Succeeded", None), (3, "Failed", "application")],
     ids=["success", "failure"],
 )
-async def test_live_driver_is_followed_and_judged_by_its_own_end(
+async def test_end_of_live_driver_decides_the_result(
     cluster: Cluster, caplog: pytest.LogCaptureFixture, exit_code: int, outcome: str, kind: str | None
 ) -> None:
     async def end(application: Application) -> None:
@@ -100,7 +100,7 @@ def test_failed_submission_without_a_driver_is_a_scheduling_failure(cluster: Scr
     assert "no log" not in event["sentence"]
 
 
-def test_timeout_beside_a_live_driver_is_a_timeout(cluster: ScriptedCluster) -> None:
+def test_timeout_with_live_driver_is_a_timeout(cluster: ScriptedCluster) -> None:
     application = cluster.create("pi")
     cluster.play(give_up_beside_a_driver)
     deadline = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
@@ -116,7 +116,7 @@ def test_next_try_adopts_the_application_of_a_live_driver(cluster: ScriptedClust
     assert len(cluster.applications()) == 1
 
 
-def test_next_try_after_the_failure_was_reported_submits_anew(cluster: ScriptedCluster) -> None:
+def test_next_try_after_reported_failure_submits_again(cluster: ScriptedCluster) -> None:
     task_instance = TaskInstance()
     task = operator(application=DOCUMENT)
     deferred = defer(task, task_instance)
@@ -153,12 +153,12 @@ async def event_after(cluster: ScriptedCluster, act: Callable[..., object], **me
 
 
 @pytest.mark.parametrize("finalizers", [[], ["example.com/keep"]], ids=["deleted", "in progress"])
-async def test_deletion_beside_a_live_driver_is_a_deletion(cluster: Cluster, finalizers: list[str]) -> None:
+async def test_deletion_with_live_driver_is_a_deletion(cluster: Cluster, finalizers: list[str]) -> None:
     event = await event_after(cluster, lambda: cluster.delete("pi"), finalizers=finalizers)
     assert event["kind"] == "deleted"
 
 
-async def test_replacement_beside_a_live_driver_is_a_deletion(cluster: Cluster) -> None:
+async def test_replacement_with_live_driver_is_a_deletion(cluster: Cluster) -> None:
     def replace() -> None:
         cluster.delete("pi")
         cluster.create("pi")

@@ -155,7 +155,7 @@ def test_no_gap_is_logged_when_the_last_line_shown_is_from_the_second_of_the_end
     assert [line for line in caplog.messages if "is not available" in line] == []
 
 
-def test_failure_does_not_quote_what_a_node_says_in_place_of_the_log(
+def test_failure_does_not_quote_error_of_a_node_in_place_of_the_log(
     cluster: Cluster, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO")
@@ -213,9 +213,7 @@ def test_no_gap_is_logged_when_no_driver_existed(
     assert "no log" not in event["sentence"]
 
 
-def test_gap_is_not_logged_when_the_task_does_not_want_the_log(
-    cluster: Cluster, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_gap_is_not_logged_if_get_logs_is_off(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     fire(trigger_for(ended(cluster, log_and_lose_the_pod), driver_log=False))
     assert [line for line in caplog.messages if "driver's log" in line] == []
 
@@ -278,7 +276,7 @@ async def log_a_trace_and_fail(application: Application) -> None:
 
 
 @pytest.mark.parametrize("driver_log", [True, False], ids=["shown", "not shown"])
-def test_failure_begins_with_the_cause_from_high_up_in_the_log(cluster: Cluster, driver_log: bool) -> None:
+def test_failure_begins_with_cause_from_before_the_last_lines(cluster: Cluster, driver_log: bool) -> None:
     sentence = fire(trigger_for(ended(cluster, log_a_trace_and_fail), driver_log=driver_log))["sentence"]
     first, title, *lines = sentence.splitlines()
     assert first.endswith("exit code 1 (Error); cause: java.nio.file.NoSuchFileException: /opt/job/report.jar")
@@ -302,7 +300,7 @@ EARLY, LATE = [
 ]
 
 
-def test_cause_is_from_the_end_of_the_log_when_the_stream_stopped_at_its_limit(
+def test_cause_is_read_from_log_end_if_stream_reached_its_limit(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW__SPARK_OPERATOR__DRIVER_LOG_BYTES", "1000")
@@ -310,7 +308,7 @@ def test_cause_is_from_the_end_of_the_log_when_the_stream_stopped_at_its_limit(
     assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
-def test_cause_is_from_the_whole_end_of_the_log_when_the_stream_was_resumed_after_it(cluster: Cluster) -> None:
+def test_cause_is_read_from_log_end_if_stream_was_resumed_later(cluster: Cluster) -> None:
     application = ended(cluster, fail_after(*LATE, SHUTDOWN, "org.example.ReportException: at the shutdown"))
     (pod,) = cluster.do(lambda: list(cluster.store.list(PODS, NAMESPACE)[0]))
     (log,) = cluster.logs.values()
@@ -319,7 +317,7 @@ def test_cause_is_from_the_whole_end_of_the_log_when_the_stream_was_resumed_afte
     assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 
 
-def test_cause_is_from_the_stream_when_it_had_the_whole_log(cluster: Cluster) -> None:
+def test_cause_is_read_from_stream_if_complete(cluster: Cluster) -> None:
     application = ended(cluster, fail_after(*LATE, *[SHUTDOWN] * 2000, "Error: closed twice"))
     assert fire(trigger_for(application))["sentence"].splitlines()[0].endswith("; cause: ValueError: late")
 

@@ -22,21 +22,21 @@ EVENT = ApplicationEvent(
 )
 
 
-def test_an_event_survives_the_database() -> None:
+def test_event_can_be_stored_and_loaded() -> None:
     assert ApplicationEvent.from_payload(json.loads(json.dumps(EVENT.to_payload()))) == EVENT
 
 
-def test_fields_of_a_later_release_are_left_out() -> None:
+def test_fields_of_later_release_are_ignored() -> None:
     assert ApplicationEvent.from_payload(EVENT.to_payload() | {"version": 9, "colour": "red"}) == EVENT
 
 
-def test_fields_that_an_earlier_release_did_not_write_are_default() -> None:
+def test_missing_fields_of_earlier_release_have_defaults() -> None:
     event = ApplicationEvent.from_payload({"kind": "deleted", "namespace": "jobs", "name": "pi", "uid": "u-1"})
     assert event.attempts == 1
     assert event.log_lines == ()
 
 
 @pytest.mark.parametrize("payload", [{}, None, {"kind": "ended"}, EVENT.to_payload() | {"kind": "?"}])
-def test_what_is_no_event_is_refused(payload: Any) -> None:
+def test_invalid_event_is_rejected(payload: Any) -> None:
     with pytest.raises(ValueError, match="could not read the trigger's event"):
         ApplicationEvent.from_payload(payload)

@@ -22,12 +22,12 @@ async def forever(left: threading.Event) -> None:
         left.set()
 
 
-def test_a_coroutine_runs_beside_the_main_thread() -> None:
+def test_coroutine_runs_outside_the_main_thread() -> None:
     with LoopThread() as loop:
         assert loop.run(identify()) is not threading.current_thread()
 
 
-def test_an_exception_reaches_the_caller() -> None:
+def test_exception_reaches_the_caller() -> None:
     async def fail() -> None:
         raise LookupError("no such thing")
 
@@ -35,7 +35,7 @@ def test_an_exception_reaches_the_caller() -> None:
         loop.run(fail())
 
 
-def test_time_over_cancels_the_coroutine() -> None:
+def test_timeout_cancels_the_coroutine() -> None:
     left = threading.Event()
     with LoopThread() as loop:
         with pytest.raises(TimeoutError):
@@ -43,7 +43,7 @@ def test_time_over_cancels_the_coroutine() -> None:
         assert left.wait(10)
 
 
-def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_coroutine() -> None:
+def test_exception_in_signal_handler_ends_the_wait_and_cancels_the_coroutine() -> None:
     def interrupt(signal_number: int, frame: object) -> None:
         raise Interrupted
 
@@ -63,7 +63,7 @@ def test_an_exception_of_a_signal_handler_comes_out_of_the_wait_and_cancels_the_
         signal.signal(signal.SIGUSR1, previous)
 
 
-def test_what_still_runs_is_cancelled_at_the_end() -> None:
+def test_running_coroutines_are_cancelled_at_the_end() -> None:
     left = threading.Event()
 
     async def leave_a_task_behind() -> asyncio.Task[None]:

@@ -182,7 +182,7 @@ def suspended(cluster: Cluster, script: Callable[[Application], Awaitable[None]]
     return application
 
 
-async def test_suspended_application_waits_for_a_person(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+async def test_suspended_application_is_reported(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     application = await asyncio.to_thread(suspended, cluster, stay_submitted)
     await told(trigger_for(application), "waits: it is suspended; set spec.suspend to false to start it")
     assert [line for line in warnings_in(caplog) if "no operator" in line] == []
@@ -212,7 +212,7 @@ async def test_executors_without_a_node_are_reported(cluster: Cluster) -> None:
     await told(trigger_for(application), f"2 executors wait for a node: {FULL}")
 
 
-async def test_timeout_does_not_queue_behind_the_pauses_of_others(
+async def test_timeout_does_not_wait_for_pauses_of_other_tasks(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(obstacles, "_PACE_SECONDS", 3600.0)

@@ -111,7 +111,7 @@ async def told(text: str, act: Callable[[], object], logger: logging.Logger = sp
         await asyncio.wait_for(seen.wait(), 60)
 
 
-async def test_tasks_before_and_after_a_change_of_address_and_token_end_as_their_applications(
+async def test_tasks_end_correctly_after_address_and_token_change(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None]
 ) -> None:
     early = await waiting(trigger_for(running(cluster, "early")))
@@ -126,7 +126,7 @@ async def test_tasks_before_and_after_a_change_of_address_and_token_end_as_their
 
 
 @pytest.mark.parametrize("kind", ["application", "state", "cluster", "start"])
-async def test_a_trigger_that_starts_with_an_unusable_kubeconfig_waits_until_it_is_restored(
+async def test_trigger_with_invalid_kubeconfig_waits_until_restored(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
 ) -> None:
     file = tmp_path / "kubeconfig"
@@ -164,7 +164,7 @@ def _trigger_of_kind(kind: str, cluster: Cluster) -> BaseTrigger:
     return trigger_for(application)
 
 
-async def test_a_rotated_token_does_not_end_the_wait(
+async def test_rotated_token_does_not_end_the_wait(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     port = int(cluster.kubeconfig["clusters"][0]["cluster"]["server"].rpartition(":")[2])
@@ -180,7 +180,7 @@ async def test_a_rotated_token_does_not_end_the_wait(
 
 
 @pytest.mark.usefixtures("killed")
-async def test_a_kill_during_an_outage_deletes_the_application_after_it(
+async def test_kill_during_outage_deletes_application_after_it(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     trigger = trigger_for(running(cluster))
@@ -203,7 +203,7 @@ async def test_a_kill_during_an_outage_deletes_the_application_after_it(
     assert cluster.applications() == []
 
 
-async def test_the_evidence_of_a_failure_is_gathered_after_credentials_were_rejected(
+async def test_evidence_is_read_after_credentials_were_rejected(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rejecting = asyncio.Event()
@@ -259,7 +259,7 @@ def _cluster_trigger(cluster: Cluster) -> SparkClusterTrigger:
 
 @pytest.mark.usefixtures("killed")
 @pytest.mark.parametrize("make", [_state_trigger, _cluster_trigger], ids=["state", "cluster"])
-async def test_other_triggers_delete_after_an_outage_too(
+async def test_each_trigger_deletes_after_outage(
     cluster: Cluster,
     point_at: Callable[[dict[str, Any]], None],
     make: Callable[[Cluster], SparkApplicationStateTrigger | SparkClusterTrigger],
@@ -277,7 +277,7 @@ def _is_left(resource: dict[str, Any]) -> bool:
     return not resource["metadata"].get("deletionTimestamp")
 
 
-async def test_a_task_that_started_in_the_triggerer_is_deleted_after_an_outage(
+async def test_application_of_start_trigger_is_deleted_after_outage(
     cluster: Cluster, point_at: Callable[[dict[str, Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)

@@ -71,7 +71,7 @@ async def cancel(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> None
     await trigger.on_kill()
 
 
-def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffice() -> None:
+def test_arguments_of_later_and_earlier_releases_are_accepted() -> None:
     later = SparkApplicationTrigger("jobs", "pi", "u-1", colour="red", version=7)
     assert reload(later).serialize() == later.serialize()
     assert later.serialize()[1]["colour"] == "red"
@@ -79,23 +79,21 @@ def test_arguments_of_a_later_release_are_kept_and_those_of_an_earlier_one_suffi
     assert reload(earliest).serialize() == earliest.serialize()
 
 
-async def test_a_kill_deletes_the_application(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
+async def test_kill_deletes_the_application(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
     await cancel(trigger, await start(trigger))
     assert cluster.applications() == []
 
 
-async def test_a_trigger_that_moves_to_another_triggerer_deletes_nothing(
-    cluster: Cluster, application: dict[str, Any], fate: SetFate
-) -> None:
+async def test_moved_trigger_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.MOVED)
     trigger = trigger_for(application)
     await cancel(trigger, await start(trigger))
     assert len(cluster.applications()) == 1
 
 
-async def test_an_application_that_the_next_try_has_taken_over_is_left(
+async def test_application_adopted_by_next_try_is_kept(
     cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
     fate(Fate.KILLED)
@@ -106,7 +104,9 @@ async def test_an_application_that_the_next_try_has_taken_over_is_left(
     assert len(cluster.applications()) == 1
 
 
-async def test_a_namesake_is_left(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
+async def test_other_application_of_the_same_name_is_kept(
+    cluster: Cluster, application: dict[str, Any], fate: SetFate
+) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application, delete_on_kill=True)
     task = await start(trigger)
@@ -119,7 +119,7 @@ async def test_a_namesake_is_left(cluster: Cluster, application: dict[str, Any],
 
 
 @pytest.mark.parametrize("parameters", [{"delete_on_kill": False}, {"stamp": None}], ids=["told so", "nobody's"])
-async def test_a_kill_deletes_nothing_where_it_must_not(
+async def test_kill_deletes_nothing_if_not_allowed(
     cluster: Cluster, application: dict[str, Any], fate: SetFate, parameters: dict[str, Any]
 ) -> None:
     fate(Fate.KILLED)
@@ -127,7 +127,7 @@ async def test_a_kill_deletes_nothing_where_it_must_not(
     assert len(cluster.applications()) == 1
 
 
-async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(
+async def test_unknown_task_state_deletes_nothing_and_is_logged(
     cluster: Cluster, application: dict[str, Any], fate: SetFate, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(stamp: TaskStamp) -> Fate:
@@ -139,9 +139,7 @@ async def test_a_state_that_cannot_be_had_deletes_nothing_and_is_said(
     assert "could not delete SparkApplication jobs/pi, which may still be running: no answer" in caplog.text
 
 
-async def test_a_trigger_that_has_fired_deletes_nothing(
-    cluster: Cluster, application: dict[str, Any], fate: SetFate
-) -> None:
+async def test_fired_trigger_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application, deadline=datetime.now(UTC).isoformat())
     assert (await anext(trigger.run())).payload["kind"] == "timed-out"
@@ -149,7 +147,7 @@ async def test_a_trigger_that_has_fired_deletes_nothing(
     assert len(cluster.applications()) == 1
 
 
-async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(
+async def test_deletion_continues_if_airflow_cancels_on_kill(
     cluster: Cluster, application: dict[str, Any], fate: SetFate
 ) -> None:
     asked, answer = asyncio.Event(), asyncio.Event()
@@ -172,9 +170,7 @@ async def test_the_deletion_goes_on_where_airflow_breaks_on_kill_off(
     assert cluster.applications() == []
 
 
-async def test_a_triggerer_that_shuts_down_deletes_nothing(
-    cluster: Cluster, application: dict[str, Any], fate: SetFate
-) -> None:
+async def test_triggerer_shutdown_deletes_nothing(cluster: Cluster, application: dict[str, Any], fate: SetFate) -> None:
     fate(Fate.KILLED)
     trigger = trigger_for(application)
     task = await start(trigger)
@@ -205,37 +201,37 @@ async def test_many_triggers_share_one_watch(cluster: Cluster, monkeypatch: pyte
     assert watched.count("sparkapplications") == 1
 
 
-def test_a_deadline_that_has_passed_is_noticed_at_once(application: dict[str, Any]) -> None:
+def test_passed_deadline_fires_at_once(application: dict[str, Any]) -> None:
     deadline = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     event = fire(trigger_for(application, deadline=deadline))
     assert event["kind"] == "timed-out"
 
 
-def test_an_application_that_has_ended_by_the_deadline_is_judged(cluster: Cluster) -> None:
+def test_end_before_deadline_decides_the_result(cluster: Cluster) -> None:
     succeeded = cluster.create("pi")
     cluster.wait_for_state("ResourceReleased")
     event = fire(trigger_for(succeeded, deadline=datetime.now(UTC).isoformat()))
     assert (event["kind"], event["outcome"]) == ("ended", "Succeeded")
 
 
-def test_a_connection_that_has_gone_is_reported_and_not_raised(application: dict[str, Any]) -> None:
+def test_missing_connection_becomes_an_event(application: dict[str, Any]) -> None:
     event = fire(trigger_for(application, kubernetes_conn_id="gone"))
     assert event["kind"] == "lost"
     assert "connection 'gone' is not defined" in event["sentence"]
 
 
-def test_a_default_connection_that_has_gone_is_not_replaced_by_another_cluster(application: dict[str, Any]) -> None:
+def test_missing_default_connection_is_not_replaced_by_default_cluster(application: dict[str, Any]) -> None:
     event = fire(trigger_for(application, kubernetes_conn_id="kubernetes_default", connection_required=True))
     assert event["kind"] == "lost"
     assert "connection 'kubernetes_default' is not defined any more" in event["sentence"]
 
 
-def test_an_application_that_is_not_there_is_reported_as_deleted(cluster: Cluster, application: dict[str, Any]) -> None:
+def test_missing_application_is_reported_as_deleted(cluster: Cluster, application: dict[str, Any]) -> None:
     cluster.delete("pi")
     assert fire(trigger_for(application))["kind"] == "deleted"
 
 
-def test_a_successor_of_the_same_name_is_another_application(cluster: Cluster, application: dict[str, Any]) -> None:
+def test_new_application_of_the_same_name_is_another_application(cluster: Cluster, application: dict[str, Any]) -> None:
     cluster.delete("pi")
     cluster.script = succeed
     cluster.create("pi")
@@ -243,7 +239,7 @@ def test_a_successor_of_the_same_name_is_another_application(cluster: Cluster, a
 
 
 @pytest.mark.parametrize("expects", [["DriverReady"], ["Succeeded", "Failed"], ["ResourceReleased"]])
-def test_a_state_that_was_passed_through_counts(cluster: Cluster, expects: list[str]) -> None:
+def test_earlier_state_in_the_history_counts(cluster: Cluster, expects: list[str]) -> None:
     cluster.create("pi")
     cluster.wait_for_state("ResourceReleased")
     event = fire(reload(SparkApplicationStateTrigger("pi", expects, kubernetes_conn_id="spark")))
@@ -251,13 +247,13 @@ def test_a_state_that_was_passed_through_counts(cluster: Cluster, expects: list[
     assert event["state"] in expects
 
 
-def test_an_application_that_does_not_exist_yet_is_waited_for(cluster: Cluster) -> None:
+def test_trigger_waits_for_application_that_does_not_exist(cluster: Cluster) -> None:
     trigger = SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark", poke_interval=0.01)
     with call_when_logged("does not exist yet", lambda: cluster.create("pi")):
         assert fire(trigger)["state"] == "Succeeded"
 
 
-def test_an_api_that_fails_while_an_application_is_awaited_is_borne(
+def test_api_errors_are_tolerated_while_application_does_not_exist(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get = KubeClient.get
@@ -274,12 +270,12 @@ def test_an_api_that_fails_while_an_application_is_awaited_is_borne(
     assert fire(SparkApplicationStateTrigger("pi", ["Succeeded"], kubernetes_conn_id="spark"))["kind"] == "reached"
 
 
-def test_the_state_trigger_survives_the_database() -> None:
+def test_state_trigger_can_be_stored_and_loaded() -> None:
     trigger = SparkApplicationStateTrigger("pi", {"Succeeded", "Failed"}, "jobs", "spark", poke_interval=5.0)
     assert reload(trigger).serialize() == trigger.serialize()
 
 
-async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
+async def test_next_triggerer_continues_the_log(
     cluster: Cluster, application: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     def say(line: str) -> None:
@@ -311,7 +307,7 @@ async def test_the_next_triggerer_goes_on_with_the_log_where_this_one_stopped(
     assert "driver | before" not in caplog.text
 
 
-async def test_the_log_is_told_to_another_try_from_its_beginning(
+async def test_another_try_shows_the_whole_log(
     cluster: Cluster, application: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     await asyncio.to_thread(cluster.play, lambda present: written(present, "before"))

@@ -38,7 +38,7 @@ def resumed(made: SparkApplicationOperator, trigger: BaseTrigger) -> Any:
     return made.resume_execution("execute_complete", {"event": event}, context_of(cast("Any", trigger.task_instance)))
 
 
-def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster: Cluster) -> None:
+def test_triggerer_submits_and_waits_and_worker_processes_the_end(cluster: Cluster) -> None:
     made, trigger = started(image="spark:4.3.0")
     assert resumed(made, trigger) == "pi"
     application = cluster.application()
@@ -51,36 +51,34 @@ def test_the_triggerer_submits_and_waits_and_the_worker_sees_the_end(cluster: Cl
 
 
 @pytest.mark.parametrize(("ttl", "millis"), [(None, 86_400_000), (90, 90_000)], ids=["default", "given"])
-def test_the_application_has_its_time_to_live(cluster: Cluster, ttl: int | None, millis: int) -> None:
+def test_application_has_the_default_ttl(cluster: Cluster, ttl: int | None, millis: int) -> None:
     resumed(*started(ttl=ttl))
     assert cluster.application()["spec"]["applicationTolerations"]["ttlAfterStopMillis"] == millis
 
 
-def test_a_failure_is_raised_where_a_retry_policy_sees_it(cluster: Cluster) -> None:
+def test_failure_is_raised_on_the_worker_for_the_retry_policy(cluster: Cluster) -> None:
     cluster.script = fail
     with pytest.raises(SparkApplicationFailed, match="exit code 3"):
         resumed(*started())
 
 
-def test_a_document_that_is_no_application_is_not_retried(cluster: Cluster) -> None:
+def test_invalid_document_is_not_retried(cluster: Cluster) -> None:
     with pytest.raises(AirflowFailException, match=r"not valid: spec\.runtimeVersions"):
         resumed(*started(application={**DOCUMENT, "spec": {"pyFiles": "local:///a.py"}}))
 
 
-def test_what_could_not_be_submitted_is_said(cluster: Cluster) -> None:
+def test_failed_submission_is_reported(cluster: Cluster) -> None:
     with pytest.raises(SparkApplicationError, match=r"could not submit the application: .* namespace nowhere"):
         resumed(*started(namespace="nowhere"))
 
 
-def test_a_connection_that_is_missing_is_named() -> None:
+def test_missing_connection_is_reported() -> None:
     with pytest.raises(AirflowNotFoundException, match="'nowhere' is not defined"):
         resumed(*started(kubernetes_conn_id="nowhere"))
 
 
 @pytest.mark.parametrize(("if_exists", "replaced"), [("replace_ended", True), ("fail", False)])
-def test_the_triggerer_replaces_an_ended_application_of_another_run(
-    cluster: Cluster, if_exists: str, replaced: bool
-) -> None:
+def test_triggerer_replaces_ended_application_of_another_run(cluster: Cluster, if_exists: str, replaced: bool) -> None:
     resumed(*started())
     before = cluster.application()["metadata"]["uid"]
     another = TaskInstance()
@@ -109,7 +107,7 @@ async def stopped(trigger: BaseTrigger, task: asyncio.Task[TriggerEvent]) -> Non
     await trigger.on_kill()
 
 
-async def test_another_triggerer_takes_the_application_over(cluster: Cluster) -> None:
+async def test_another_triggerer_adopts_the_application(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = started()
     task = await submitted(first)
@@ -122,7 +120,7 @@ async def test_another_triggerer_takes_the_application_over(cluster: Cluster) ->
     assert (await asyncio.wait_for(task, 60)).payload["uid"] == uid
 
 
-async def test_another_triggerer_tells_the_failure_that_none_has_seen(cluster: Cluster) -> None:
+async def test_another_triggerer_reports_unseen_failure(cluster: Cluster) -> None:
     cluster.script = stay_submitted
     _, first = started()
     task = await submitted(first)
@@ -146,7 +144,7 @@ class Traced(TaskInstance):
 
 
 @pytest.mark.parametrize(("trace_parent", "same"), [("a", True), ("b", False)], ids=["retried", "cleared"])
-async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(
+async def test_retry_adopts_application_and_cleared_task_replaces_it(
     cluster: Cluster, trace_parent: str, same: bool
 ) -> None:
     cluster.script = stay_submitted
@@ -163,7 +161,7 @@ async def test_a_retry_follows_the_application_and_a_cleared_task_replaces_it(
 
 
 @pytest.mark.parametrize(("fate", "left"), [(Fate.KILLED, 0), (Fate.MOVED, 1)])
-async def test_only_a_persons_kill_deletes_the_application(
+async def test_only_kill_by_a_user_deletes_the_application(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, fate: Fate, left: int
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: fate)
@@ -173,7 +171,7 @@ async def test_only_a_persons_kill_deletes_the_application(
     assert len(cluster.applications()) == left
 
 
-async def test_a_kill_during_the_submission_deletes_what_comes_of_it(
+async def test_kill_during_submission_deletes_submitted_application(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
@@ -198,7 +196,7 @@ async def test_a_kill_during_the_submission_deletes_what_comes_of_it(
 
 
 @pytest.mark.parametrize("given", [{"delete_on_kill": False}, {}], ids=["told so", "fired"])
-async def test_a_kill_deletes_nothing_where_it_must_not(
+async def test_kill_deletes_nothing_if_not_allowed(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(kill, "read_fate_of_deferred", lambda stamp: Fate.KILLED)
@@ -218,7 +216,7 @@ def test_templates_are_rendered_in_the_triggerer() -> None:
     assert trigger.application["spec"]["driverArgs"] == ["2026-01-02", "{{APP_ID}}"]
 
 
-def test_the_scheduler_reads_from_the_stored_dag_what_to_start() -> None:
+def test_serialized_dag_contains_the_start_trigger() -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     with DAG("started", schedule=None) as dag:
@@ -253,12 +251,12 @@ WORKERS_ONLY = [
 
 
 @pytest.mark.parametrize(("given", "message"), WORKERS_ONLY)
-def test_what_only_a_worker_can_do_is_refused_while_the_dag_is_parsed(given: dict[str, Any], message: str) -> None:
+def test_parameter_that_needs_a_worker_is_rejected_at_parse_time(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"start_from_trigger: {message}"):
         operator(start_from_trigger=True, **given)
 
 
-def test_the_result_of_another_task_is_refused_while_the_dag_is_parsed() -> None:
+def test_output_of_another_task_is_rejected_at_parse_time() -> None:
     with (
         DAG("results", schedule=None),
         pytest.raises(ValueError, match="executor_instances: results of tasks are read on a worker"),
@@ -266,6 +264,6 @@ def test_the_result_of_another_task_is_refused_while_the_dag_is_parsed() -> None
         operator(start_from_trigger=True, executor_instances=how_many())
 
 
-def test_the_trigger_survives_the_database() -> None:
+def test_trigger_can_be_stored_and_loaded() -> None:
     trigger = SparkApplicationStartTrigger(DOCUMENT, "pi", "jobs", "spark", delete_on_kill=False, colour="red")
     assert reload(trigger).serialize() == trigger.serialize()

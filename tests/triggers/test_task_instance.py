@@ -35,7 +35,7 @@ def states(monkeypatch: pytest.MonkeyPatch) -> States:
 
 
 @pytest.mark.parametrize("state", [None, "success", "failed", "skipped", "upstream_failed", "removed", "restarting"])
-def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states: States, state: str | None) -> None:
+def test_task_marked_or_cleared_by_a_user_is_killed(states: States, state: str | None) -> None:
     states["run"] = {"task": state}
     assert read_fate(STAMP) is Fate.KILLED
 
@@ -43,7 +43,7 @@ def test_a_task_that_a_person_has_marked_or_cleared_is_killed(states: States, st
 @pytest.mark.parametrize(
     "state", ["running", "deferred", "queued", "scheduled", "up_for_retry", "up_for_reschedule", "a state of tomorrow"]
 )
-def test_a_task_that_lives_on_elsewhere_is_moved(states: States, state: str) -> None:
+def test_task_that_continues_elsewhere_is_moved(states: States, state: str) -> None:
     states["run"] = {"task": state}
     assert read_fate(STAMP) is Fate.MOVED
 
@@ -91,44 +91,44 @@ def present_try(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
         ("a state of tomorrow", Fate.MOVED),
     ],
 )
-def test_a_deferred_task_that_is_started_anew_was_cleared(states: States, state: str | None, answer: Fate) -> None:
+def test_deferred_task_that_started_again_was_cleared(states: States, state: str | None, answer: Fate) -> None:
     states["run"] = {"task": state}
     assert read_fate_of_deferred(STAMP) is answer
 
 
 @pytest.mark.parametrize("state", ["scheduled", "queued", "running", "deferred"])
 @pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.KILLED)])
-def test_a_deferred_task_in_a_later_try_was_cleared(
+def test_deferred_task_in_later_try_was_cleared(
     states: States, present_try: PresentTry, state: str, try_number: int, answer: Fate
 ) -> None:
     states["run"] = {"task": state}
     assert read_fate_of_deferred(present_try(try_number)) is answer
 
 
-def test_a_try_of_another_run_says_nothing_about_a_deferred_task(states: States, present_try: PresentTry) -> None:
+def test_try_of_another_run_is_ignored(states: States, present_try: PresentTry) -> None:
     states["run"] = {"task": "deferred"}
     assert read_fate_of_deferred(present_try(2, run_id="other")) is Fate.MOVED
 
 
 @pytest.mark.parametrize(("try_number", "answer"), [(1, Fate.MOVED), (2, Fate.MOVED)])
-def test_a_lost_worker_leaves_the_application_to_the_next_try(
+def test_lost_worker_leaves_application_to_next_try(
     states: States, present_try: PresentTry, try_number: int, answer: Fate
 ) -> None:
     states["run"] = {"task": "up_for_retry"}
     assert read_fate_of_deferred(present_try(try_number)) is answer
 
 
-def test_a_task_whose_run_was_deleted_is_killed(states: States) -> None:
+def test_task_of_deleted_run_is_killed(states: States) -> None:
     assert read_fate(STAMP) is Fate.KILLED
 
 
-def test_a_mapped_task_has_its_own_state(states: States) -> None:
+def test_mapped_task_has_its_own_state(states: States) -> None:
     states["run"] = {"task_3": "running", "task": "failed"}
     assert read_fate(MAPPED) is Fate.MOVED
 
 
 @pytest.mark.parametrize(("map_index", "stamped"), [(None, -1), (-1, -1), (4, 4)])
-def test_a_stamp_is_made_of_the_task_instance(map_index: int | None, stamped: int) -> None:
+def test_stamp_is_read_from_the_task_instance(map_index: int | None, stamped: int) -> None:
     class TaskInstance:
         dag_id, task_id, run_id, try_number = "dag", "task", "run", 2
         map_index: int | None
@@ -138,7 +138,7 @@ def test_a_stamp_is_made_of_the_task_instance(map_index: int | None, stamped: in
     assert stamp_of(cast("Any", TaskInstance())) == TaskStamp("dag", "task", "run", stamped, 2, str(UUID(int=7)))
 
 
-def test_a_stamp_has_what_a_clear_changes() -> None:
+def test_stamp_contains_values_that_a_clear_changes() -> None:
     class TaskInstance:
         dag_id, task_id, run_id, map_index, try_number, max_tries, id = "dag", "task", "run", -1, 2, 5, UUID(int=7)
         context_carrier = {"traceparent": "00-1-2-01"}  # noqa: RUF012
@@ -147,7 +147,7 @@ def test_a_stamp_has_what_a_clear_changes() -> None:
     assert (stamp.max_tries, stamp.trace_parent) == (5, "00-1-2-01")
 
 
-def test_a_stamp_has_the_logical_date_of_the_run() -> None:
+def test_stamp_contains_the_logical_date() -> None:
     class TaskInstance:
         dag_id, task_id, run_id, map_index, try_number, id = "dag", "task", "run", -1, 1, UUID(int=7)
 
