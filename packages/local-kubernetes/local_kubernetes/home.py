@@ -77,7 +77,7 @@ def temporary_home() -> Iterator[Path]:
         with _sentences(Path(tempfile.gettempdir())):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="local-kubernetes-"))
             command = (sys.executable, "-I", "-S", remover.__file__, folder)
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603  our own
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603  a fixed command
         stack.enter_context(process)  # leaving the context closes the pipe and waits
         yield Path(folder) / "cluster"
 

@@ -1,7 +1,7 @@
 """Documents as sets of fields, which field managers own.
 
-A field is a path of elements in the format of `FieldsV1`: `f:name` is a field of an object, `k:{…}` an item of a
-keyed list, `v:…` an item of a set. The schema of a custom resource says which lists are keyed; for built-in kinds
+A field is a path of elements in the format of `FieldsV1`. `f:name` is a field of an object, `k:{…}` an item of a
+keyed list, `v:…` an item of a set. The schema of a custom resource says which lists are keyed. For built-in kinds
 and all metadata, the tables in this module do.
 """
 

@@ -63,7 +63,7 @@ def complete_new(kind: Kind, namespace: str | None, document: JsonObject, now: d
     """Set the metadata of a document that is to be created, in place; return its name.
 
     Raises:
-        ApiStatusError: 400 if the document is for another namespace or has a resource version; 422 if its name,
+        ApiStatusError: 400 if the document is for another namespace or has a resource version. 422 if its name,
             labels, finalizers or owner references are not valid.
     """
     metadata = metadata_of(document)
@@ -92,8 +92,8 @@ def complete_update(kind: Kind, current: JsonObject, document: JsonObject) -> No
     """Set the metadata that an update cannot change, in place.
 
     Raises:
-        ApiStatusError: 400 or 422 if it contradicts the object: another name, namespace or UID, a finalizer added
-            to an object that is being deleted, or invalid labels.
+        ApiStatusError: 400 or 422 if it contradicts the object, for example by another name, namespace or UID.
+            Also for a finalizer that is added during a deletion, and for invalid labels.
     """
     was = current["metadata"]
     metadata = metadata_of(document)

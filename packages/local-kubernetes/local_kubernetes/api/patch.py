@@ -25,7 +25,7 @@ def json_patch(target: Any, operations: Any) -> Any:
     """Apply a JSON patch: all of its operations in order, or none.
 
     Raises:
-        ApiStatusError: 400 if it is not a list of operations, 413 if there are too many, 422 if an operation cannot
+        ApiStatusError: 400 if it is not a list of operations. 413 if there are too many. 422 if an operation cannot
             be applied or a test fails.
     """
     if not isinstance(operations, list) or not all(isinstance(item, dict) for item in operations):

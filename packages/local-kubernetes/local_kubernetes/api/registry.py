@@ -84,7 +84,7 @@ class KindRegistry:
         """Return the kind that is served at a path.
 
         Raises:
-            ApiStatusError: 404, as plain text if the group is not one of Kubernetes; 501 for resources of Kubernetes
+            ApiStatusError: 404, as plain text if the group is not one of Kubernetes. 501 for resources of Kubernetes
                 that the local cluster lacks, unless a definition provides them.
         """
         absent = absent_resource(group, plural)

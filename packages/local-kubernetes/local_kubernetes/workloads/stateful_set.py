@@ -32,7 +32,7 @@ class Decision:
 def decide(stateful_set: JsonObject, pods: Sequence[JsonObject]) -> Decision:
     """Return the next changes.
 
-    Pods are created in the order of their numbers and deleted in reverse order; each waits for the one before it,
+    Pods are created in the order of their numbers and deleted in reverse order. Each waits for the one before it,
     unless the set's `podManagementPolicy` is Parallel. Pods of an earlier template are replaced one at a time.
 
     Args:
