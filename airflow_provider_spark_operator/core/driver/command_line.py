@@ -29,9 +29,9 @@ FLAG_KEYS = {
 
 _CONF_FLAGS = ("--conf", "-c")
 _OTHER_FLAGS = ("--class", "--deploy-mode", "--master", "--properties-file", "--proxy-user")
-_ELSEWHERE_FLAGS = ("--queue", "--total-executor-cores")
+_OTHER_MANAGER_FLAGS = ("--queue", "--total-executor-cores")
 _SWITCHES = ("--load-spark-defaults", "--supervise", "--verbose", "-v")
-_FLAGS = frozenset((*FLAG_KEYS, *_CONF_FLAGS, *_OTHER_FLAGS, *_ELSEWHERE_FLAGS))
+_FLAGS = frozenset((*FLAG_KEYS, *_CONF_FLAGS, *_OTHER_FLAGS, *_OTHER_MANAGER_FLAGS))
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from airflow_provider_spark_operator.core.driver.pod_fields import (
     TEXTS,
 )
 
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
-_OCTAL_NUMBER = re.compile(r"0o?([0-7]{1,9})", re.ASCII)
-_TRUTHS = {
-    word: truth for truth, words in ((True, "true True TRUE"), (False, "false False FALSE")) for word in words.split()
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_OCTAL_INTEGER = re.compile(r"0o?([0-7]{1,9})", re.ASCII)
+_BOOLEAN_WORDS = {
+    word: value for value, words in ((True, "true True TRUE"), (False, "false False FALSE")) for word in words.split()
 }
 
 
@@ -54,12 +54,12 @@ def _is_empty(name: str, value: object) -> bool:
 
 def _parse_scalar(name: str, text: str) -> object:
     """Return the text as the type of the field, or unchanged if it cannot be converted."""
-    octal = _OCTAL_NUMBER.fullmatch(text) if name in OCTAL_INTEGERS else None
+    octal = _OCTAL_INTEGER.fullmatch(text) if name in OCTAL_INTEGERS else None
     if octal:
         return int(octal[1], 8)
-    if name in INTEGERS and _WHOLE_NUMBER.fullmatch(text):
+    if name in INTEGERS and _INTEGER.fullmatch(text):
         return int(text)
-    return _TRUTHS.get(text, text) if name in BOOLEANS else text
+    return _BOOLEAN_WORDS.get(text, text) if name in BOOLEANS else text
 
 
 def _format_scalar(value: object) -> object:

@@ -10,10 +10,10 @@ from airflow_provider_spark_operator.core.models.application import SparkApplica
 from airflow_provider_spark_operator.core.pods import mapping
 
 _GATEWAY_API = "gateway.networking.k8s.io/v1"
-_OF_EVERY_ROUTE: Final = ("serviceSpec", "serviceMetadata.name")
-_OF_HTTP_ROUTES: Final = (*_OF_EVERY_ROUTE, "httpRouteMetadata.name", "httpRouteSpec.parentRefs")
-_OF_GRPC_ROUTES: Final = (*_OF_EVERY_ROUTE, "grpcRouteMetadata.name", "grpcRouteSpec.parentRefs")
-_OF_INGRESSES: Final = (*_OF_EVERY_ROUTE, "ingressMetadata.name")
+_COMMON_FIELDS: Final = ("serviceSpec", "serviceMetadata.name")
+_HTTP_ROUTE_FIELDS: Final = (*_COMMON_FIELDS, "httpRouteMetadata.name", "httpRouteSpec.parentRefs")
+_GRPC_ROUTE_FIELDS: Final = (*_COMMON_FIELDS, "grpcRouteMetadata.name", "grpcRouteSpec.parentRefs")
+_INGRESS_FIELDS: Final = (*_COMMON_FIELDS, "ingressMetadata.name")
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ def find_missing_route_fields(spec: SparkApplicationSpec) -> Iterator[str]:
 
     The API server may accept such entries.
     """
-    yield from _find_missing("spec.driverHttpRouteList", spec.driver_http_route_list, _OF_HTTP_ROUTES)
-    yield from _find_missing("spec.driverGrpcRouteList", spec.driver_grpc_route_list, _OF_GRPC_ROUTES)
+    yield from _find_missing("spec.driverHttpRouteList", spec.driver_http_route_list, _HTTP_ROUTE_FIELDS)
+    yield from _find_missing("spec.driverGrpcRouteList", spec.driver_grpc_route_list, _GRPC_ROUTE_FIELDS)
 
 
 def find_missing_ingress_fields(spec: SparkApplicationSpec) -> Iterator[str]:
     """Yield the paths of required fields that are missing in Ingress entries."""
-    yield from _find_missing("spec.driverServiceIngressList", spec.driver_service_ingress_list, _OF_INGRESSES)
+    yield from _find_missing("spec.driverServiceIngressList", spec.driver_service_ingress_list, _INGRESS_FIELDS)
 
 
 def _find_missing(path: str, entries: Sequence[Mapping[str, object]], needed: Sequence[str]) -> Iterator[str]:

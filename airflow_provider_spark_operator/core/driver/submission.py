@@ -28,7 +28,7 @@ from airflow_provider_spark_operator.core.spark_conf import DYNAMIC_ALLOCATION_K
 
 _NAMESPACE_KEY = "spark.kubernetes.namespace"
 _MASTER = re.compile(r"k8s://(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?P<rest>.+)")
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _ENVIRONMENT_KEYS = {
     "spark.driver.memory": "SPARK_DRIVER_MEMORY",
     "spark.executor.memory": "SPARK_EXECUTOR_MEMORY",
@@ -216,7 +216,7 @@ def _check_not_remote(conf: Mapping[str, str], environment: Mapping[str, str]) -
 def _check_total_cores(command: CommandLine, conf: Mapping[str, str]) -> None:
     flag, key = "--total-executor-cores", "spark.cores.max"
     name, total = (flag, command.options[flag]) if flag in command.options else (key, conf.get(key, "1"))
-    if not _WHOLE_NUMBER.fullmatch(total) or int(total) <= 0:
+    if not _INTEGER.fullmatch(total) or int(total) <= 0:
         raise DriverBuildError(name, f"must be an integer greater than 0, but is {total!r}")
 
 
@@ -252,7 +252,7 @@ def _check_inputs(inputs: SubmissionInputs) -> SubmissionInputs:
         positive.append("spark.executor.instances")
     for key in positive:
         number = inputs.conf.get(key, "1")
-        if not _WHOLE_NUMBER.fullmatch(number) or int(number) <= 0:
+        if not _INTEGER.fullmatch(number) or int(number) <= 0:
             raise DriverBuildError(key, f"must be an integer greater than 0, but is {number!r}")
     if inputs.kind is ApplicationKind.R:
         for entry in _split_entries(inputs.conf.get("spark.jars", "")):

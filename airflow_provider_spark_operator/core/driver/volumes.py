@@ -11,9 +11,9 @@ from airflow_provider_spark_operator.core.driver.pod import Changes, JsonObject,
 _DRIVER_PREFIX = "spark.kubernetes.driver.volumes."
 _EXECUTOR_PREFIX = "spark.kubernetes.executor.volumes."
 _ON_DEMAND = "OnDemand"
-_SMALLEST_PLAIN_SIZE = 1024
+_MIN_BYTES = 1024
 _LARGEST_LONG = (1 << 63) - 1
-_MOST_DIGITS = 1000
+_MAX_DIGITS = 1000
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ def _check_volume(volume: _Volume) -> None:
 
 def _check_bytes(key: str, size: str) -> None:
     """Raise DriverBuildError for a number of bytes that is too small for a volume or does not fit in 64 bits."""
-    if len(size) > _MOST_DIGITS or int(size) > _LARGEST_LONG:
+    if len(size) > _MAX_DIGITS or int(size) > _LARGEST_LONG:
         raise DriverBuildError(key, f"{size} is too large: Spark supports sizes of up to 64 bits")
-    if int(size) < _SMALLEST_PLAIN_SIZE:
+    if int(size) < _MIN_BYTES:
         raise DriverBuildError(key, f"{size} bytes is too small: add a unit, for example {size}Gi")
 
 
